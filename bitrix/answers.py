@@ -1,0 +1,76 @@
+"""Ring 1. Reads one HTTP answer of the portal: an `Answer`, or an error that says whether the portal may have acted.
+
+A pure table over status and body; it never sees the address that was asked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NotSent, OutcomeUnknown, Refused
+
+_NOT_EXECUTED = {RATE_LIMIT: frozenset({429, 503}), TIME_LIMIT: frozenset({429, 503})}
+_REQUEST_TIMEOUT = 408  # a proxy gave up waiting: the portal may be at work still
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A successful answer; `total` and `next` come with lists, `next` only while a further page exists."""
+
+    result: Any
+    total: int | None = None
+    next: int | None = None
+    time: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read(status: int, body: bytes, *, location: str = "") -> Answer:
+    """The answer in `body`; raise the `BitrixError` that this status and body prove (S004-X8)."""
+    if 300 <= status < 400:  # noqa: PLR2004 - the redirect class of HTTP
+        raise _moved(status, location)
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        data = None
+    if not isinstance(data, dict):
+        raise OutcomeUnknown("the portal's answer is not the JSON object that was expected", status=status)
+    if "error" in data:
+        raise _error(status, data)
+    if not 200 <= status < 300 or "result" not in data:  # noqa: PLR2004 - the success class of HTTP
+        raise OutcomeUnknown("the portal's answer holds neither a result nor an error", status=status)
+    time = data.get("time")
+    return Answer(data["result"], _count(data.get("total")), _count(data.get("next")), time if isinstance(time, dict) else {})
+
+
+def _error(status: int, data: Mapping[str, Any]) -> BitrixError:
+    error = data["error"]
+    if isinstance(error, dict):  # REST v3 nests them
+        code, description = str(error.get("code", "")), str(error.get("message", ""))
+    else:
+        code, description = "" if error is None else str(error), str(data.get("error_description") or "")
+    if status in _NOT_EXECUTED.get(code, ()):
+        return NotSent(description or "the portal's limit is reached", code=code, status=status)
+    if 400 <= status < 500 and status != _REQUEST_TIMEOUT:  # noqa: PLR2004 - the refusal class of HTTP
+        return Refused(code, description, status)
+    return OutcomeUnknown(description or "the portal failed", code=code, status=status)
+
+
+def _moved(status: int, location: str) -> OutcomeUnknown:
+    try:
+        host = urlsplit(location).hostname or ""
+    except ValueError:
+        host = ""
+    where = f" to {host}" if host else ""
+    return OutcomeUnknown(
+        f"the portal redirects{where}: it was probably renamed, put its new address into BITRIX_WEBHOOK_URL",
+        status=status,
+        transient=False,
+    )
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,55 @@
+"""Ring 1. Reads a whole list page by page; only for reads, which may be repeated. Refuses to grow without bound."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bitrix.client import BitrixClient
+from bitrix.errors import OutcomeUnknown
+from bitrix.limiter import Priority
+
+_ROW_KEYS = ("items", "tasks", "categories", "productRows")
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The rows read; `complete` is False when the list has more than was asked for."""
+
+    rows: list[Any]
+    total: int | None
+    complete: bool
+
+
+async def list_all(
+    client: BitrixClient,
+    method: str,
+    params: Mapping[str, Any],
+    *,
+    max_rows: int,
+    priority: Priority = Priority.INTERACTIVE,
+) -> Pages:
+    """Up to `max_rows` rows of a list method, by offset; raise as `BitrixClient.call` does, with nothing half returned.
+
+    Rows that move between pages while they are read may come twice or be missed: sort by an id that does not change.
+    """
+    rows: list[Any] = []
+    start = 0
+    while True:
+        answer = await client.call(method, {**params, "start": start}, repeatable=True, priority=priority)
+        rows += _rows(answer.result)
+        if answer.next is None:
+            enough = answer.total is None or len(rows) >= answer.total
+            return Pages(rows[:max_rows], answer.total, complete=enough and len(rows) <= max_rows)
+        if len(rows) >= max_rows:
+            return Pages(rows[:max_rows], answer.total, complete=False)
+        if answer.next <= start:
+            raise OutcomeUnknown("the portal's list does not move on to its next page", transient=False)
+        start = answer.next
+
+
+def _rows(result: object) -> list[Any]:
+    if isinstance(result, dict):
+        result = next((result[key] for key in _ROW_KEYS if key in result), None)
+    if not isinstance(result, list):
+        raise OutcomeUnknown("the portal's answer is not a list", transient=False)
+    return result

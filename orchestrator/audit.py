@@ -1,0 +1,67 @@
+"""The audit record of each iteration and decision for ops (S004-43 … S004-47, X9). Fails open: it never disturbs a turn."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bitrix.masking import mask_value
+from orchestrator.context import Iteration
+from orchestrator.messages import Actor, Mode
+from state.clock import Clock, iso
+from state.interaction_log import InteractionLogger
+
+SCHEMA = 1
+
+
+class Audit:
+    """Writes masked records to the interaction log of each user."""
+
+    def __init__(self, log: InteractionLogger, clock: Clock) -> None:
+        """Keep the log."""
+        self._log = log
+        self._clock = clock
+
+    def iteration(
+        self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: Mapping[str, Any]
+    ) -> None:
+        """One iteration: input, blocks, requests, answers, state, who, tokens, timings."""
+        self._write(
+            actor.key,
+            {
+                "type": "iteration",
+                "session": session,
+                "turn_id": turn_id,
+                "iteration": entry.number,
+                "mode": mode,
+                "requested_by": {"key": actor.key, "name": actor.name},
+                "user_message": text,
+                "model_response": entry.blocks or {"raw": entry.raw},
+                "executed_actions": entry.calls,
+                "targets": sorted({str(call.get("method")) for call in entry.calls}),
+                "tokens": entry.tokens,
+                "model": entry.model,
+                "seconds": entry.model_seconds,
+                "state": state,
+            },
+        )
+
+    def decision(self, *, actor: Actor, session: str, entry: Mapping[str, Any], via: str, outcome: Mapping[str, Any]) -> None:
+        """A person's decision and what it led to."""
+        kept = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
+        self._write(
+            actor.key,
+            {
+                "type": "decision",
+                "session": session,
+                "decided_by": {"key": actor.key, "name": actor.name},
+                "via": via,
+                "confirmation": {key: entry[key] for key in kept if key in entry},
+                "outcome": outcome,
+            },
+        )
+
+    def trouble(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
+        """Something failed that ops should know of."""
+        self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
+
+    def _write(self, user: str, record: Mapping[str, Any]) -> None:
+        self._log.record(user, mask_value({"v": SCHEMA, "timestamp": iso(self._clock.now()), **record}))

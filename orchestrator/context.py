@@ -1,0 +1,186 @@
+"""TurnContext as engines get it: one turn of one session, with the journal, the gate and the model behind it. Ring 2."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from orchestrator.engines.base import ModelRequest, ModelText, TurnInput
+from orchestrator.errors import ModelClientError
+from orchestrator.gate.gate import Gate
+from orchestrator.messages import Actor, Effect, Mode, Outcome, Pending
+from orchestrator.session import Session
+from state.events import Event, ModelAnswered, ModelFailed
+
+Query = Callable[..., Awaitable[Any]]
+Partial = Callable[[str], Awaitable[None]]
+
+
+class Model(Protocol):
+    """What the context needs of a model client."""
+
+    async def stream_chat(
+        self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None
+    ) -> Any:
+        """One answer with text, token counts, model name and seconds."""
+        ...
+
+
+@dataclass(kw_only=True)
+class Iteration:
+    """What the audit log says of one iteration (S004-43 … S004-47)."""
+
+    number: int
+    blocks: dict[str, Any] = field(default_factory=dict)
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    tokens: dict[str, int] = field(default_factory=dict)
+    model: str = ""
+    model_seconds: float = 0.0
+    raw: str = ""
+
+
+class Context:
+    """One turn. `iterations` collects what the audit log will say."""
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        turn: TurnInput,
+        actor: Actor,
+        mode: Mode,
+        gate: Gate,
+        model: Model,
+        queries: Mapping[str, Query],
+        answered: Mapping[int, Mapping[str, Any]],
+        partial: Partial,
+    ) -> None:
+        """`answered` holds the recorded model answers of this turn, by iteration, when it is being resumed."""
+        self.turn = turn
+        self.actor = actor
+        self.mode: Mode = mode
+        self.iterations: list[Iteration] = []
+        self._session = session
+        self._gate = gate
+        self._model = model
+        self._queries = queries
+        self._answered = answered
+        self._partial = partial
+        self.stopped = False
+        self._cancel: Callable[[], object] = lambda: None
+
+    def on_stop(self, cancel: Callable[[], object]) -> None:
+        """How to interrupt the engine."""
+        self._cancel = cancel
+
+    def stop(self) -> None:
+        """The person wants no more of this turn."""
+        self.stopped = True
+        self._cancel()
+
+    @property
+    def now(self) -> datetime:
+        """The present moment."""
+        return self._session.now
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The session's state."""
+        return self._session.state
+
+    @property
+    def halt_on_block(self) -> bool:
+        """Whether the policy stops a plan at its first step that does not run."""
+        return self._gate.halt_on_block
+
+    async def partial(self, text: str) -> None:
+        """Show the visible answer as far as it has come."""
+        await self._partial(text)
+
+    async def ask_model(
+        self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None
+    ) -> ModelText:
+        """The recorded answer of this iteration, or a fresh one, recorded before it is returned."""
+        entry = Iteration(number=request.iteration)
+        self.iterations.append(entry)
+        known = self._answered.get(request.iteration)
+        if known is not None:
+            entry.raw, entry.model = known["text"], known.get("model", "")
+            return ModelText(text=known["text"], recorded=True)
+        started = time.monotonic()
+        try:
+            answer = await self._model.stream_chat({"messages": list(request.messages)}, on_delta)
+        except ModelClientError as error:
+            await self.record(
+                ModelFailed(turn_id=self.turn.turn_id, iteration=request.iteration, reason=error.reason)
+            )
+            raise
+        entry.raw, entry.model = answer.text, answer.model
+        entry.tokens = {"prompt": answer.prompt_tokens, "completion": answer.completion_tokens}
+        entry.model_seconds = round(time.monotonic() - started, 3)
+        await self.record(
+            ModelAnswered(
+                turn_id=self.turn.turn_id,
+                iteration=request.iteration,
+                text=answer.text,
+                model=answer.model,
+                prompt_tokens=answer.prompt_tokens,
+                completion_tokens=answer.completion_tokens,
+                seconds=entry.model_seconds,
+                prose=request.prose,
+            )
+        )
+        return ModelText(text=answer.text)
+
+    async def query(self, name: str, **args: Any) -> Any:
+        """A read-only question; KeyError for a name that bootstrap did not give."""
+        return await self._queries[name](**args)
+
+    async def submit(self, effect: Effect) -> Outcome | Pending:
+        """Through the gate, and onto the audit record. A call once begun is heard to its end, even when the turn is stopped."""
+        task = asyncio.ensure_future(
+            self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
+        )
+        try:
+            result = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._note_call(effect, await task)
+            raise
+        self._note_call(effect, result)
+        return result
+
+    def _note_call(self, effect: Effect, result: Outcome | Pending) -> None:
+        if self.iterations:
+            self.iterations[-1].calls.append(call_record(effect, result))
+
+    async def record(self, event: Event) -> None:
+        """Append an event durably."""
+        await self._session.commit(event, actor=self.actor.key)
+
+    def note_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
+        """Keep the blocks for the audit record."""
+        if not self.iterations or self.iterations[-1].number != iteration:
+            self.iterations.append(Iteration(number=iteration))
+        self.iterations[-1].blocks = dict(blocks)
+
+
+def call_record(effect: Effect, result: Outcome | Pending) -> dict[str, Any]:
+    """One request and its answer as the audit log keeps them (S004-45, S004-46, S004-71)."""
+    base: dict[str, Any] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
+    if isinstance(result, Pending):
+        return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": _codes(result.reasons)}
+    base |= {"status": result.status, "params": dict(result.call), "class": result.call_class}
+    if result.commands:
+        base["commands"] = [report.model_dump() for report in result.commands]
+    if result.status == "succeeded":
+        base["answer"] = result.result
+    else:
+        base["reason"] = result.reason.code if result.reason else ""
+        base["detail"] = result.detail
+    return base
+
+
+def _codes(notices: Sequence[Any]) -> list[str]:
+    return [notice.code for notice in notices]

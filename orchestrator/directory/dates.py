@@ -1,0 +1,123 @@
+"""When a person means, in that person's zone. Ring 2, pure: `now` and the zone are arguments; it asks instead of guessing.
+
+Rules: a day without an hour is 18:00. A weekday is the coming one, and said on that weekday a choice of today and next
+week's; «следующий» is that of the next calendar week (weeks begin on Monday). The working week ends on Friday. A date without a
+year is the nearest such date; a number of the month the coming one. Утром is 10:00, днём and после обеда 15:00, вечером 19:00.
+A bare hour from 1 to 7 offers the afternoon first. Two different days or hours in one text are refused.
+"""
+
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import product
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from orchestrator.directory.date_format import bitrix_date, bitrix_datetime, calendar, day_of, format_day, format_when
+from orchestrator.directory.day_words import Named, Refused, find_days
+from orchestrator.directory.hour_words import Hour, find_hour
+from orchestrator.directory.moments import Choice, Past, Unclear, Wanted, When
+from orchestrator.directory.text import plain
+
+__all__ = [
+    "Choice",
+    "Past",
+    "Unclear",
+    "Wanted",
+    "When",
+    "bitrix_date",
+    "bitrix_datetime",
+    "calendar",
+    "day_of",
+    "format_day",
+    "format_when",
+    "parse_when",
+]
+
+DEADLINE: Final = time(18)
+_LATE: Final = time(23, 59)
+_YEARS_AHEAD: Final = 10
+_MOST_OPTIONS: Final = 6
+
+
+def parse_when(text: str, *, now: datetime, zone: str, wanted: Wanted = "deadline") -> When | Choice | Past | Unclear:
+    """What day or moment the text names, seen from the aware moment `now`; never raises on any text.
+
+    `wanted="day"` is for bare dates such as CLOSEDATE: then today is not past in the evening. A naive `now` or an unknown
+    zone is a mistake of the caller and raises.
+    """
+    if now.tzinfo is None:
+        raise ValueError("now must be aware")
+    here = now.astimezone(ZoneInfo(zone))
+    try:
+        return _decide(plain(text), here, wanted)
+    except Refused as refused:
+        return refused.unclear
+
+
+def _decide(text: str, here: datetime, wanted: Wanted) -> When | Choice | Past | Unclear:
+    named, rest = find_days(text, here.date())
+    hour = find_hour(rest)
+    span = next((one.span for one in named if one.span is not None), None)
+    if span is not None:
+        return _after_span(span, here) if len(named) == 1 and hour is None else Unclear("several")
+    if not named and hour is None:
+        return Unclear("no_date")
+    days = _agreed(named) if named else (here.date(),)
+    if max(days) > here.date() + timedelta(days=366 * _YEARS_AHEAD):
+        return Unclear("too_far")
+    return _settled(_moments(days, hour, here), here, wanted)
+
+
+def _after_span(span: timedelta, here: datetime) -> When:
+    """Added on the clock that never jumps, so that «через 2 часа» is two real hours on the night of a change."""
+    at = (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
+    return When(at.date(), at, has_time=True)
+
+
+def _agreed(named: list[Named]) -> tuple[date, ...]:
+    """The days on which all phrases agree: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря»."""
+    weekdays = {one.weekday for one in named if one.weekday is not None}
+    dated = {one.days: one for one in named if one.weekday is None}
+    if len(weekdays) > 1 or len(dated) > 1:
+        raise Refused("several")
+    if not dated:
+        return named[0].days
+    (other,) = dated.values()
+    if not weekdays:
+        return other.days
+    (weekday,) = weekdays
+    if other.week is not None:
+        return (other.week + timedelta(days=weekday),)
+    if any(day.weekday() != weekday for day in other.days):
+        raise Refused("mismatch")
+    return other.days
+
+
+def _moments(days: tuple[date, ...], hour: Hour | None, here: datetime) -> list[When]:
+    if hour is not None:
+        return [_when(day, at, here, has_time=True) for day, at in product(days, hour.options)]
+    # Among several days the evening of today is still today: its button says 23:59.
+    late = len(days) > 1 and here.time() >= DEADLINE
+    return [_when(day, _LATE if late and day == here.date() else DEADLINE, here, has_time=False) for day in days]
+
+
+def _when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
+    """A wall-clock time that the change to summer time skips moves forward by the skipped hour."""
+    wall = datetime.combine(day, at, tzinfo=here.tzinfo)
+    return When(day, wall.astimezone(UTC).astimezone(here.tzinfo), has_time=has_time)
+
+
+def _settled(readings: list[When], here: datetime, wanted: Wanted) -> When | Choice | Past:
+    ahead = [reading for reading in readings if not _is_over(reading, here, wanted)]
+    match ahead:
+        case []:
+            return Past(readings[0])
+        case [only]:
+            return only
+        case _:
+            return Choice(tuple(ahead[:_MOST_OPTIONS]))
+
+
+def _is_over(reading: When, here: datetime, wanted: Wanted) -> bool:
+    if wanted == "day":
+        return reading.day < here.date()
+    return reading.at.astimezone(UTC) < here.astimezone(UTC)

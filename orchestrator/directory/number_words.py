@@ -1,0 +1,81 @@
+"""Small numbers written as words, Russian and English: «сто двадцать пять» is 125. Ring 2, data and one reader."""
+
+from collections.abc import Sequence
+from typing import Final
+
+_RUSSIAN: Final = {
+    1: "один одна одну одно одного одной",
+    2: "два две двух двум",
+    3: "три трех трем",
+    4: "четыре четырех",
+    5: "пять пяти",
+    6: "шесть шести",
+    7: "семь семи",
+    8: "восемь восьми",
+    9: "девять девяти",
+    10: "десять десяти",
+    11: "одиннадцать одиннадцати",
+    12: "двенадцать двенадцати",
+    13: "тринадцать тринадцати",
+    14: "четырнадцать четырнадцати",
+    15: "пятнадцать пятнадцати",
+    16: "шестнадцать шестнадцати",
+    17: "семнадцать семнадцати",
+    18: "восемнадцать восемнадцати",
+    19: "девятнадцать девятнадцати",
+    20: "двадцать двадцати",
+    30: "тридцать тридцати",
+    40: "сорок сорока",
+    50: "пятьдесят пятидесяти",
+    60: "шестьдесят шестидесяти",
+    70: "семьдесят семидесяти",
+    80: "восемьдесят восьмидесяти",
+    90: "девяносто девяноста",
+    100: "сто ста",
+    200: "двести двухсот",
+    300: "триста трехсот",
+    400: "четыреста четырехсот",
+    500: "пятьсот пятисот",
+    600: "шестьсот шестисот",
+    700: "семьсот семисот",
+    800: "восемьсот восьмисот",
+    900: "девятьсот девятисот",
+}
+_ENGLISH: Final = {
+    **dict(enumerate("one two three four five six seven eight nine ten eleven twelve".split(), start=1)),  # noqa: SIM905 — a word list reads best as words
+    **dict(enumerate("thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(), start=13)),  # noqa: SIM905 — as above
+    **{
+        tens * 10: word
+        for tens, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)  # noqa: SIM905 — as above
+    },
+}
+VALUES: Final = {
+    word: value for table in (_RUSSIAN, _ENGLISH) for value, words in table.items() for word in words.split()
+}
+HUNDRED: Final = "hundred"
+# Longest first, so that an alternation never stops at «пят» of «пятьсот».
+PATTERN: Final = "|".join(sorted([*VALUES, HUNDRED], key=len, reverse=True))
+
+
+def read_words(words: Sequence[str]) -> int | None:
+    """The number that folded words spell, up to 999; None if they are no well-formed number."""
+    total, room = 0, 1000
+    for word in words:
+        if word == HUNDRED:
+            if not 1 <= total < 10:  # noqa: PLR2004 — "two hundred", never "twenty hundred"
+                return None
+            total, room = total * 100, 100
+            continue
+        value = VALUES.get(word)
+        if value is None or value >= room:
+            return None
+        total, room = total + value, _room_below(value)
+    return total or None
+
+
+def _room_below(value: int) -> int:
+    """What may still follow: tens and units after hundreds, units after tens, nothing after units and teens."""
+    for step in (100, 10):
+        if value >= step and value % step == 0:
+            return step
+    return 0

@@ -1,0 +1,156 @@
+"""Which endings one Russian word may have in its cases: the table behind `stems`. Ring 2, data and one reader.
+
+Nouns, names and adjectives only. Genders are separate rows, so Достоевский and Достоевская are two words. The genitive
+plural in -ов and -ев stands only beside plural nominatives, so Иван and Иванов are two words.
+"""
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+_HARD: Final = "бвдзлмнпрстф"
+_BACK: Final = "гкх"
+_HUSH: Final = "жшчщ"
+_VOWELS: Final = "аеиоуыэюя"
+_SURNAME: Final = ("ов", "ев", "ин", "ын")
+
+
+class Paradigm(NamedTuple):
+    """One way to decline: what the stem may end in, and the endings, the dictionary form first."""
+
+    finals: tuple[str, ...]
+    endings: tuple[str, ...]
+
+
+class Reading(NamedTuple):
+    """One explanation of a word: its stem, the row of the table, and whether it stands in the dictionary form."""
+
+    stem: str
+    row: int
+    nominative: bool
+
+
+def _row(finals: str, endings: str) -> Paradigm:
+    return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings.split()))
+
+
+_PLURAL: Final = "ам ами ах"
+_SOFT_PLURAL: Final = "ям ями ях"
+PARADIGMS: Final[tuple[Paradigm, ...]] = (
+    # Вектор, Банк, Кирпич, Месяц; also Системы / Систем
+    _row(_HARD, f"- а у ом е ы {_PLURAL}"),
+    _row(_BACK, f"- а у ом е и {_PLURAL}"),
+    _row(_HUSH, f"- а у ем ом е и {_PLURAL}"),
+    _row("ц", f"- а у ем ом е ы {_PLURAL}"),
+    Paradigm(_SURNAME, ("", "а", "у", "ым", "е", "ы", "ых", "ыми")),
+    # Анна, Ромашка, Саша, Птица
+    _row(_HARD, f"а ы е у ой ою {_PLURAL}"),
+    _row(_BACK, f"а и е у ой ою {_PLURAL}"),
+    _row(_HUSH, f"а и е у ей ой ею {_PLURAL}"),
+    _row("ц", f"а ы е у ей ой ею {_PLURAL}"),
+    # Оля, Мария, Наталья, Заря; Сталь; Игорь; Алексей, Ремстрой, Евгений, and Инвестиции / Инвестиций
+    _row(_HARD + _VOWELS + "ь", f"я и е ю ей ею {_SOFT_PLURAL}"),
+    _row(_HARD + _HUSH, f"ь и ью {_SOFT_PLURAL} {_PLURAL}"),
+    _row(_HARD, f"ь я ю ем е и {_SOFT_PLURAL}"),
+    _row(_VOWELS, f"й я ю ем е и {_SOFT_PLURAL}"),
+    # Окно; Поле, Предприятие; Солнце
+    _row(_HARD + _BACK, f"о а у ом е {_PLURAL}"),
+    _row(_HARD + "иь", f"е я ю ем и {_SOFT_PLURAL}"),
+    _row("ц" + _HUSH, f"е а у ем {_PLURAL}"),
+    # Продукты / Продуктов, Банки / Банков, Двери / Дверей
+    _row(_HARD + "ц", f"ы ов ев {_PLURAL}"),
+    _row(_BACK, f"и ов {_PLURAL}"),
+    _row(_HARD + _HUSH, f"и ей {_SOFT_PLURAL} {_PLURAL}"),
+    # Северный, Золотой, Северная, Северное, Северные
+    _row(_HARD, "ый ого ому ым ом"),
+    _row(_HARD, "ой ого ому ым ом"),
+    _row(_HARD, "ая ой ую ою"),
+    _row(_HARD, "ое ого ому ым ом"),
+    _row(_HARD, "ые ых ым ыми"),
+    # Достоевский, Морской, Русская, Русское, Русские
+    _row(_BACK, "ий ого ому им ом"),
+    _row(_BACK + _HUSH, "ой ого ому им ом"),
+    _row(_BACK, "ая ой ую ою"),
+    _row(_BACK, "ое ого ому им ом"),
+    _row(_BACK + _HUSH + _HARD, "ие их им ими"),
+    # Рабочий, Синий; Рабочая; Синяя; Хорошее
+    _row(_HUSH + _HARD, "ий его ему им ем"),
+    _row(_HUSH, "ая ей ой ую ею"),
+    _row(_HARD, "яя ей юю ею"),
+    _row(_HUSH + _HARD, "ее его ему им ем"),
+    # Latin names: Acme / Acmes
+    _row("abcdefghijklmnopqrtuvwxyz", "- s"),
+)
+_SHORTEST_STEM: Final = 2
+# Ветер, Павел, Купец, Рынок, Огонёк: the vowel before the last consonant falls out as soon as an ending is added.
+_FLEETING: Final = ("ел", "ен", "ер", "ек", "ец", "ок", "он", "ол")
+_BEFORE_LAST: Final = "лнркц"
+_IRREGULAR: Final = {"лев": "льв"}
+_FLED_ROWS: Final = tuple(
+    number
+    for number, paradigm in enumerate(PARADIGMS)
+    if paradigm.endings[0] in {"", "а", "ь"} and set(paradigm.finals) & set(_BEFORE_LAST)
+)
+
+
+@lru_cache(maxsize=8192)
+def readings(word: str) -> frozenset[Reading]:
+    """Every explanation of a folded word as stem and ending; empty for words with digits and for short ones."""
+    if not word.isalpha():
+        return frozenset()
+    found = {
+        Reading(word[: len(word) - len(ending)], number, index == 0)
+        for number, paradigm in enumerate(PARADIGMS)
+        for index, ending in enumerate(paradigm.endings)
+        if word.endswith(ending) and _fits(word[: len(word) - len(ending)], paradigm.finals)
+    }
+    return frozenset(found | _fled(word))
+
+
+def _fits(stem: str, finals: tuple[str, ...]) -> bool:
+    return len(stem) >= _SHORTEST_STEM and stem.endswith(finals)
+
+
+def _fled(word: str) -> set[Reading]:
+    """The readings of a form that keeps its fleeting vowel: Ветер as a form of «ветр-», Ромашек as one of «ромашк-»."""
+    body = word.removesuffix("ь")
+    if body in _IRREGULAR:
+        stems = [_IRREGULAR[body]]
+    elif body.endswith(_FLEETING) and len(body) > _SHORTEST_STEM:
+        before, last = body[:-2], body[-1]
+        stems = [before + joint + last for joint in (("й",) if before[-1] in _VOWELS else ("", "ь"))]
+    else:
+        return set()
+    return {
+        Reading(stem, number, PARADIGMS[number].endings[0] == word[len(body) :])
+        for stem in stems
+        for number in _FLED_ROWS
+        if _fits(stem, PARADIGMS[number].finals)
+    }
+
+
+def shared_start(word: str) -> str:
+    """The letters that every case form of the word begins with; the whole word if it has only one form."""
+    length = len(word)
+    for reading in readings(word):
+        if word.startswith(reading.stem):
+            length = min(length, len(reading.stem) - _may_part(word, reading))
+        else:
+            length = min(length, _common(word, reading.stem))
+    return word[:length]
+
+
+def _common(word: str, stem: str) -> int:
+    pairs = enumerate(zip(word, stem, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(word), len(stem)))
+
+
+def _may_part(word: str, reading: Reading) -> int:
+    """How many last letters of the stem move when a vowel appears between them: ветр-а, ветер; огоньк-а, огонек."""
+    stem = reading.stem
+    if len(word) == len(stem) or reading.row not in _FLED_ROWS:
+        return 0
+    if stem in _IRREGULAR.values():
+        return 2
+    if stem[-1] not in _BEFORE_LAST or stem[-2] in _VOWELS or stem[-2] == stem[-1]:
+        return 0
+    return 2 if stem[-2] in "ьй" else 1

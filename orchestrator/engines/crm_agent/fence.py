@@ -1,0 +1,27 @@
+"""Fences around text that is not the person's: a marker nobody can foresee, and header words made harmless inside (DESIGN §4)."""
+
+import re
+import secrets
+import unicodedata
+
+_HEADER = re.compile(r"(?im)^([\s*#>_\"'`]*)(THOUGHT|ACTION|ASSISTANT|SYSTEM|OBSERVATION|STATE)([\s*_]*):")
+_MARKER = re.compile(r"<<<|>>>")
+_INVISIBLE = {"Cf", "Cc", "Co", "Cs"}
+
+
+class Fence:
+    """One marker per request."""
+
+    def __init__(self, marker: str | None = None) -> None:
+        """Draw a marker; tests may give one."""
+        self.marker = marker or secrets.token_hex(6)
+
+    def wrap(self, text: str) -> str:
+        """`text` between the fence lines, defused."""
+        return f"<<<DATA {self.marker}\n{defuse(text)}\nDATA {self.marker}>>>"
+
+
+def defuse(text: str) -> str:
+    """`text` in which no line can pass for a header or a fence, and nothing is invisible."""
+    visible = "".join(char if char in "\n\t" or unicodedata.category(char) not in _INVISIBLE else "·" for char in text)
+    return _HEADER.sub(r"\1\2\3 :", _MARKER.sub("‹›", visible))

@@ -1,0 +1,61 @@
+"""The header lines of a model answer and the wording of a format error (ring 2). Knows no JSON and decides nothing."""
+
+import re
+
+from orchestrator.errors import ModelClientError
+
+FOREIGN = (
+    "OBSERVATION",
+    "Observation",
+    "НАБЛЮДЕНИЕ",
+    "FINAL ANSWER",
+    "Final Answer",
+    "ACTION INPUT",
+    "Action Input",
+)
+"""Headers of other agent formats: an answer that carries one has invented what only the portal may say."""
+
+OPENING_FENCE = re.compile(r"```[A-Za-z0-9]{0,20}[ \t\r]{0,8}\n")
+CLOSING_FENCE = re.compile(r"\n```\s{0,32}\Z")
+"""A code fence around the whole answer. The bounds keep the streaming reader's look-ahead short."""
+
+_BLOCKS = ("THOUGHT", "ACTION", "ASSISTANT")
+_WORDS = "|".join((*_BLOCKS, *FOREIGN))
+_MARKS = r"(?:\#{1,6}[ ])?"
+_HEADER = (
+    rf"{_MARKS}(?:(?P<plain>{_WORDS})[ ]?:"
+    rf"|\*\*(?P<bold>{_WORDS})(?::\*\*|\*\*:)"
+    rf"|__(?P<under>{_WORDS})(?::__|__:))"
+)
+HEADER = re.compile(_HEADER)
+LINE_HEADER = re.compile("^" + _HEADER, re.MULTILINE)
+
+_DECOR = "[#*_`\u200b-\u200f\u2060\ufeff]"
+NEAR_HEADER = re.compile(
+    rf"^(?:{_DECOR}++[ \t]*+{_DECOR}*+)?(?:{'|'.join(_BLOCKS)}){_DECOR}*+[ \t]*+(?:[:\uff1a]|\r?$)",
+    re.MULTILINE,
+)
+"""A line that starts as a header should but is none: read as text it would silently drop the plan below it."""
+
+_SHAPES = ("{}:", "{} :", "**{}:**", "**{}**:", "__{}:__", "__{}__:")
+HEADER_LITERALS = frozenset(
+    marks + shape.format(word)
+    for marks in ("", *("#" * level + " " for level in range(1, 7)))
+    for shape in _SHAPES
+    for word in (*_BLOCKS, *FOREIGN)
+)
+"""Every string `HEADER` matches, spelled out, so that a stream can tell an unfinished header from text."""
+
+HEADER_PREFIXES = frozenset(literal[:size] for literal in HEADER_LITERALS for size in range(1, len(literal)))
+
+
+def word_of(header: re.Match[str]) -> str:
+    """Return the header word of a match of `HEADER` or `LINE_HEADER`."""
+    return str(header[header.lastgroup or 0])
+
+
+def violation(text: str, at: int, what: str, cure: str) -> ModelClientError:
+    """Build the error that tells the model what is wrong at offset `at`, where that is, and how to mend it."""
+    line = text.count("\n", 0, at) + 1
+    column = at - text.rfind("\n", 0, at)
+    return ModelClientError(f"Format error at line {line}, column {column}: {what}. {cure}")

@@ -1,0 +1,74 @@
+"""The prompt of the CRM agent: static parts first, then state, history, message, observations (DESIGN §4). Pure text, no secrets."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestrator.engines.crm_agent.fence import Fence
+from orchestrator.messages import Actor, Mode
+
+KEEP_DONE = 5
+KEEP_WAITING = 5
+
+MODE_TEXT: Mapping[Mode, str] = {
+    "shadow": "Mode: shadow. Nothing you propose is run; your plan is recorded and shown to the person as what you would do.",
+    "canary": "Mode: canary. Reads, safe creates, batch of those and event.get may run; every change of existing records is refused.",
+    "full": "Mode: full. All listed methods may be proposed; changes that matter ask a person first.",
+}
+
+
+def system_message(constitution: str, protocol: str, methods: str, mode: Mode) -> dict[str, str]:
+    """The static part, the same for every turn of a mode, so that providers can cache it (S004-2, S004-3)."""
+    return {"role": "system", "content": "\n\n".join((constitution, protocol, "# Methods of this mode\n" + methods, MODE_TEXT[mode]))}
+
+
+def state_message(
+    state: Mapping[str, Any], actor: Actor, mode: Mode, when: Mapping[str, Any], current: Mapping[str, Any]
+) -> dict[str, str]:
+    """The serialised agent_state with who speaks and what day it is (S004-4, S004-19)."""
+    body = {
+        "me": {"name": actor.name, "bitrix_user_id": actor.bitrix_user_id, "role": actor.role, "mode": mode},
+        **when,
+        "current": current,
+        "state": trimmed(state["agent"]),
+    }
+    return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False, sort_keys=True)}
+
+
+def trimmed(agent: Mapping[str, Any]) -> dict[str, Any]:
+    """agent_state as the prompt carries it: the last done, the waiting confirmations, no customers' texts."""
+    waiting = [item for item in agent["confirmations"].values() if item["status"] == "requested"][:KEEP_WAITING]
+    return {
+        "goals": agent["goals"][:1],
+        "done": [item["description"] for item in agent["done"][-KEEP_DONE:]],
+        "objects": {key: value for key, value in agent["objects"].items() if key != "links"},
+        "next_planned_actions": agent["next_planned_actions"][:KEEP_WAITING],
+        "waiting_for_a_person": [{"method": item["method"], "params": item["params"]} for item in waiting],
+        "event_bindings": agent["event_bindings"],
+    }
+
+
+def history_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Earlier turns of this conversation; what was said after reading customers' prose is kept out where it is recorded."""
+    return [{"role": item["role"], "content": item["text"]} for item in history if item["text"]]
+
+
+def user_message(text: str, quoted: str, fence: Fence) -> dict[str, str]:
+    """The person's words (S004-5); text of others that came along is fenced."""
+    if not quoted:
+        return {"role": "user", "content": text}
+    return {"role": "user", "content": f"{text}\n\nForwarded or pasted text of somebody else:\n{fence.wrap(quoted)}"}
+
+
+def observation_message(iteration: int, observed: Sequence[Mapping[str, Any]], fence: Fence) -> dict[str, str]:
+    """What became of the steps of an iteration, one JSON line each, fenced."""
+    lines = "\n".join(json.dumps(item, ensure_ascii=False, sort_keys=True, default=str) for item in observed)
+    return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}"}
+
+
+def repair_message(reason: str) -> dict[str, str]:
+    """The one request to mend a broken reply."""
+    return {
+        "role": "user",
+        "content": f"Your reply could not be read: {reason}\nNothing was run. Write the whole reply again in the required format.",
+    }

@@ -1,0 +1,44 @@
+"""What one turn of the CRM agent has learned so far: named records, labels and prose that entered the prompt. Pure data."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.messages import Notice, Outcome, Pending, Provenance, Table
+
+_NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
+_ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
+_OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current_company_id": "company", "current_task_id": "task"}
+
+
+@dataclass(kw_only=True)
+class Work:
+    """Grows while the turn goes on. `prose` never goes back to False within a turn (DESIGN §3, taint)."""
+
+    text: str
+    prose: bool = False
+    targets: set[str] = field(default_factory=set)
+    labels: list[str] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    pending: list[Pending] = field(default_factory=list)
+    planned: list[Outcome] = field(default_factory=list)
+    tables: dict[int, Table] = field(default_factory=dict)
+    resolved: dict[str, Any] = field(default_factory=dict)
+
+    def provenance(self) -> Provenance:
+        """What the gate is told about the next step."""
+        return Provenance(prose=self.prose, targets=frozenset(self.targets), external=tuple(self.labels[-200:]), person_text=self.text)
+
+
+def start(text: str, quoted: str, state: Mapping[str, Any]) -> Work:
+    """The work at the beginning of a turn: numbers the person wrote, and the trusted current objects."""
+    work = Work(text=text, prose=bool(quoted))
+    for number in _NUMBER.findall(text):
+        work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
+    trusted = set(state["trusted"])
+    for key, entity in _OBJECTS.items():
+        current = f"{entity}:{state['agent']['objects'].get(key)}"
+        if current in trusted:
+            work.targets.add(current)
+    return work

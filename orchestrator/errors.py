@@ -1,0 +1,38 @@
+"""Errors of the decision ring, each with its addressee. They know no HTTP code and no Telegram: doors translate them.
+
+SdelkaError
+├── SettingsError        ops: a setting is missing or wrong; the sentence names it
+├── ModelClientError     the orchestrator: the model is unreachable or broke the reply format (S004-20, S004-21)
+├── JournalUnwritable    the person and ops: the intent could not be stored, so nothing was done
+├── SessionTaken         the worker: another process holds the lease of this session
+└── DefinitionError      the author of a written definition: what, where, how to mend
+"""
+
+
+class SdelkaError(Exception):
+    """Something of ours failed in a way that has a name."""
+
+    def __init__(self, reason: str | None = None) -> None:
+        """Keep `reason`, or the docstring of the class when none is given."""
+        self.reason = reason or (type(self).__doc__ or "").split("\n", maxsplit=1)[0]
+        super().__init__(self.reason)
+
+
+class SettingsError(SdelkaError):
+    """A setting is missing or wrong."""
+
+
+class ModelClientError(SdelkaError):
+    """The language model is unavailable or its answer broke the format."""
+
+
+class JournalUnwritable(SdelkaError):
+    """The journal could not be written, so nothing was sent to the portal."""
+
+
+class SessionTaken(SdelkaError):
+    """Another process is working on this session."""
+
+
+class DefinitionError(SdelkaError):
+    """A definition does not hold together."""

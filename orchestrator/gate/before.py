@@ -1,0 +1,48 @@
+"""The before-image: what of each record the card shows and the consent is bound to. Pure.
+
+Only what the call touches, plus whose it is and what it is called: an unrelated edit must not cost the person a second card, and
+the journal must not hoard customers' texts.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bitrix.catalogue import Catalogue, Entity
+from orchestrator.gate.effects import Call, Facts, Target
+
+_ALWAYS_SHOWN = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID")
+
+
+def before_image(call: Call, facts: Facts, catalogue: Catalogue) -> dict[str, Any]:
+    """ "deal:481" → the shown part of the record, None where it does not exist."""
+    image: dict[str, Any] = {}
+    for part in call.commands or (call,):
+        for target in part.targets:
+            name = f"{target[0]}:{target[1]}"
+            shown = _shown(part, facts.records.get(target), catalogue.entities.get(target[0]))
+            image[name] = shown if shown is None else {**(image.get(name) or {}), **shown}
+    return image
+
+
+def _shown(call: Call, record: Mapping[str, Any] | None, entity: Entity | None) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    touched = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
+    wanted = set(touched) if isinstance(touched, Mapping) else set()
+    if entity is not None:
+        wanted |= {entity.owner_field, entity.title_field}
+    if call.spec.verb != "update":
+        wanted |= set(_ALWAYS_SHOWN)
+    wanted |= {_camel(name) for name in wanted}
+    return {key: value for key, value in record.items() if key in wanted}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.lower().split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def targets_of(image: Mapping[str, Any]) -> tuple[Target, ...]:
+    """The records an image speaks of."""
+    pairs = (name.split(":", 1) for name in image)
+    return tuple((entity, int(number)) for entity, number in pairs)

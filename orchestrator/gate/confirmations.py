@@ -1,0 +1,210 @@
+"""The confirmation queue: asking, deciding, expiring. `requested → approved | denied | expired | superseded` (DESIGN §3).
+
+Consent is bound to the exact call, to the before-image shown, and to a nonce; it is used once. Only a human event approves.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from orchestrator.gate.effects import Ask
+from orchestrator.gate.executor import Order, stored_call
+from orchestrator.gate.freeze import essence
+from orchestrator.gate.ports import Ledger
+from orchestrator.messages import Actor, Effect, Notice
+from state.clock import iso, parse_iso
+from state.events import (
+    ConfirmationApproved,
+    ConfirmationDenied,
+    ConfirmationExpired,
+    ConfirmationRequested,
+    ConfirmationSuperseded,
+)
+from state.store import EffectChange, EffectStatus, OutboxRow, Timer
+
+TIMER = "confirmation_expires"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What a person pressed, typed or sent: `nonce` proves which card they saw."""
+
+    confirmation_id: str
+    nonce: str
+    approve: bool
+    actor: Actor
+    via: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A card to be: the order that waits, why, and what the person will see."""
+
+    order: Order
+    effect: Effect
+    ask: Ask
+    preview: Mapping[str, Any]
+    actor: Actor
+    replaces: str = ""
+
+
+def second_nonce(nonce: str) -> str:
+    """The nonce of the second tap; derived, so that it survives a restart without being stored."""
+    return hashlib.sha256(f"{nonce}/2".encode()).hexdigest()[:8]
+
+
+async def request(asked: Asked, ledger: Ledger, ttl: timedelta, *, supersede: Sequence[Any] = ()) -> ConfirmationRequested:
+    """Store the card and its effect as `requested`; `supersede` events go into the same transaction."""
+    now = ledger.now
+    order = asked.order
+    event = ConfirmationRequested(
+        confirmation_id=secrets.token_hex(5),
+        effect_id=order.effect_id,
+        turn_id=order.turn_id,
+        slot=order.slot,
+        nonce=secrets.token_hex(4),
+        fingerprint=order.call.fingerprint,
+        essence=essence(order.call),
+        method=order.call.method,
+        call_class=order.call_class,
+        params=dict(order.call.params),
+        before=dict(order.before),
+        preview=dict(asked.preview),
+        reasons=[reason.model_dump(mode="json") for reason in asked.ask.reasons],
+        comment=asked.effect.comment,
+        proposed_by=order.proposed_by,
+        requested_by=asked.actor.key,
+        requested_by_name=asked.actor.name,
+        requested_at=iso(now),
+        expires_at=iso(now + ttl),
+        taps=asked.ask.taps,
+        replaces=asked.replaces,
+        provenance=asked.effect.provenance.model_dump(mode="json"),
+    )
+    stored = stored_call(order) | {"confirmation_id": event.confirmation_id, "actor": asked.actor.model_dump(mode="json")}
+    change = EffectChange(
+        effect_id=order.effect_id, expect=("absent",), status="requested", fingerprint=order.call.fingerprint, call=stored
+    )
+    timer = Timer(
+        id=f"confirmation:{event.confirmation_id}",
+        due_at=now + ttl,
+        session=ledger.key,
+        kind=TIMER,
+        body={"confirmation_id": event.confirmation_id},
+    )
+    changes = [change, *(extra.change for extra in supersede)]
+    events = [*(extra.event for extra in supersede), event]
+    await ledger.commit(*events, actor=asked.actor.key, effects=changes, timers=[timer])
+    return event
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closing:
+    """An event that closes a card, with the effect change that belongs to it."""
+
+    event: Any
+    change: EffectChange
+
+
+def closing(entry: Mapping[str, Any], event: Any, status: EffectStatus, *expect: str) -> Closing:
+    """Close the card of `entry` by `event`."""
+    change = EffectChange(effect_id=entry["effect_id"], expect=expect or ("requested",), status=status)
+    return Closing(event=event, change=change)
+
+
+def drop_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
+    """The timer row that ends the waiting of this card."""
+    return Timer(
+        id=f"confirmation:{entry['confirmation_id']}", due_at=ledger.now, session=ledger.key, kind=TIMER, delete=True
+    )
+
+
+async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
+    """Record the approval; raises EffectConflict when the card was decided by somebody else meanwhile."""
+    event = ConfirmationApproved(
+        confirmation_id=entry["confirmation_id"],
+        effect_id=entry["effect_id"],
+        approved_by=decision.actor.key,
+        approved_by_name=decision.actor.name,
+        approved_at=iso(ledger.now),
+        via=decision.via,
+    )
+    close = closing(entry, event, "approved")
+    await ledger.commit(
+        event,
+        actor=decision.actor.key,
+        effects=[close.change],
+        outbox=outbox,
+        timers=[drop_timer(entry, ledger)],
+    )
+
+
+async def deny(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
+    """Record the denial; the effect can never run."""
+    event = denied_event(entry, decision.actor, ledger, via=decision.via, reason=decision.reason)
+    close = closing(entry, event, "denied")
+    await ledger.commit(
+        event,
+        actor=decision.actor.key,
+        effects=[close.change],
+        outbox=outbox,
+        timers=[drop_timer(entry, ledger)],
+    )
+
+
+def denied_event(entry: Mapping[str, Any], actor: Actor, ledger: Ledger, *, via: str, reason: str) -> ConfirmationDenied:
+    """The denial of `entry` by `actor`."""
+    return ConfirmationDenied(
+        confirmation_id=entry["confirmation_id"],
+        effect_id=entry["effect_id"],
+        essence=entry["essence"],
+        denied_by=actor.key,
+        denied_by_name=actor.name,
+        denied_at=iso(ledger.now),
+        via=via,
+        reason=reason,
+        turn_id=(ledger.state.get("turn") or {}).get("turn_id", ""),
+        method=entry["method"],
+        params=dict(entry["params"]),
+    )
+
+
+async def expire(entry: Mapping[str, Any], ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
+    """Close a card whose time is over."""
+    event = ConfirmationExpired(
+        confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], expired_at=iso(ledger.now)
+    )
+    close = closing(entry, event, "expired", "requested", "approved")
+    await ledger.commit(
+        event, actor="system", effects=[close.change], outbox=outbox, timers=[drop_timer(entry, ledger)]
+    )
+
+
+def superseded(entry: Mapping[str, Any], *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
+    """The closing of a card that no longer fits."""
+    event = ConfirmationSuperseded(
+        confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], why=why, by=by
+    )
+    return closing(entry, event, "superseded", *expect)
+
+
+def objection(entry: Mapping[str, Any] | None, decision: Decision, ledger: Ledger) -> Notice | None:
+    """Why this decision does not count, or None. Entitlement by role and record is judged by the gate."""
+    if entry is None:
+        return Notice(code="card-outdated")
+    if entry["status"] != "requested":
+        who = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
+        when = entry.get(f"{entry['status']}_at") or ""
+        return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": when})
+    if parse_iso(entry["expires_at"]) <= ledger.now:
+        return Notice(code="card-expired", args={"at": entry["expires_at"]})
+    wanted = second_nonce(entry["nonce"]) if decision.approve and entry["taps"] > 1 else entry["nonce"]
+    if not secrets.compare_digest(decision.nonce, wanted):
+        if decision.approve and entry["taps"] > 1 and secrets.compare_digest(decision.nonce, entry["nonce"]):
+            return Notice(code="card-second-tap")
+        return Notice(code="card-outdated")
+    return None

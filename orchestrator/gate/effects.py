@@ -1,0 +1,120 @@
+"""What the gate works on: a Call (normalised effect), the Facts it is judged by, and the Verdict. Ring 2, pure data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bitrix.catalogue import Entity, Method
+from orchestrator.messages import Notice
+from state.canonical import dumps, sha256
+
+Target = tuple[str, int]
+"""A record: ("deal", 481)."""
+
+MARKS = frozenset({"ORIGINATOR_ID", "ORIGIN_ID", "originatorId", "originId"})
+"""Fields by which a record made by us is found again when the answer was lost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One exact call: what is judged, shown, hashed and sent is this object.
+
+    `params` is canonical JSON data, already enriched. A batch holds its commands as Calls of their own (`key` names each) and
+    `params` rebuilt from them. `fingerprint` covers portal, method and params as sent, minus nothing.
+    """
+
+    kind: str
+    method: str
+    params: Mapping[str, Any]
+    spec: Method
+    classes: tuple[str, ...]
+    portal: str
+    key: str = ""
+    commands: tuple["Call", ...] = ()
+    halt: bool = False
+    targets: tuple[Target, ...] = ()
+    """Existing records that the call reads or changes."""
+    unknown_target: bool = False
+    """The id of the record is a `$result[...]` reference or cannot be read."""
+    references: tuple[str, ...] = ()
+    """Params paths whose value holds `$result[...]`."""
+    system_fields: frozenset[str] = frozenset()
+    """Fields that enrichment set; they are not critical."""
+    entities: Mapping[str, Entity] = field(default_factory=dict)
+    """How the records of `targets`, and the kind of record an add makes, are read and named: "deal", "item:177"."""
+    target_created: bool = False
+    """The id is `$result[...]` of an earlier add of the same batch: a record that did not exist before."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over (portal, method, params)."""
+        return sha256(dumps([self.portal, self.method, self.params]))
+
+    @property
+    def likeness(self) -> str:
+        """SHA-256 without what enrichment marked it with: two proposals of one change share it, whatever their effect id."""
+        return sha256(dumps([self.portal, _unmarked(self)]))
+
+    @property
+    def leaves(self) -> tuple["Call", ...]:
+        """The commands of a batch, else the call itself."""
+        return self.commands or (self,)
+
+    @property
+    def reads_only(self) -> bool:
+        """True when nothing in it changes anything."""
+        return set(self.classes) <= {"R"}
+
+
+def _unmarked(call: Call) -> list[Any]:
+    if call.commands:
+        return [call.method, call.halt, [[command.key, *_unmarked(command)] for command in call.commands]]
+    params = dict(call.params)
+    if isinstance(params.get("fields"), Mapping):
+        params["fields"] = {name: value for name, value in params["fields"].items() if name not in MARKS}
+    return [call.kind, call.method, params]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What was looked up before judging, so that judging stays pure.
+
+    `records` holds the present state of each target (None = not found). `first_stages` maps "deal:0" and the like to the first
+    stage id of the funnel. `denied` tells who denied this very call, when, and whether it was in this turn.
+    """
+
+    records: Mapping[Target, Mapping[str, Any] | None] = field(default_factory=dict)
+    first_stages: Mapping[str, str] = field(default_factory=dict)
+    denied_at: str = ""
+    denied_by: str = ""
+    denied_in_turn: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allow:
+    """Run it now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """A person must decide. `taps` is 2 for what cannot be undone; `four_eyes` = not the requester, and a lead."""
+
+    reasons: tuple[Notice, ...]
+    taps: int = 1
+    four_eyes: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refuse:
+    """It will not run. `reason` is for the person, `detail` is English for the model and ops."""
+
+    reason: Notice
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOnly:
+    """Shadow mode: recorded as a plan, never run."""
+
+
+Verdict = Allow | Ask | Refuse | PlanOnly

@@ -1,0 +1,180 @@
+"""Runs one decided call: durable intent first, then the act, then the outcome. At most once (DESIGN, first sentence).
+
+The intent is a compare-and-set of the effect's status in the same transaction as CallStarted: of two processes, two presses or
+two restarts exactly one wins. Nothing here retries.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from orchestrator.gate.effects import Call
+from orchestrator.gate.freeze import freeze
+from orchestrator.gate.ports import Ledger, Performed, Performer, Rejected, Succeeded, Unknown
+from orchestrator.messages import Notice, Outcome
+from state.clock import iso
+from state.events import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
+from state.store import EffectChange
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A call that may run now, with all that its record needs."""
+
+    effect_id: str
+    turn_id: str
+    slot: str
+    call: Call
+    requested_by: str
+    proposed_by: str
+    approved_by: str = ""
+    confirmation_id: str = ""
+    before: Mapping[str, Any]
+
+    @property
+    def call_class(self) -> str:
+        """The classes as one word, worst last: "R", "W", "WM"."""
+        return "".join(self.call.classes)
+
+
+async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    """Run a call that changes nothing. It needs no intent: repeating it does no harm."""
+    started = time.monotonic()
+    performed = await performer.perform(order.call)
+    if isinstance(performed, Unknown):
+        performed = Rejected(code="no_answer", detail=performed.detail)
+    event = _outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
+    await ledger.commit(event, actor=order.requested_by)
+    return _outcome(order, performed)
+
+
+async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    """Store the intent, act once, store the outcome.
+
+    Raises EffectConflict when somebody else started this effect, StoreUnwritable when the intent cannot be stored: in both
+    cases nothing was sent. A failure to store the outcome leaves the effect `started`, which recovery turns into `unknown`.
+    """
+    await _intend(order, ledger)
+    started = time.monotonic()
+    performed = await performer.perform(order.call)
+    await _settle(order, performed, ledger, seconds=time.monotonic() - started)
+    return _outcome(order, performed)
+
+
+async def _intend(order: Order, ledger: Ledger) -> None:
+    event = CallStarted(
+        effect_id=order.effect_id,
+        turn_id=order.turn_id,
+        slot=order.slot,
+        kind=order.call.kind,
+        method=order.call.method,
+        call_class=order.call_class,
+        params=dict(order.call.params),
+        fingerprint=order.call.fingerprint,
+        requested_by=order.requested_by,
+        approved_by=order.approved_by,
+        confirmation_id=order.confirmation_id,
+        proposed_by=order.proposed_by,
+        before=dict(order.before),
+    )
+    change = EffectChange(
+        effect_id=order.effect_id,
+        expect=("approved",) if order.confirmation_id else ("absent",),
+        status="started",
+        fingerprint=order.call.fingerprint,
+        call=stored_call(order) | {"started_at": iso(ledger.now)},
+    )
+    await ledger.commit(event, actor=order.requested_by, effects=[change])
+
+
+async def _settle(order: Order, performed: Performed, ledger: Ledger, *, seconds: float) -> None:
+    event = _outcome_event(order, performed, seconds, params={})
+    outcome = _outcome(order, performed).model_dump(mode="json", exclude={"result", "call"})
+    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_status(performed), outcome=outcome)
+    await ledger.commit(event, actor=order.requested_by, effects=[change])
+
+
+def stored_call(order: Order) -> dict[str, Any]:
+    """What the effects table keeps of an order: enough to run or reconcile it after a restart."""
+    return {
+        "call": freeze(order.call),
+        "turn_id": order.turn_id,
+        "slot": order.slot,
+        "requested_by": order.requested_by,
+        "approved_by": order.approved_by,
+        "confirmation_id": order.confirmation_id,
+        "proposed_by": order.proposed_by,
+        "before": dict(order.before),
+    }
+
+
+def _outcome_event(order: Order, performed: Performed, seconds: float, *, params: dict[str, Any]) -> Event:
+    common: dict[str, Any] = {
+        "effect_id": order.effect_id,
+        "turn_id": order.turn_id,
+        "slot": order.slot,
+        "method": order.call.method,
+        "call_class": order.call_class,
+        "confirmation_id": order.confirmation_id,
+    }
+    match performed:
+        case Succeeded():
+            commands = [report.model_dump() for report in performed.commands]
+            return CallSucceeded(
+                **common,
+                params=params,
+                result=performed.result,
+                total=performed.total,
+                seconds=round(seconds, 4),
+                changes=performed.changes,
+                commands=commands,
+            )
+        case Rejected():
+            return CallRefused(
+                **common, params=params, code=performed.code, detail=performed.detail, seconds=round(seconds, 4)
+            )
+        case Unknown():
+            return CallOutcomeUnknown(**common, detail=performed.detail)
+        case _:
+            assert_never(performed)
+
+
+def _status(performed: Performed) -> Any:
+    match performed:
+        case Succeeded():
+            return "succeeded"
+        case Rejected():
+            return "refused"
+        case Unknown():
+            return "unknown"
+        case _:
+            assert_never(performed)
+
+
+def _outcome(order: Order, performed: Performed) -> Outcome:
+    common: dict[str, Any] = {
+        "effect_id": order.effect_id,
+        "method": order.call.method,
+        "call_class": order.call_class,
+        "call": dict(order.call.params),
+    }
+    match performed:
+        case Succeeded():
+            return Outcome(
+                status="succeeded",
+                result=performed.result,
+                total=performed.total,
+                commands=performed.commands,
+                entity=performed.entity,
+                created=performed.created,
+                **common,
+            )
+        case Rejected():
+            reason = Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})
+            return Outcome(status="refused", reason=reason, detail=performed.detail, **common)
+        case Unknown():
+            reason = Notice(code="outcome-unknown", args={"text": performed.detail})
+            return Outcome(status="unknown", reason=reason, detail=performed.detail, **common)
+        case _:
+            assert_never(performed)

@@ -1,0 +1,72 @@
+"""A Call as stored data and back, so that after a restart exactly what was shown is what is sent."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bitrix.catalogue import Catalogue
+from orchestrator.gate.effects import Call
+from state.canonical import dumps, sha256
+
+_MARKS = frozenset({"ORIGIN_ID", "ORIGINATOR_ID", "originId", "originatorId"})
+
+
+class Unthawable(ValueError):
+    """A stored call names a method that the catalogue no longer lists; it cannot be run."""
+
+
+def freeze(call: Call) -> dict[str, Any]:
+    """`call` as JSON data."""
+    return {
+        "kind": call.kind,
+        "method": call.method,
+        "params": dict(call.params),
+        "classes": list(call.classes),
+        "portal": call.portal,
+        "key": call.key,
+        "commands": [freeze(command) for command in call.commands],
+        "halt": call.halt,
+        "targets": [list(target) for target in call.targets],
+        "unknown_target": call.unknown_target,
+        "references": list(call.references),
+        "system_fields": sorted(call.system_fields),
+    }
+
+
+def thaw(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
+    """The Call behind `data`; raises Unthawable when its method is no longer listed."""
+    spec = catalogue.find(data["method"])
+    if spec is None:
+        msg = f"{data['method']} is no longer in the catalogue"
+        raise Unthawable(msg)
+    return Call(
+        kind=data["kind"],
+        method=data["method"],
+        params=data["params"],
+        spec=spec,
+        classes=tuple(data["classes"]),
+        portal=data["portal"],
+        key=data["key"],
+        commands=tuple(thaw(command, catalogue) for command in data["commands"]),
+        halt=data["halt"],
+        targets=tuple((entity, number) for entity, number in data["targets"]),
+        unknown_target=data["unknown_target"],
+        references=tuple(data["references"]),
+        system_fields=frozenset(data["system_fields"]),
+    )
+
+
+def essence(call: Call) -> str:
+    """SHA-256 of the call without the marks that make every add unique: the same wish has the same essence."""
+    if call.commands:
+        body: Any = [[command.key, command.method, _unmarked(command.params)] for command in call.commands]
+    else:
+        body = _unmarked(call.params)
+    return sha256(dumps([call.portal, call.method, body]))
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _unmarked(item) for key, item in value.items() if key not in _MARKS}
+    if isinstance(value, (list, tuple)):
+        return [_unmarked(item) for item in value]
+    return value

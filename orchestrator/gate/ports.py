@@ -1,0 +1,112 @@
+"""What the gate needs of the session that it works for, and of performers. Ports; implemented by `orchestrator.session` and `performers`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from orchestrator.gate.effects import Call, Target
+from orchestrator.messages import CommandReport
+from state.events import Event, StateChanges
+from state.store import EffectChange, EffectRow, OutboxRow, Timer
+
+
+class Ledger(Protocol):
+    """A session's journal under its lease; every commit is one transaction, fenced by the epoch."""
+
+    key: str
+
+    @property
+    def now(self) -> datetime:
+        """The present moment."""
+        ...
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The folded state."""
+        ...
+
+    async def commit(
+        self,
+        *events: Event,
+        actor: str,
+        effects: Sequence[EffectChange] = (),
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+    ) -> None:
+        """Append durably; raises EffectConflict, StaleEpoch or StoreUnwritable and keeps nothing."""
+        ...
+
+    async def effect(self, effect_id: str) -> EffectRow | None:
+        """One effect's row."""
+        ...
+
+    async def effects(self, status: str) -> list[EffectRow]:
+        """The session's effects in that status."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Succeeded:
+    """The portal said yes."""
+
+    result: Any
+    total: int | None = None
+    changes: StateChanges = StateChanges()
+    commands: tuple[CommandReport, ...] = ()
+    entity: str = ""
+    created: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rejected:
+    """Proven not to have happened."""
+
+    code: str
+    detail: str
+    sent: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unknown:
+    """It may have happened."""
+
+    detail: str
+
+
+Performed = Succeeded | Rejected | Unknown
+
+
+class Performer(Protocol):
+    """Makes one concrete call of one kind. Never retries what may have happened, never judges."""
+
+    portal: str
+
+    async def perform(self, call: Call) -> Performed:
+        """Make the call once."""
+        ...
+
+    async def reconcile(self, call: Call, before: Mapping[str, Any]) -> "Reconciled":
+        """Look whether a call of unknown outcome happened; reads only."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reconciled:
+    """What a look at the portal showed."""
+
+    verdict: str
+    detail: str = ""
+    changes: StateChanges = field(default_factory=StateChanges)
+
+
+class Records(Protocol):
+    """Reads the present state of records, for before-images and rights."""
+
+    async def records(self, targets: Sequence[Target]) -> Mapping[Target, Mapping[str, Any] | None]:
+        """Each target's record, None where it does not exist; raises bitrix errors when the portal cannot be read."""
+        ...
+
+    async def first_stages(self) -> Mapping[str, str]:
+        """ "deal:0" → the first stage of that funnel."""
+        ...

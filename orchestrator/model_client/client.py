@@ -1,0 +1,208 @@
+"""The client of an OpenAI-compatible language model (ring 2). Raises `ModelClientError` and nothing else of its own.
+
+It judges the wire and not the words: what the answer means is for the engine that asked.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import httpx
+
+from orchestrator.errors import ModelClientError
+from orchestrator.model_client.answer import AnswerReader, ModelAnswer, load_object
+from orchestrator.model_client.failures import TryAgainError, error_of, failure_of_status, failure_of_wire, scrubber
+from orchestrator.model_client.retry import Sleep, retrying
+from orchestrator.model_client.settings import ModelSettings
+from orchestrator.model_client.sse import SseDecoder
+
+OnDelta = Callable[[str], Awaitable[None]]
+
+MAX_BODY = 8_000_000
+_OK = 200
+_DONE = "[DONE]"
+_WIRE_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
+
+_log = logging.getLogger(__name__)
+
+
+class ModelClient:
+    """Asks one model service over kept connections; close it with `aclose`.
+
+    A call without a key raises `ModelClientError`, except to a service on this machine (S004-17, S004-21).
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        """Prepare the connections; `transport` and `sleep` are replaced by tests."""
+        for name in ("httpx", "httpcore"):  # their request lines hold the address, and an address may hold a password
+            logging.getLogger(name).setLevel(logging.WARNING)
+        self._settings = settings
+        self._sleep = sleep
+        self._scrub = scrubber(settings.api_key)
+        self._http = httpx.AsyncClient(
+            transport=transport,
+            timeout=httpx.Timeout(settings.total_deadline, connect=settings.connect_timeout),
+            limits=httpx.Limits(keepalive_expiry=30.0),
+            trust_env=not settings.is_loopback,
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections; never fails."""
+        await self._http.aclose()
+
+    async def post_chat_completions(self, payload: dict[str, Any], *, verbose: bool = False) -> dict[str, Any]:
+        """Return the standard completion body as it came; `verbose` logs both sides at debug level (S001-8…10, S004-16).
+
+        Raises `ModelClientError` when there is no such body. How the answer ended is for the caller to judge: a
+        classification that asks for one token rightly ends with `length`.
+        """
+        request = self._prepare(payload, {"stream": False})
+        if verbose:
+            _log.debug("chat completions request: %s", self._mask(request))
+        async with self._deadline():
+            body: dict[str, Any] = await self._retrying()(self._ask_once, request)
+        if verbose:
+            _log.debug("chat completions response: %s", self._mask(json.dumps(body, ensure_ascii=False).encode()))
+        return body
+
+    async def stream_chat(self, payload: dict[str, Any], on_delta: OnDelta | None = None) -> ModelAnswer:
+        """Return the finished answer, handing its text to `on_delta` as it arrives (S004-16, S004-20, S004-21).
+
+        Raises `ModelClientError` for an answer that is cut off, empty, refused, late or never came. After the first
+        handed-out piece nothing is tried again. What `on_delta` raises passes through.
+        """
+        request = self._prepare(payload, {"stream": True, "stream_options": {"include_usage": True}})
+        async with self._deadline():
+            answer: ModelAnswer = await self._retrying()(self._stream_once, request, on_delta)
+        return answer
+
+    def _prepare(self, payload: dict[str, Any], extra: dict[str, Any]) -> bytes:
+        if not payload.get("messages"):
+            raise ModelClientError("The request to the model has no messages.")
+        whole = {**payload, "model": payload.get("model") or self._settings.default_model, **extra}
+        try:
+            return json.dumps(whole, ensure_ascii=False, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError):
+            raise ModelClientError("The request to the model cannot be written as JSON.") from None
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+        secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
+        if not secret and not self._settings.is_loopback:
+            raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
+        if not secret.isascii() or not secret.isprintable() or " " in secret:
+            raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
+        return {**headers, "Authorization": f"Bearer {secret}"} if secret else headers
+
+    def _retrying(self) -> Callable[..., Awaitable[Any]]:
+        settings = self._settings
+        policy = retrying(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
+        return policy.__call__
+
+    async def _ask_once(self, request: bytes) -> dict[str, Any]:
+        async with aclosing(self._body(request)) as chunks:
+            body = load_object(await _join(chunks, b""))
+        if error := body.get("error"):
+            raise error_of(error, self._scrub)
+        return body
+
+    async def _stream_once(self, request: bytes, on_delta: OnDelta | None) -> ModelAnswer:
+        begun = asyncio.get_running_loop().time()
+        reader, handed_out = AnswerReader(self._scrub), False
+        async with aclosing(self._events(request)) as events:
+            while True:
+                try:
+                    data = await self._next(events, patient=not handed_out)
+                except TryAgainError as error:
+                    if not handed_out:
+                        raise
+                    raise ModelClientError(error.reason) from None
+                if data is None or data.strip() == _DONE:
+                    break
+                piece = reader.take(data)
+                if piece and on_delta:
+                    handed_out = True
+                    await on_delta(piece)
+        return reader.finish(asyncio.get_running_loop().time() - begun)
+
+    async def _next(self, events: AsyncIterator[str], *, patient: bool) -> str | None:
+        """Return the next event, or None at the end; once text has flowed a long silence is a failure."""
+        watch = asyncio.timeout(None if patient else self._settings.silence)
+        try:
+            async with watch:
+                return await anext(events, None)
+        except TimeoutError:
+            if not watch.expired():
+                raise
+            raise ModelClientError("The model fell silent in the middle of its answer.") from None
+
+    async def _events(self, request: bytes) -> AsyncIterator[str]:
+        """Yield the data of each event; a server that ignores `stream` sends one JSON object, which is one event."""
+        decoder = SseDecoder()
+        async with aclosing(self._body(request)) as chunks:
+            head = b""
+            async for chunk in chunks:
+                head += chunk
+                if head.strip():
+                    break
+            if head.lstrip().startswith(b"{"):
+                whole = await _join(chunks, head)
+                yield whole.decode(errors="replace")
+                return
+            for data in decoder.feed(head):
+                yield data
+            async for chunk in chunks:
+                for data in decoder.feed(chunk):
+                    yield data
+            for data in decoder.close():
+                yield data
+
+    async def _body(self, request: bytes) -> AsyncIterator[bytes]:
+        """Yield the body of a successful answer; the one place where the wire's errors become ours."""
+        url = self._settings.base_url.rstrip("/") + "/chat/completions"
+        size = 0
+        try:
+            async with self._http.stream("POST", url, content=request, headers=self._headers()) as response:
+                async for chunk in response.aiter_bytes():
+                    size += len(chunk)
+                    if size > MAX_BODY:
+                        raise ModelClientError("The model service sends more than an answer can hold.")
+                    if response.status_code != _OK:
+                        raise failure_of_status(response, chunk, self._scrub)
+                    yield chunk
+                if response.status_code != _OK:
+                    raise failure_of_status(response, b"", self._scrub)
+        except _WIRE_ERRORS as error:
+            raise failure_of_wire(error) from None
+
+    @asynccontextmanager
+    async def _deadline(self) -> AsyncIterator[None]:
+        scope = asyncio.timeout(self._settings.total_deadline)
+        try:
+            async with scope:
+                yield
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            raise ModelClientError("The model did not finish its answer in time.") from None
+
+    def _mask(self, text: bytes) -> str:
+        secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
+        shown = text.decode()
+        return shown.replace(secret, "***") if secret else shown
+
+
+async def _join(chunks: AsyncIterator[bytes], head: bytes) -> bytes:
+    pieces = [head]
+    async for chunk in chunks:
+        pieces.append(chunk)
+    return b"".join(pieces)

@@ -1,0 +1,99 @@
+"""Every failure of the model service as one `ModelClientError` (ring 2). No reason ever holds the key or an address."""
+
+import json
+import re
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+from pydantic import SecretStr
+
+from orchestrator.errors import ModelClientError
+
+Scrub = Callable[[str], str]
+
+_KEY_LIKE = re.compile(r"(?:\bsk-|\bBearer\s+)[^\s\"',]{4,}", re.IGNORECASE)
+_ADDRESS = re.compile(r"\bhttps?://[^\s\"']+", re.IGNORECASE)
+_LONGEST = 300
+_TOO_MANY = 429
+_NEVER_HELPS = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+
+
+class TryAgainError(ModelClientError):
+    """The model service did not answer this time."""
+
+    def __init__(self, reason: str, *, after: float | None = None) -> None:
+        """Keep how many seconds the service asked to wait."""
+        super().__init__(reason)
+        self.after = after
+
+
+def scrubber(key: SecretStr | None) -> Scrub:
+    """Return a function that masks the key, whatever looks like one, and addresses, and cuts what is long."""
+    secret = key.get_secret_value().strip() if key else ""
+
+    def scrub(text: str) -> str:
+        if secret:
+            text = text.replace(secret, "***")
+        text = _ADDRESS.sub("***", _KEY_LIKE.sub("***", text))
+        return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+    return scrub
+
+
+def error_of(error: object, scrub: Scrub) -> ModelClientError:
+    """Return the failure that an `error` object in a successful answer or in a stream tells of."""
+    return ModelClientError(f"The model service reports an error: {_said(error, scrub)}.")
+
+
+def failure_of_status(response: httpx.Response, body: bytes, scrub: Scrub) -> ModelClientError:
+    """Return the failure behind a status other than 200; `TryAgainError` where another attempt may help."""
+    error = _error_in(body)
+    reason = f"The model service answers {response.status_code}: {_said(error, scrub)}."
+    code = error.get("code") if isinstance(error, dict) else None
+    busy = response.status_code == _TOO_MANY and code not in _NEVER_HELPS
+    if busy or response.is_server_error:
+        return TryAgainError(reason, after=_retry_after(response.headers))
+    return ModelClientError(reason)
+
+
+def failure_of_wire(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:
+    """Return the failure behind an exception of httpx; its own text is dropped, for it may quote the request."""
+    match error:
+        case httpx.ConnectError() | httpx.ConnectTimeout():
+            return TryAgainError("The model service cannot be reached.")
+        case httpx.NetworkError() | httpx.RemoteProtocolError():
+            return TryAgainError("The connection to the model service broke.")
+        case httpx.TimeoutException():
+            return ModelClientError("The model service did not answer in time.")
+        case _:
+            return ModelClientError(f"The request to the model service failed ({type(error).__name__}).")
+
+
+def _error_in(body: bytes) -> object:
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return parsed.get("error", parsed) if isinstance(parsed, dict) else None
+
+
+def _said(error: object, scrub: Scrub) -> str:
+    """Return what the service says, masked; a rejected key is quoted by some services, even in part."""
+    fields: dict[str, Any] = error if isinstance(error, dict) else {"message": error}
+    told = [fields.get(name) for name in ("code", "type", "message")]
+    parts = [str(part) for part in told if isinstance(part, str | int) and part != ""]
+    return scrub(", ".join(dict.fromkeys(parts))).rstrip(".") or "no explanation"
+
+
+def _retry_after(headers: httpx.Headers) -> float | None:
+    """Return the wait in seconds (RFC 9110, 10.2.3); a date is read against the service's own clock."""
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,3})?", value):
+        return float(value)
+    try:
+        wait = parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))
+    except (TypeError, ValueError):
+        return None
+    return max(wait.total_seconds(), 0.0)

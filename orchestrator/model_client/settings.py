@@ -1,0 +1,53 @@
+"""What the model client must be told (ring 2). Reads no environment: the door does."""
+
+import ipaddress
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import SecretStr
+
+from orchestrator.errors import SettingsError
+
+OPENAI_BASE = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """Where the model is and how long to wait for it (S004-16, S004-17, S004-18); raises `SettingsError` on a bad address.
+
+    `base_url` includes the version segment, as in `https://api.openai.com/v1`; `/chat/completions` is added to it.
+    `total_deadline` covers one call with all its attempts, pauses and the handing out of deltas. `silence` is the
+    longest pause between two pieces once the text flows; before the first piece a thinking model may be silent.
+    """
+
+    base_url: str = OPENAI_BASE
+    api_key: SecretStr | None = field(default=None, repr=False)
+    default_model: str = "gpt-5-thinking"
+    embedding_model: str = "text-embedding-3-small"
+    connect_timeout: float = 5.0
+    total_deadline: float = 120.0
+    silence: float = 30.0
+    max_attempts: int = 3
+
+    def __post_init__(self) -> None:
+        """Refuse an address that cannot be one, without repeating it: it may hold a password."""
+        if not _is_address(self.base_url):
+            raise SettingsError("OPENAI_API_BASE must be an http or https address such as https://api.openai.com/v1.")
+
+    @property
+    def is_loopback(self) -> bool:
+        """Tell whether the model runs on this machine, where no key is needed and no proxy stands between."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts: SplitResult = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0

@@ -1,0 +1,37 @@
+"""Rows for the outbox: replies, cards, toasts. Pure; doors render them. A card keeps one key for life, so it is edited in place."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from orchestrator.messages import Notice, Reply
+from state.clock import new_id
+from state.store import OutboxRow
+
+
+def channel_of(session: str) -> str:
+    """ "tg:1007" → "tg"."""
+    return session.split(":", 1)[0]
+
+
+def reply_row(session: str, reply: Reply, now: datetime, *, key: str = "") -> OutboxRow:
+    """A message to the chat."""
+    return _row(session, "reply", reply.model_dump(mode="json"), now, key)
+
+
+def card_row(session: str, entry: Mapping[str, Any], now: datetime, *, stage: int = 1) -> OutboxRow:
+    """The card of a confirmation as it stands now; `stage` 2 asks for the second tap."""
+    left_out = ("params", "before", "provenance")
+    body = {key: value for key, value in entry.items() if key not in left_out} | {"stage": stage}
+    return _row(session, "card", body, now, f"card:{entry['confirmation_id']}")
+
+
+def toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
+    """The answer to one press."""
+    return _row(session, "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
+
+
+def _row(session: str, kind: str, body: Mapping[str, Any], now: datetime, key: str) -> OutboxRow:
+    return OutboxRow(
+        id=new_id(), session=session, channel=channel_of(session), kind=kind, body=body, key=key, created_at=now, due_at=now
+    )

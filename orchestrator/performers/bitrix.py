@@ -1,0 +1,93 @@
+"""Makes a decided Bitrix24 call, and nothing else: no judging, no retry of what may have happened. Ring 2."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bitrix.batch import Command, build_cmd, read_answer
+from bitrix.client import BitrixClient
+from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
+from bitrix.paging import list_all
+from orchestrator.gate.effects import Call
+from orchestrator.gate.ports import Performed, Reconciled, Records, Rejected, Succeeded, Unknown
+from orchestrator.messages import CommandReport
+from orchestrator.performers.reconciling import reconcile
+from orchestrator.performers.state_changes import batch_changes, changes_of, created_target, entity_of
+
+MAX_ROWS = 500
+"""A list read in a turn stops here; counts still come from the portal's total."""
+
+
+class BitrixPerformer:
+    """The performer of effects of kind "bitrix"."""
+
+    def __init__(self, client: BitrixClient, records: Records) -> None:
+        """`records` reads single records for reconciliation."""
+        self._client = client
+        self._records = records
+        self.portal = client.portal
+
+    async def perform(self, call: Call) -> Performed:
+        """Make the call once and say what is known of it; raises nothing of the network."""
+        try:
+            if call.commands:
+                return await self._batch(call)
+            if call.spec.verb == "list" and call.reads_only and "start" not in call.params:
+                return await self._list(call)
+            answer = await self._client.call(call.method, call.params, repeatable=call.reads_only)
+        except Refused as error:
+            return Rejected(code=error.code or "refused", detail=str(error))
+        except NotSent as error:
+            return Rejected(code="not_sent", detail=str(error), sent=False)
+        except OutcomeUnknown as error:
+            return Unknown(detail=str(error))
+        return _succeeded(call, answer.result, answer.total)
+
+    async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
+        """Look whether the call happened; raises BitrixError when the portal cannot be read."""
+        return await reconcile(call, before, self._client, self._records)
+
+    async def _list(self, call: Call) -> Succeeded:
+        pages = await list_all(self._client, call.method, call.params, max_rows=MAX_ROWS)
+        return _succeeded(call, pages.rows, pages.total)
+
+    async def _batch(self, call: Call) -> Performed:
+        commands = tuple(
+            Command(key=command.key, method=command.method, params=dict(command.params)) for command in call.commands
+        )
+        params = {"halt": 1 if call.halt else 0, "cmd": build_cmd(commands)}
+        answer = await self._client.call("batch", params, repeatable=call.reads_only)
+        outcomes = read_answer(commands, answer, halt=call.halt)
+        reports = tuple(
+            CommandReport(key=item.key, method=item.method, status=item.status, error=item.description or item.error)
+            for item in outcomes
+        )
+        results = {item.key: item.result for item in outcomes if item.status == "success"}
+        changes = batch_changes(call, reports, results)
+        if not any(report.status in {"success", "unknown"} for report in reports):
+            return Rejected(code="batch_failed", detail=_failures(reports))
+        return Succeeded(result=results, changes=changes, commands=reports)
+
+
+def _succeeded(call: Call, result: Any, total: int | None) -> Succeeded:
+    return Succeeded(
+        result=result,
+        total=total,
+        changes=changes_of(call, result),
+        entity=entity_of(call),
+        created=created_target(call, result),
+    )
+
+
+def _failures(reports: Sequence[CommandReport]) -> str:
+    return "; ".join(f"{report.key} {report.method}: {report.error or report.status}" for report in reports)
+
+
+async def call_bitrix(
+    client: BitrixClient, method: str, params: Mapping[str, Any], http_method: str | None = None
+) -> Any:
+    """The seed's CALL_BITRIX (S004-23): one call, its `result`; raises BitrixError. The verb has no meaning and is ignored."""
+    del http_method
+    return (await client.call(method, params)).result
+
+
+__all__ = ["BitrixError", "BitrixPerformer", "call_bitrix"]

@@ -1,0 +1,102 @@
+"""Did a call of unknown outcome happen? Reads the portal and compares; never writes, and says "unclear" rather than guess.
+
+Adds are found by their ORIGIN_ID mark; updates are done when every field has its new value, and not done when every field still has its old
+one; a delete is done when the record is gone. Each command of a batch is looked at alone; a mixed answer is told key by key.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from bitrix.client import BitrixClient
+from bitrix.errors import Refused
+from orchestrator.gate.effects import Call
+from orchestrator.gate.ports import Reconciled, Records
+from orchestrator.performers.state_changes import changes_of
+
+_LISTS = {"deal": "crm.deal.list", "lead": "crm.lead.list", "contact": "crm.contact.list", "company": "crm.company.list"}
+
+
+async def reconcile(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
+    """See the module docstring; raises BitrixError when the portal cannot be read."""
+    if not call.commands:
+        return await _one(call, before, client, records)
+    seen = [(command, await _one(command, before, client, records)) for command in call.commands if not command.reads_only]
+    verdicts = {item.verdict for _, item in seen}
+    detail = "; ".join(f"{command.key} {command.method}: {item.verdict}" for command, item in seen)
+    return Reconciled(verdict=verdicts.pop() if len(verdicts) == 1 else "unclear", detail=detail)
+
+
+async def _one(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
+    if call.spec.verb == "add" and call.spec.marked:
+        return await _marked_add(call, client)
+    if call.spec.verb == "update" and call.targets and not call.unknown_target:
+        return await _update(call, before, records)
+    if call.spec.verb == "delete" and call.targets and not call.unknown_target:
+        gone = (await records.records(call.targets[:1]))[call.targets[0]] is None
+        return Reconciled(verdict="done" if gone else "not_done", detail="the record is gone" if gone else "the record is still there")
+    return Reconciled(verdict="unclear", detail=f"{call.method} leaves no mark that could be looked for")
+
+
+async def _marked_add(call: Call, client: BitrixClient) -> Reconciled:
+    fields = call.params["fields"]
+    if call.spec.entity == "item":
+        params: dict[str, Any] = {
+            "entityTypeId": call.params["entityTypeId"],
+            "filter": {"=originatorId": fields["originatorId"], "=originId": fields["originId"]},
+            "select": ["id"],
+        }
+        answer = await client.call("crm.item.list", params, repeatable=True)
+        rows = answer.result["items"]
+    else:
+        method = _LISTS.get(call.spec.entity)
+        if method is None:
+            return Reconciled(verdict="unclear", detail=f"{call.method} cannot be looked for by its mark")
+        params = {"filter": {"=ORIGINATOR_ID": fields["ORIGINATOR_ID"], "=ORIGIN_ID": fields["ORIGIN_ID"]}, "select": ["ID"]}
+        rows = (await client.call(method, params, repeatable=True)).result
+    if not rows:
+        return Reconciled(verdict="not_done", detail="no record carries the mark of this call")
+    number = int(rows[0].get("ID") or rows[0].get("id"))
+    return Reconciled(verdict="done", detail=f"found as {number}", changes=changes_of(call, number))
+
+
+async def _update(call: Call, before: Mapping[str, Any], records: Records) -> Reconciled:
+    target = call.targets[0]
+    try:
+        record = (await records.records([target]))[target]
+    except Refused as error:
+        return Reconciled(verdict="unclear", detail=str(error))
+    wanted = call.params.get(call.spec.fields_at) if call.spec.fields_at else None
+    if record is None or not isinstance(wanted, Mapping) or not wanted:
+        return Reconciled(verdict="unclear", detail="the record or the fields cannot be compared")
+    old = before.get(f"{target[0]}:{target[1]}") or {}
+    changed = {key: value for key, value in wanted.items() if not same(old.get(key), value)}
+    if not changed:
+        return Reconciled(verdict="unclear", detail="the new values equal the old ones")
+    if all(same(record.get(key), value) for key, value in changed.items()):
+        return Reconciled(verdict="done", detail="the record has the new values", changes=changes_of(call, True))
+    if all(same(record.get(key), old.get(key)) for key in changed):
+        return Reconciled(verdict="not_done", detail="the record still has the old values")
+    return Reconciled(verdict="unclear", detail="the record has neither the old nor the new values")
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values of the portal mean the same: "120000.00" and 120000, "481" and 481, a date with and without its time."""
+    if left == right:
+        return True
+    empty = (None, "", "0", 0, [])
+    if left in empty or right in empty:
+        return left in empty and right in empty
+    try:
+        return Decimal(str(left)) == Decimal(str(right))
+    except InvalidOperation:
+        first, second = str(left), str(right)
+        return _day(first) == _day(second) if _pure_day(first) or _pure_day(second) else first == second
+
+
+def _pure_day(text: str) -> bool:
+    return len(text) == len("2026-12-01") and text[4:5] == "-"
+
+
+def _day(text: str) -> str:
+    return text[:10]

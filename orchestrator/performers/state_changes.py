@@ -1,0 +1,132 @@
+"""What a successful call changes in agent_state (S004-33 … S004-35, S004-72, S004-75, X5). Pure; the seed's `_update_state_from_action`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.gate.effects import Call
+from orchestrator.messages import CommandReport
+from state.events import StateChanges
+
+_CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
+_TYPE_IDS = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
+_LINKED = (
+    ("CONTACT_ID", "contactId", "current_contact_id"),
+    ("COMPANY_ID", "companyId", "current_company_id"),
+)
+
+
+def changes_of(call: Call, result: Any) -> StateChanges:
+    """The changes that one call with this result makes; reads of single records and writes move the current objects."""
+    if call.method.startswith("event."):
+        return _event_changes(call, result)
+    entity = entity_of(call)
+    number = _record_id(call, result, entity)
+    objects: dict[str, int | None] = {}
+    links: dict[str, list[str]] = {}
+    if entity in _CURRENT and number and call.spec.verb in {"get", "add", "update"}:
+        objects[_CURRENT[entity]] = number
+        if call.spec.verb == "get":
+            _add_links(objects, links, entity, number, _record(result))
+    return StateChanges(objects=objects, links=links, done=_done(call, result, entity, number))
+
+
+def batch_changes(call: Call, reports: tuple[CommandReport, ...], results: Mapping[str, Any]) -> StateChanges:
+    """The changes of a batch: those of its successful commands, and one summary in `done` from two successes on (S004-72, A9)."""
+    won = [report for report in reports if report.status == "success"]
+    by_key = {command.key: command for command in call.commands}
+    parts = [changes_of(by_key[report.key], results.get(report.key)) for report in won]
+    merged = StateChanges(
+        objects={key: value for part in parts for key, value in part.objects.items()},
+        links={key: value for part in parts for key, value in part.links.items()},
+        bindings=next((part.bindings for part in reversed(parts) if part.bindings is not None), None),
+        bound=[item for part in parts for item in part.bound],
+        unbound=[item for part in parts for item in part.unbound],
+        done="batch: " + ", ".join(f"{report.key} {report.method}" for report in won) if won else "",
+    )
+    return merged if len(won) != 1 else merged.model_copy(update={"done": parts[0].done})
+
+
+def entity_of(call: Call) -> str:
+    """The kind of record a call is about; universal methods tell it by entityTypeId."""
+    if call.spec.entity == "item":
+        return _TYPE_IDS.get(_number(call.params.get("entityTypeId")) or 0, "item")
+    return call.spec.entity
+
+
+def created_target(call: Call, result: Any) -> str:
+    """ "deal:481" for a successful add, else ""."""
+    entity = entity_of(call)
+    number = _record_id(call, result, entity) if call.spec.verb == "add" else None
+    return f"{entity}:{number}" if number else ""
+
+
+def _record(result: Any) -> Mapping[str, Any]:
+    if isinstance(result, Mapping):
+        for key in ("item", "task"):
+            if isinstance(result.get(key), Mapping):
+                return result[key]  # type: ignore[no-any-return]
+        return result
+    return {}
+
+
+def _record_id(call: Call, result: Any, entity: str) -> int | None:
+    if call.spec.verb == "add":
+        record = _record(result)
+        return _number(record.get("id") or record.get("ID")) if record else _number(result)
+    for target_entity, number in call.targets:
+        if target_entity == entity:
+            return number
+    return None
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
+def _add_links(
+    objects: dict[str, int | None], links: dict[str, list[str]], entity: str, number: int, record: Mapping[str, Any]
+) -> None:
+    linked = []
+    for upper, camel, current in _LINKED:
+        other = _number(record.get(upper) or record.get(camel))
+        if other and current != _CURRENT[entity]:
+            objects[current] = other
+            linked.append(f"{upper.removesuffix('_ID').lower()}:{other}")
+    if linked:
+        links[f"{entity}:{number}"] = linked
+
+
+def _done(call: Call, result: Any, entity: str, number: int | None) -> str:
+    if call.reads_only:
+        return f"{call.method}: {_count(result)}" if call.spec.verb == "list" else ""
+    return f"{call.method} {entity} {number}" if number else call.method
+
+
+def _count(result: Any) -> int:
+    if isinstance(result, Mapping):
+        result = next((value for value in result.values() if isinstance(value, list)), [])
+    return len(result) if isinstance(result, list) else 0
+
+
+def _event_changes(call: Call, result: Any) -> StateChanges:
+    pair = {"event": str(call.params.get("event", "")).upper(), "handler": str(call.params.get("handler", ""))}
+    match call.method:
+        case "event.get":
+            rows = result if isinstance(result, list) else []
+            return StateChanges(
+                bindings=[{"event": str(row.get("event", "")).upper(), "handler": str(row.get("handler", ""))} for row in rows]
+            )
+        case "event.bind" if result is True:
+            return StateChanges(bound=[pair], done=f"event.bind {pair['event']}")
+        case "event.unbind" if _unbound(result):
+            return StateChanges(unbound=[pair], done=f"event.unbind {pair['event']}")
+        case _:
+            return StateChanges()
+
+
+def _unbound(result: Any) -> bool:
+    return result is True or (isinstance(result, Mapping) and bool(_number(result.get("count"))))

@@ -1,0 +1,43 @@
+"""Due timers become inbox rows, and are worked on in the session they belong to. Ring 2."""
+
+from datetime import datetime
+
+from orchestrator import recovering
+from orchestrator.decisions import run_expiry
+from orchestrator.gate import confirmations
+from orchestrator.session import Session
+from orchestrator.turns import Tools
+from state.clock import iso, new_id
+from state.store import InboxRow, Timer
+from state.worker import AsyncStore
+
+
+async def due(store: AsyncStore, now: datetime) -> list[InboxRow]:
+    """One inbox row for each timer that is due; the same timer gives the same source, so it is stored once."""
+    return [_row(timer, now) for timer in await store.due_timers(now)]
+
+
+def _row(timer: Timer, now: datetime) -> InboxRow:
+    return InboxRow(
+        id=new_id(),
+        source=f"timer:{timer.id}:{iso(timer.due_at)}",
+        session=timer.session,
+        lane="express",
+        kind="timer",
+        actor={"key": "system", "name": "system"},
+        body={"timer": timer.id, "kind": timer.kind, **timer.body},
+        received_at=now,
+    )
+
+
+async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Do what the timer was set for; the timer goes with the same commit as its effect."""
+    match row.body["kind"]:
+        case confirmations.TIMER:
+            await run_expiry(row, session, tools)
+        case recovering.RECHECK:
+            await recovering.recheck(row.body["effect_id"], session, tools)
+            timer = Timer(id=row.body["timer"], due_at=session.now, session=session.key, kind="", delete=True)
+            await session.commit(actor="system", timers=[timer], inbox_done=[row.id])
+        case other:
+            await tools.store.finish_inbox(row.id, "quarantined", f"unknown timer {other}")

@@ -1,0 +1,175 @@
+"""One turn: record the input, run the engine, record the end, answer. Read this first. Ring 2.
+
+A turn is an inbox row of lane "turn". Everything it says goes out with the commit that ends it, so an answer and its events stand or fall
+together. A turn that died is run again from its top: recorded model answers and effect slots keep it from doing anything twice.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator import outgoing
+from orchestrator.audit import Audit
+from orchestrator.context import Context, Model, Query
+from orchestrator.engines.base import Engine, TurnEnd, TurnInput
+from orchestrator.errors import ModelClientError
+from orchestrator.gate.gate import Gate
+from orchestrator.messages import MODES, Actor, Mode, Notice, say
+from orchestrator.session import Session
+from state.events import MessageReceived, TurnFinished
+from state.store import InboxRow, OutboxRow, StoreError
+from state.worker import AsyncStore
+
+log = logging.getLogger(__name__)
+
+Partial = Callable[[str, str], Awaitable[None]]
+"""(session, visible text so far) → shown as a draft; may be dropped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tools:
+    """What turns and decisions work with; made once by bootstrap."""
+
+    store: AsyncStore
+    gate: Gate
+    model: Model
+    engines: Mapping[str, Engine]
+    queries: Mapping[str, Query]
+    audit: Audit
+    mode: Mode
+    partial: Partial
+    running: dict[str, Context] = field(default_factory=dict)
+    """The turn that each session is in, for /stop."""
+
+
+def effective_mode(base: Mode, actor: Actor) -> Mode:
+    """The lower of what the installation and the person allow."""
+    return MODES[min(MODES.index(base), MODES.index(actor.max_mode))]
+
+
+async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Work one input to its end; raises StoreError when the journal cannot be written (then nothing more was done)."""
+    actor = Actor.model_validate(row.actor)
+    turn = _input(row, session)
+    if turn is None:
+        reply = say(Notice(code="choice-outdated"))
+        await session.commit(actor=actor.key, outbox=[outgoing.reply_row(session.key, reply, session.now)], inbox_done=[row.id])
+        return
+    answered = await _begin(turn, actor, session, tools)
+    context = Context(
+        session=session,
+        turn=turn,
+        actor=actor,
+        mode=effective_mode(tools.mode, actor),
+        gate=tools.gate,
+        model=tools.model,
+        queries=tools.queries,
+        answered=answered,
+        partial=lambda text: tools.partial(session.key, text),
+    )
+    end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
+    await _finish(end, turn, actor, session, row)
+    _audit(context, actor, session, tools)
+
+
+def _input(row: InboxRow, session: Session) -> TurnInput | None:
+    """The turn's input; None when it answers a question that is no longer open."""
+    body = row.body
+    choice: Mapping[str, Any] = {}
+    if body.get("answers"):
+        question = session.state["question"]
+        if not question or question["question_id"] != body["answers"]:
+            return None
+        option = question["options"][body["option"]]
+        targets = [option["target"]] if option["target"] else []
+        choice = {"question": question, "value": option["value"], "label": option["label"], "targets": targets}
+    return TurnInput(
+        turn_id=row.id,
+        text=body.get("text") or str(choice.get("label", "")),
+        quoted=body.get("quoted", ""),
+        origin=body.get("origin", "typed"),
+        answers=body.get("answers", ""),
+        choice=choice,
+    )
+
+
+async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> dict[int, Mapping[str, Any]]:
+    """Record the input once; the model answers that a dead process already got for it."""
+    current = session.state["turn"]
+    if current and current["turn_id"] == turn.turn_id:
+        events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
+        return {
+            item.data["iteration"]: item.data
+            for item in events
+            if item.type == "ModelAnswered" and item.data["turn_id"] == turn.turn_id
+        }
+    event = MessageReceived(
+        turn_id=turn.turn_id,
+        text=turn.text,
+        origin="choice" if turn.answers else "typed",
+        quoted=turn.quoted,
+        answers=turn.answers,
+    )
+    await session.commit(event, actor=actor.key)
+    return {}
+
+
+async def _work(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
+    """The engine's end, or the end that its failure deserves; only a journal that cannot be written goes further up."""
+    task = asyncio.ensure_future(engine.run(context))
+    context.on_stop(task.cancel)
+    tools.running[session.key] = context
+    try:
+        return await task
+    except ModelClientError as error:
+        log.warning("turn degraded: %s", error.reason, extra={"action": "turn_degraded"})
+        return TurnEnd(reason="degraded", reply=say(Notice(code="degraded")))
+    except asyncio.CancelledError:
+        if not context.stopped:
+            task.cancel()  # the program stops: a call on its way is heard to its end, the rest waits for the restart
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            raise
+        return TurnEnd(reason="stopped", reply=say(Notice(code="stopped")))
+    except StoreError:
+        raise
+    except Exception:
+        turn_id = context.turn.turn_id
+        log.exception("turn failed", extra={"action": "turn_failed", "turn_id": turn_id})
+        tools.audit.trouble(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
+        return TurnEnd(reason="failed", reply=say(Notice(code="failed", args={"id": turn_id[-8:]})))
+    finally:
+        tools.running.pop(session.key, None)
+
+
+async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow) -> None:
+    """One commit: the end, the answer, the cards, and the input done."""
+    event = TurnFinished(
+        turn_id=turn.turn_id,
+        reason=end.reason,
+        text=end.reply.text,
+        history=end.history,
+        next_planned_actions=[dict(item) for item in end.next_planned_actions],
+        targets=sorted(end.targets)[:50],
+    )
+    now = session.now
+    rows: list[OutboxRow] = [outgoing.reply_row(session.key, end.reply, now, key=f"turn:{turn.turn_id}")]
+    entries = session.state["agent"]["confirmations"]
+    rows.extend(outgoing.card_row(session.key, entries[item], now) for item in end.reply.confirmations if item in entries)
+    await session.commit(event, actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+def _audit(context: Context, actor: Actor, session: Session, tools: Tools) -> None:
+    for entry in context.iterations:
+        tools.audit.iteration(
+            entry,
+            actor=actor,
+            session=session.key,
+            turn_id=context.turn.turn_id,
+            text=context.turn.text,
+            mode=context.mode,
+            state=session.state["agent"],
+        )

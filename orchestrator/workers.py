@@ -1,0 +1,164 @@
+"""The orchestrator: takes inputs in durably, works each session in order, lets decisions and /stop overtake. Ring 2.
+
+One loop looks for sessions with new inbox rows; each (session, lane) is drained by one task. The lease keeps other processes out.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from uuid import uuid4
+
+from orchestrator import commands, decisions, outgoing, timers, turns
+from orchestrator.errors import SessionTaken
+from orchestrator.messages import Notice, say
+from orchestrator.recovering import recover
+from orchestrator.session import LEASE, Session, open_session
+from orchestrator.turns import Tools
+from state.clock import Clock
+from state.store import InboxRow, Lane, StaleEpoch, StoreError
+
+log = logging.getLogger(__name__)
+
+POLL = 1.0
+MAX_TURNS = 64
+MAX_ATTEMPTS = 3
+IDLE = timedelta(minutes=10)
+
+Trouble = Callable[[str, Notice], Awaitable[None]]
+"""(session, sentence): tell the person directly when not even the outbox can be written."""
+
+
+class Orchestrator:
+    """See the module docstring. `run` works until it is cancelled; `receive` is what doors call."""
+
+    def __init__(self, tools: Tools, clock: Clock, *, trouble: Trouble, owner: str | None = None) -> None:
+        """`owner` names this process in leases."""
+        self.tools = tools
+        self._clock = clock
+        self._trouble = trouble
+        self._owner = owner or uuid4().hex
+        self._wake = asyncio.Event()
+        self._sessions: dict[str, Session] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._lanes: dict[tuple[str, Lane], asyncio.Task[None]] = {}
+        self._turns = asyncio.Semaphore(MAX_TURNS)
+        self.listeners: list[Callable[[], None]] = []
+
+    async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
+        """Store inputs durably, then wake the worker; False where an input was known already. Raises StoreError."""
+        fresh = await self.tools.store.put_inbox(rows)
+        self._wake.set()
+        return fresh
+
+    async def run(self) -> None:
+        """Work until cancelled; then let running calls end and give the leases up."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._renew())
+                while True:
+                    self._wake.clear()
+                    await self._scan(group)
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._wake.wait(), POLL)
+        finally:
+            for session in self._sessions.values():
+                with contextlib.suppress(StoreError):
+                    await session.close()
+
+    async def idle(self) -> bool:
+        """True when no input waits and none is worked on."""
+        return not self._lanes and not await self.tools.store.ready_sessions()
+
+    async def _scan(self, group: asyncio.TaskGroup) -> None:
+        try:
+            await self.tools.store.put_inbox(await timers.due(self.tools.store, self._clock.now()))
+            ready = await self.tools.store.ready_sessions()
+        except StoreError as error:
+            log.error("the store cannot be read: %s", error, extra={"action": "store_trouble"})  # noqa: TRY400 - no stack needed
+            return
+        for key, lane in ready:
+            if (key, lane) not in self._lanes:
+                task = group.create_task(self._drain(key, lane))
+                self._lanes[key, lane] = task
+                task.add_done_callback(lambda _, place=(key, lane): self._lanes.pop(place, None))
+
+    async def _drain(self, key: str, lane: Lane) -> None:
+        """Work the rows of one lane in order until none is left."""
+        try:
+            session = await self._session(key)
+            while (row := await self.tools.store.next_inbox(key, lane)) is not None:
+                await self._work_row(row, session)
+                for listener in self.listeners:
+                    listener()
+        except SessionTaken:
+            log.info("session is worked on elsewhere", extra={"action": "session_taken", "session": key})
+        except StaleEpoch:
+            self._sessions.pop(key, None)
+            log.warning("session was taken over", extra={"action": "session_lost", "session": key})
+        except StoreError as error:
+            self._sessions.pop(key, None)
+            log.error("nothing could be stored: %s", error, extra={"action": "store_trouble", "session": key})  # noqa: TRY400
+            await self._trouble(key, Notice(code="store-trouble"))
+            await asyncio.sleep(POLL)
+
+    async def _work_row(self, row: InboxRow, session: Session) -> None:
+        if row.attempts > MAX_ATTEMPTS:
+            await self.tools.store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
+            reply = say(Notice(code="failed", args={"id": row.id[-8:]}))
+            await session.commit(actor="system", outbox=[outgoing.reply_row(session.key, reply, session.now)])
+            return
+        try:
+            await self._dispatch(row, session)
+        except (StoreError, SessionTaken):
+            raise
+        except Exception:
+            log.exception("input failed", extra={"action": "input_failed", "row": row.id, "kind": row.kind})
+
+    async def _dispatch(self, row: InboxRow, session: Session) -> None:
+        match row.kind:
+            case "message":
+                await self._turn(row, session)
+            case "decision":
+                await decisions.run_decision(row, session, self.tools)
+            case "command":
+                if row.body["name"] == "stop":
+                    self._stop(session.key)
+                await commands.run_command(row, session, self.tools)
+            case "timer":
+                await timers.run_timer(row, session, self.tools)
+            case _:
+                await self.tools.store.finish_inbox(row.id, "quarantined", f"unknown kind {row.kind}")
+
+    async def _turn(self, row: InboxRow, session: Session) -> None:
+        async with self._turns:
+            await turns.run_turn(row, session, self.tools)
+
+    def _stop(self, key: str) -> None:
+        """Stop the running turn; a call already on its way is heard to its end."""
+        context = self.tools.running.get(key)
+        if context is not None:
+            context.stop()
+
+    async def _session(self, key: str) -> Session:
+        async with self._opening.setdefault(key, asyncio.Lock()):
+            known = self._sessions.get(key)
+            if known is not None:
+                return known
+            session = await open_session(self.tools.store, self._clock, key, self._owner)
+            await recover(session, self.tools)
+            self._sessions[key] = session
+            return session
+
+    async def _renew(self) -> None:
+        """Keep the leases of the sessions in use."""
+        while True:
+            await asyncio.sleep(LEASE.total_seconds() / 3)
+            for key, session in list(self._sessions.items()):
+                try:
+                    await session.renew()
+                except (SessionTaken, StoreError):
+                    self._sessions.pop(key, None)
+                    log.warning("lease lost", extra={"action": "lease_lost", "session": key})
+

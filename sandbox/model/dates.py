@@ -1,0 +1,56 @@
+"""Finds a date phrase in a person's words and keeps it as words: what day it means is read by code, not by the model."""
+
+import re
+
+from sandbox.model.text import Span, fold
+
+_DAYS_RU = r"понедельник\w{0,2}|вторник\w{0,2}|сред[ауеы](?!\w)|четверг\w{0,2}|пятниц\w{1,2}|суббот\w{1,2}|воскресень[ею]"
+_DAYS_EN = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTHS_RU = r"январ\w|феврал\w|марта?|апрел\w|мая|июн\w|июл\w|август\w?|сентябр\w|октябр\w|ноябр\w|декабр\w"
+_MONTHS_EN = r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+_COUNT = r"(?:\d+|пару|полтора|полчаса|один|одну|два|две|три|четыре|пять|шесть|семь|десять|a|an|one|two|three|four|five|six|seven|ten|couple of)"
+_PIECE_RU = r"(?:минут\w?|час\w{0,2}|день|дня|дней|недел\w{1,2}|месяц\w{0,2}|год\w?|лет|квартал\w?)"
+_THAT = r"(?:следующ\w+|эт\w{1,3}|ближайш\w+|будущ\w+|текущ\w+)"
+_PATTERNS = (
+    r"\d{4}-\d{2}-\d{2}(?:[t ]\d{2}:\d{2})?",
+    r"(?<![\d.,])\d{1,2}\.\d{2}(?:\.\d{2,4})?(?!\s?(?:млн|тыс|%|k|m|\d|[.,]\d))",
+    rf"\d{{1,2}}(?:-?го)?\s(?:{_MONTHS_RU})(?!\w)(?:\s\d{{4}}(?:\s(?:года?|г\.))?)?",
+    rf"(?:{_MONTHS_EN})\.?\s\d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,?\s\d{{4}})?",
+    rf"\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?(?:{_MONTHS_EN})(?!\w)(?:\s\d{{4}})?",
+    r"послезавтра|завтра|сегодня|the day after tomorrow|tomorrow|today|tonight",
+    rf"(?:(?:до|к|в|на)\s)?кон(?:ец|ц\w{{1,2}})\s(?:{_THAT}\s)?(?:дня|недели|месяца|квартала|года)",
+    r"(?:(?:by|before|until|at|to)\s)?(?:the\s)?end of (?:the |this |next )?(?:day|week|month|quarter|year)",
+    rf"через\s(?:{_COUNT}\s)?{_PIECE_RU}",
+    rf"in\s{_COUNT}\s(?:minute|hour|day|week|month|year)s?",
+    rf"(?:(?:в|во|на|к|ко|до)\s)?{_THAT}\s(?:недел\w{{1,2}}|месяц\w{{0,2}}|квартал\w?|{_DAYS_RU})",
+    rf"(?:(?:on|by|until|till|for|to)\s)?(?:next|this)\s(?:week|month|quarter|{_DAYS_EN})",
+    rf"(?:(?:в|во|на|к|ко|до)\s)?(?:{_DAYS_RU})(?!\w)",
+    rf"(?:(?:on|by|until|till|for|to)\s)?{_DAYS_EN}",
+)
+_TIME = (
+    r"(?:,?\s(?:(?:в|к|at|by)\s)?\d{1,2}[:.]\d{2}(?!\d|\.)|,?\s(?:в|к|at)\s\d{1,2}(?:\s?(?:час\w{0,2}|утра|вечера|дня|am|pm)(?!\w)|(?!\s?[\w.,№]))"
+    r"|\s(?:утром|днем|вечером|в полдень|at noon))"
+)
+_DATE = re.compile(rf"(?<![\w№#])(?:{'|'.join(_PATTERNS)})(?:{_TIME})?(?!\w)")
+_DROP = re.compile(r"(?:на|к|ко|for|to|by)\s", re.IGNORECASE)
+_WEEKDAY_RU = re.compile(rf"(?:на|к|ко)\s(?:{_DAYS_RU})")
+_WEEKDAY_EN = re.compile(rf"(?:by|for|to)\s{_DAYS_EN}")
+
+
+def date_phrase(text: str) -> Span | None:
+    """The first date phrase with its time of day, its preposition made plain; None when there is none."""
+    match = _DATE.search(fold(text))
+    if match is None:
+        return None
+    return Span(match.start(), match.end(), _plain(text[match.start() : match.end()]))
+
+
+def _plain(phrase: str) -> str:
+    folded = fold(phrase)
+    if _WEEKDAY_RU.match(folded):
+        day = phrase.split(maxsplit=1)[1]
+        return f"{'во' if fold(day).startswith('вторник') else 'в'} {day}"
+    if _WEEKDAY_EN.match(folded):
+        return f"on {phrase.split(maxsplit=1)[1]}"
+    dropped = _DROP.match(phrase)
+    return phrase[dropped.end() :] if dropped else phrase

@@ -1,0 +1,13 @@
+"""Written knowledge of the demo model: words, rules and sentences as data, loaded once."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+
+@cache
+def load(name: str) -> Any:
+    """Return the parsed file `name`.yaml of this folder; a missing file is an error at start."""
+    return yaml.safe_load(files(__package__).joinpath(f"{name}.yaml").read_text(encoding="utf-8"))

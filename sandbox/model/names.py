@@ -1,0 +1,157 @@
+"""Finds people and record titles in a person's words and puts them back into the nominative. Meaning stays with code."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from sandbox.model.lexicon import load
+from sandbox.model.text import Span, capitalised, fold
+
+Gender = Literal["male", "female"]
+Case = Literal["nom", "gen", "dat", "acc", "ins"]
+
+_WORD = re.compile(r"[A-Za-zА-Яа-яЁё][\w-]*(?:['’]s\b)?")
+_SURNAME = re.compile(r"(?P<stem>[А-ЯЁ][а-яё]+(?:ов|ев|ёв|ин|ын))(?P<end>ым|ой|а|у|е|)")
+_SURNAME_ADJ = re.compile(r"(?P<stem>[А-ЯЁ][а-яё]+(?:ск|цк))(?P<end>ого|ому|ий|им|ом|ая|ой|ую)")
+_ENGLISH_AFTER = re.compile(r"\b(?:to|of|for|from|by|owner|assign|is)\s+$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody named in the text: where, who, and which case the word stood in."""
+
+    span: Span
+    cases: frozenset[Case]
+    before: str = ""
+    """The word in front, folded: «на», «от», "to"."""
+
+    @property
+    def name(self) -> str:
+        """The name in the nominative."""
+        return self.span.text
+
+
+@cache
+def _forms() -> Mapping[str, tuple[str, Gender, frozenset[Case]]]:
+    """Every known form of a first name → nominative, gender and the cases that form may be."""
+    table: dict[str, tuple[str, Gender, frozenset[Case]]] = {}
+    genders: tuple[Gender, Gender] = ("female", "male")
+    for gender in genders:
+        for word in load("words")["names"][gender].split():
+            name, _, stem = word.partition(":")
+            for case, form in _decline(name, stem):
+                _, _, cases = table.get(fold(form), (name, gender, frozenset[Case]()))
+                table.setdefault(fold(form), (name, gender, cases))
+                table[fold(form)] = (table[fold(form)][0], gender, cases | {case})
+    return table
+
+
+def _decline(name: str, stem: str) -> list[tuple[Case, str]]:
+    cases: tuple[Case, ...] = ("nom", "gen", "dat", "acc", "ins")
+    last, body = name[-1], stem or name[:-1]
+    if last == "а":
+        hushing = body[-1] in "гкхжчшщ"
+        ends = ["а", "и" if hushing else "ы", "е", "у", "ей" if hushing and body[-1] in "жчшщ" else "ой"]
+    elif last == "я":
+        ends = ["я", "и", "и" if body.endswith("и") else "е", "ю", "ей"]
+    elif last in "йь":
+        ends = [last, "я", "ю", "я", "ем"]
+    else:
+        body, ends = stem or name, ["", "а", "у", "а", "ом"]
+    forms = [body + end for end in ends]
+    forms[0] = name
+    return list(zip(cases, forms, strict=True))
+
+
+@cache
+def _english() -> frozenset[str]:
+    return frozenset(word.lower() for word in load("words")["names"]["english"].split())
+
+
+def people(text: str) -> tuple[Person, ...]:
+    """Everybody the text names, in order; words it does not know as names are left to the rule."""
+    words = list(_WORD.finditer(text))
+    found: list[Person] = []
+    taken = 0
+    for index, match in enumerate(words):
+        if match.start() < taken:
+            continue
+        following = words[index + 1] if index + 1 < len(words) else None
+        person = _first_name(text, match, following) or _english_name(text, match, following) or _surname(text, match)
+        if person:
+            found.append(person)
+            taken = person.span.end
+    return tuple(found)
+
+
+def _before(text: str, start: int) -> str:
+    words = fold(text[:start]).split()
+    return words[-1] if words else ""
+
+
+def _first_name(text: str, match: re.Match[str], following: re.Match[str] | None) -> Person | None:
+    known = _forms().get(fold(match[0]))
+    if known is None:
+        return None
+    name, gender, cases = known
+    end = match.end()
+    if following and text[end : following.start()] == " " and (last := nominative_surname(following[0], gender)):
+        name, end = f"{name} {last}", following.end()
+    return Person(Span(match.start(), end, name), cases, _before(text, match.start()))
+
+
+def _english_name(text: str, match: re.Match[str], following: re.Match[str] | None) -> Person | None:
+    owned = re.sub(r"['’]s$", "", match[0])
+    capital_after = match[0][0].isupper() and bool(_ENGLISH_AFTER.search(text[: match.start()]))
+    known = owned.lower() in _english()
+    if not known and not (capital_after and owned.isascii()):
+        return None
+    name, end = capitalised(owned), match.end()
+    if known and owned == match[0] and following and re.fullmatch(r"[A-Z][a-z]+(?:ov|ev|in|sky)a?(?:'s)?", following[0]):
+        name, end = f"{name} {following[0].removesuffix(chr(39) + 's')}", following.end()
+    cases: frozenset[Case] = frozenset({"gen"}) if owned != match[0] else frozenset()
+    return Person(Span(match.start(), end, name), cases, _before(text, match.start()))
+
+
+def _surname(text: str, match: re.Match[str]) -> Person | None:
+    before = _before(text, match.start())
+    found = _SURNAME.fullmatch(match[0]) or _SURNAME_ADJ.fullmatch(match[0])
+    if found is None:
+        return None
+    end = found["end"]
+    accusative_woman = end in {"у", "ую"} and before in {"на", "за"}
+    gender: Gender = "female" if end in {"ой", "ую", "ая"} or accusative_woman else "male"
+    if end == "а" and not before:
+        gender = "female"
+    cases: frozenset[Case] = frozenset({"dat"}) if end in {"у", "ому"} else frozenset({"gen", "acc"})
+    name = nominative_surname(match[0], gender)
+    return Person(Span(match.start(), match.end(), name or match[0]), cases, before)
+
+
+def nominative_surname(word: str, gender: Gender) -> str:
+    """The surname in the nominative for a man or a woman; empty when the word is no surname it knows."""
+    plain, adjective = _SURNAME.fullmatch(word), _SURNAME_ADJ.fullmatch(word)
+    if plain:
+        return plain["stem"] + ("а" if gender == "female" else "")
+    if adjective:
+        return adjective["stem"] + ("ая" if gender == "female" else "ий")
+    return ""
+
+
+def nominative_title(words: str) -> str:
+    """A record's title as it is probably written; words it cannot bend back are kept."""
+    folded = fold(words)
+    for title, pattern in load("words")["titles"].items():
+        if re.fullmatch(pattern, folded):
+            return str(title)
+    if " " not in words:
+        words = re.sub(r"(?<=[бвгджзлмнпрстфхцчшщ]к)(?:у|е|и|ой)$", "а", words)
+        words = re.sub(r"и(?:ю|и|ей)$", "ия", words)
+    return capitalised(words)
+
+
+def known_title(words: str) -> bool:
+    """True for a title of the sample portal, in any case form."""
+    return any(re.fullmatch(pattern, fold(words)) for pattern in load("words")["titles"].values())

@@ -1,0 +1,170 @@
+"""Reads a Chat Completions request: whose words, which state, what was observed in this turn. Decides nothing.
+
+It follows the wire protocol of the CRM agent; anything it cannot read is left out, never guessed.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sandbox.model.text import Lang, language_of
+
+Message = Mapping[str, Any]
+Dialect = Literal["blocks", "plain"]
+
+FENCE = re.compile(r"<<<DATA (?P<mark>\S+)\s*\n(?P<body>.*?)\n?DATA (?P=mark)>>>", re.DOTALL)
+OBSERVATION = re.compile(r"^OBSERVATION\s+(\d+)")
+REPAIR = re.compile(r"^REPAIR\b")
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedStep:
+    """What one step of a plan brought back."""
+
+    method: str
+    status: str
+    rows: tuple[Mapping[str, Any], ...] = ()
+    text: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """All steps of one executed iteration."""
+
+    iteration: int
+    steps: tuple[ObservedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to the model, read: the person's words, what is known, and what this turn has seen so far."""
+
+    text: str
+    lang: Lang
+    dialect: Dialect
+    pasted: str = ""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    observations: tuple[Observation, ...] = ()
+    asked_before: str = ""
+    """The person's previous message and, below, our previous answer: a question of ours may be answered now."""
+    said_before: str = ""
+
+    @property
+    def current(self) -> Mapping[str, Any]:
+        """The records the conversation is about, by kind; empty when the state names none."""
+        known = self.state.get("current")
+        return known if isinstance(known, Mapping) else {}
+
+    @property
+    def my_id(self) -> int | None:
+        """The speaker's portal user id, or None for a system without a person."""
+        me = self.state.get("me")
+        number = me.get("bitrix_user_id") if isinstance(me, Mapping) else None
+        return number if isinstance(number, int) else None
+
+
+def read(messages: Sequence[Message]) -> Request:
+    """Make a Request of the messages; a conversation without a person's message gives an empty text."""
+    turns = [(str(m.get("role", "")), content_of(m)) for m in messages]
+    last = _last_person(turns)
+    typed = turns[last][1] if last is not None else ""
+    pasted = "\n".join(found["body"] for found in FENCE.finditer(typed))
+    text = FENCE.sub(" ", typed).strip()
+    asked, said = _previous(turns, last or 0)
+    return Request(
+        text=text,
+        lang=language_of(text or pasted),
+        dialect=_dialect(turns),
+        pasted=pasted,
+        state=_state(turns),
+        observations=_observations(turns[last + 1 :]) if last is not None else (),
+        asked_before=asked,
+        said_before=said,
+    )
+
+
+def content_of(message: Message) -> str:
+    """The text of a message, whether it is written as a string or as parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return ""
+
+
+def last_user_content(messages: Sequence[Message]) -> str:
+    """The newest message of role user, an observation included."""
+    return next((content_of(m) for m in reversed(messages) if m.get("role") == "user"), "")
+
+
+def _last_person(turns: Sequence[tuple[str, str]]) -> int | None:
+    for index in range(len(turns) - 1, -1, -1):
+        role, text = turns[index]
+        if role == "user" and not _is_observation(text) and not REPAIR.match(text):
+            return index
+    return None
+
+
+def _is_observation(text: str) -> bool:
+    return bool(OBSERVATION.match(text)) and bool(FENCE.search(text))
+
+
+def _previous(turns: Sequence[tuple[str, str]], last: int) -> tuple[str, str]:
+    """The person's message before this one, and what was answered; empty strings when this is the first."""
+    earlier = [pair for pair in turns[:last] if pair[0] in {"user", "assistant"} and not _is_observation(pair[1])]
+    if len(earlier) < 2 or earlier[-1][0] != "assistant" or earlier[-2][0] != "user":
+        return "", ""
+    return earlier[-2][1], earlier[-1][1]
+
+
+def _dialect(turns: Sequence[tuple[str, str]]) -> Dialect:
+    system = "\n".join(text for role, text in turns if role in {"system", "developer"})
+    wants_blocks = "THOUGHT" in system and "ACTION" in system and "ASSISTANT" in system
+    return "blocks" if wants_blocks or _state(turns) else "plain"
+
+
+def _state(turns: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
+    for role, text in reversed(turns):
+        if role == "system" and text.startswith("STATE"):
+            opening = text.find("{")
+            found = _object(text[opening:]) if opening >= 0 else None
+            return found or {}
+    return {}
+
+
+def _observations(turns: Sequence[tuple[str, str]]) -> tuple[Observation, ...]:
+    seen: list[Observation] = []
+    for role, text in turns:
+        head, fence = OBSERVATION.match(text), FENCE.search(text)
+        if role == "user" and head and fence:
+            seen.append(Observation(iteration=int(head[1]), steps=_steps(fence["body"])))
+    return tuple(seen)
+
+
+def _steps(body: str) -> tuple[ObservedStep, ...]:
+    lines = (_object(line) for line in body.splitlines())
+    return tuple(_step(line) for line in lines if line is not None)
+
+
+def _step(line: Mapping[str, Any]) -> ObservedStep:
+    rows = line.get("rows")
+    return ObservedStep(
+        method=str(line.get("method", "")),
+        status=str(line.get("status", "unknown")),
+        rows=tuple(row for row in rows if isinstance(row, Mapping)) if isinstance(rows, list) else (),
+        text=str(line.get("text") or ""),
+        raw=line,
+    )
+
+
+def _object(text: str) -> Mapping[str, Any] | None:
+    """The JSON object at the start of a text; None when there is none."""
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text.strip())
+    except ValueError:
+        return None
+    return value if isinstance(value, Mapping) else None

@@ -1,0 +1,42 @@
+"""What rule handlers share: their shape, the fields they ask for, and how they ask back."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sandbox.model.answers import Answer, Step, say
+from sandbox.model.reading import Observation
+from sandbox.model.wishes import Target, Wish
+
+Handler = Callable[[Wish], Answer | None]
+"""Answers a wish, or declines with None so that the next rule is tried."""
+Follower = Callable[[Wish, Observation], Answer | None]
+"""Goes on after what a step brought; None means: just report it."""
+
+DEAL_FIELDS: Final = ["ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID", "ASSIGNED_BY_ID", "CLOSEDATE"]
+TASK_FIELDS: Final = ["ID", "TITLE", "DEADLINE", "STATUS", "RESPONSIBLE_ID"]
+CONTACT_FIELDS: Final = ["ID", "NAME", "LAST_NAME", "PHONE", "EMAIL", "COMPANY_ID", "ASSIGNED_BY_ID"]
+COMPANY_FIELDS: Final = ["ID", "TITLE", "PHONE", "EMAIL", "ASSIGNED_BY_ID"]
+LEAD_FIELDS: Final = ["ID", "TITLE", "NAME", "LAST_NAME", "STATUS_ID", "OPPORTUNITY", "CURRENCY_ID", "ASSIGNED_BY_ID"]
+
+
+def asking(key: str, wish: Wish, **values: object) -> Answer:
+    """A question back to the person, without any step."""
+    return Answer(rule=key, say=say(key, wish.lang, **values))
+
+
+def proposing(wish: Wish, key: str, *steps: Step, **values: object) -> Answer:
+    """Steps with the sentence `key`."""
+    return Answer(rule=key, say=say(key, wish.lang, **values), steps=steps)
+
+
+def listing(wish: Wish, method: str, filters: dict[str, Any], *, select: list[str], order: dict[str, str] | None = None) -> Step:
+    """A list call; pages, count and sum are fetched and computed by code."""
+    params: dict[str, Any] = {"filter": filters, "select": list(select)}
+    if order:
+        params["order"] = order
+    return Step(method, params, comment=say("comment.list", wish.lang))
+
+
+def updating(wish: Wish, record: Target, fields: dict[str, Any], *, kind: str = "deal") -> Step:
+    """An update of one record."""
+    return Step(f"crm.{kind}.update", {"id": record, "fields": fields}, comment=say("comment.update", wish.lang))

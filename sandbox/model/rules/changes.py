@@ -1,0 +1,156 @@
+"""Changing one deal: sum, stage, owner, close date, title. It names values as the person did; code reads and checks them."""
+
+import re
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+
+from sandbox.model.answers import Answer, Step, say
+from sandbox.model.dates import date_phrase
+from sandbox.model.names import people
+from sandbox.model.reading import Observation
+from sandbox.model.rules.base import Follower, Handler, asking, proposing, updating
+from sandbox.model.slots import percents, sum_value, sums
+from sandbox.model.stages import stage_named, won_or_lost
+from sandbox.model.text import Span, capitalised, quotes
+from sandbox.model.wishes import Wish, spoken, target
+
+_TO_ME = re.compile(r"(?<!\w)(?:на меня|мне|себе|на себя|to me|to myself|me (?:the )?owner)(?!\w)")
+_FINAL_VERB = re.compile(r"(?<!\w)(?:закр\w+|close|mark|отмет\w+|выигра\w+|проигра\w+)(?!\w)")
+_RENAME = re.compile(r"(?<!\w)(?:в|на|to|as|→|->)\s+(?=[«\"“„]|\w)")
+
+
+def set_sum(wish: Wish) -> Answer | None:
+    """Set the sum; declined without a sum, asks which deal when nothing tells."""
+    amounts = sums(wish.text)
+    if not amounts:
+        return None
+    amount = amounts[-1]
+    deal = target(wish, taken=amounts)
+    if deal is None:
+        return asking("which.deal", wish)
+    step = updating(wish, deal, {"OPPORTUNITY": f"@sum:{amount.text}"})
+    return proposing(wish, "deal.sum", step, record=spoken(deal, wish.lang), sum=amount.text)
+
+
+def shift_sum(wish: Wish) -> Answer | None:
+    """Raise or lower the sum by something: the present sum must be read first."""
+    amounts = (*percents(wish.text), *sums(wish.text))
+    if not amounts:
+        return None
+    deal = target(wish, taken=amounts)
+    if deal is None:
+        return asking("which.deal", wish)
+    step = Step("crm.deal.get", {"id": deal}, comment=say("comment.read", wish.lang))
+    return proposing(wish, "deal.read_first", step, record=spoken(deal, wish.lang))
+
+
+def raised(wish: Wish, seen: Observation) -> Answer | None:
+    """The update that follows a raise, computed from the sum just read."""
+    return _shifted(wish, seen, sign=1)
+
+
+def lowered(wish: Wish, seen: Observation) -> Answer | None:
+    """The update that follows a reduction, computed from the sum just read."""
+    return _shifted(wish, seen, sign=-1)
+
+
+def _shifted(wish: Wish, seen: Observation, *, sign: int) -> Answer | None:
+    last = seen.steps[-1]
+    if last.method != "crm.deal.get" or not last.rows:
+        return None
+    row = last.rows[0]
+    record = row.get("id", row.get("ID"))
+    try:
+        present = Decimal(str(row.get("OPPORTUNITY")))
+        number = int(str(record))
+    except (InvalidOperation, ValueError):
+        return asking("sum.unreadable", wish)
+    amount = _new_sum(wish.text, present, sign)
+    if amount is None:
+        return asking("sum.unreadable", wish)
+    step = updating(wish, number, {"OPPORTUNITY": amount})
+    return proposing(wish, "deal.sum", step, record=spoken(number, wish.lang), sum=f"{amount:,}".replace(",", " "))
+
+
+def _new_sum(text: str, present: Decimal, sign: int) -> int | float | None:
+    shares, amounts = percents(text), sums(text)
+    if shares:
+        delta = present * Decimal(shares[0].text) / 100
+    elif amounts and (value := sum_value(amounts[-1].text)) is not None:
+        delta = value
+    else:
+        return None
+    result = (present + sign * delta).quantize(Decimal("0.01"), ROUND_HALF_UP)
+    if result < 0:
+        return None
+    return int(result) if result == result.to_integral_value() else float(result)
+
+
+def stage(wish: Wish) -> Answer | None:
+    """Move to a stage; declined when no stage is named."""
+    final = won_or_lost(wish.text) if _FINAL_VERB.search(wish.folded) else None
+    named = final or stage_named(wish.text)
+    if named is None:
+        return None
+    deal = target(wish, taken=[named])
+    if deal is None:
+        return asking("which.deal", wish)
+    step = updating(wish, deal, {"STAGE_ID": f"@stage:{named.text}"})
+    return proposing(wish, "deal.stage", step, record=spoken(deal, wish.lang), stage=named.text)
+
+
+def owner(wish: Wish) -> Answer | None:
+    """Give the deal to somebody; declined when nobody is named."""
+    mine = _TO_ME.search(wish.folded)
+    everybody = people(wish.text)
+    if mine:
+        person, reference = Span(mine.start(), mine.end(), mine[0]), "@me"
+        name = say("you", wish.lang)
+    elif everybody:
+        new = everybody[-1] if len(everybody) == 1 else next((p for p in everybody if "dat" in p.cases or p.before in {"на", "to"}), everybody[-1])
+        person, reference, name = new.span, f"@user:{new.name}", new.name
+    else:
+        return None
+    deal = target(wish, taken=[person])
+    if deal is None:
+        return asking("which.deal", wish)
+    step = updating(wish, deal, {"ASSIGNED_BY_ID": reference})
+    return proposing(wish, "deal.owner", step, record=spoken(deal, wish.lang), person=name)
+
+
+def close_date(wish: Wish) -> Answer | None:
+    """Set the close date; declined without a date."""
+    when = date_phrase(wish.text)
+    if when is None:
+        return None
+    deal = target(wish, taken=[when])
+    if deal is None:
+        return asking("which.deal", wish)
+    step = updating(wish, deal, {"CLOSEDATE": f"@date:{when.text}"})
+    return proposing(wish, "deal.close_date", step, record=spoken(deal, wish.lang), when=when.text)
+
+
+def rename(wish: Wish) -> Answer | None:
+    """Give the deal another title; asks when the new title is missing."""
+    found = quotes(wish.text)
+    place = list(_RENAME.finditer(wish.text))
+    if not place:
+        return asking("which.title", wish)
+    start = place[-1].end()
+    title = next((q.text for q in found if q.start == start), wish.text[start:].strip(" .!"))
+    deal = target(wish, taken=[Span(place[-1].start(), len(wish.text), title)])
+    if deal is None:
+        return asking("which.deal", wish)
+    step = updating(wish, deal, {"TITLE": capitalised(title)})
+    return proposing(wish, "deal.rename", step, record=spoken(deal, wish.lang), title=capitalised(title))
+
+
+HANDLERS: dict[str, Handler] = {
+    "deal.sum": set_sum,
+    "deal.raise_by": shift_sum,
+    "deal.lower_by": shift_sum,
+    "deal.stage": stage,
+    "deal.owner": owner,
+    "deal.close_date": close_date,
+    "deal.rename": rename,
+}
+FOLLOWERS: dict[str, Follower] = {"deal.raise_by": raised, "deal.lower_by": lowered}

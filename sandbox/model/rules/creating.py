@@ -1,0 +1,106 @@
+"""New deals, contacts, companies, leads. Fields it was not told are left out."""
+
+import re
+from typing import Any
+
+from sandbox.model.answers import Answer, Step, say
+from sandbox.model.dates import date_phrase
+from sandbox.model.names import nominative_title, people
+from sandbox.model.rules.base import Handler, asking, proposing
+from sandbox.model.slots import emails, phones, sums
+from sandbox.model.text import HOLE, Span, capitalised, mask, quotes
+from sandbox.model.wishes import Wish, leftover
+
+_COMPANY = re.compile(r"(?:(?:для|с|от|у|for|with|from)\s)?(?:компани\w+|фирм\w+|клиент\w{0,2}|company|client|customer)\s|(?:для|for)\s", re.IGNORECASE)
+_NAMED = re.compile(r"(?:[A-ZА-ЯЁ][\w-]*)(?:\s[A-ZА-ЯЁ][\w-]*)*")
+_TO = re.compile(r"(?<!\w)(?:ответственн\w+|на|owner|responsible|assigned to|to)\s*[:—-]?\s*$")
+
+
+def deal(wish: Wish) -> Answer:
+    """A new deal; asks for the title when there is none."""
+    amounts, when, company = sums(wish.text), date_phrase(wish.text), _company(wish.text)
+    owner = next((p for p in people(wish.text) if _TO.search(wish.folded[: p.span.start])), None)
+    masked = mask(wish.text, [*amounts[-1:], when, company, owner.span if owner else None])
+    title = _title(masked)
+    if not title:
+        return asking("which.new_title", wish)
+    fields: dict[str, Any] = {"TITLE": title}
+    if amounts:
+        fields["OPPORTUNITY"] = f"@sum:{amounts[-1].text}"
+    if company:
+        fields["COMPANY_ID"] = f"@company:{company.text}"
+    if when:
+        fields["CLOSEDATE"] = f"@date:{when.text}"
+    if owner:
+        fields["ASSIGNED_BY_ID"] = f"@user:{owner.name}"
+    return _adding(wish, "deal", fields, title)
+
+
+def _company(text: str) -> Span | None:
+    for match in _COMPANY.finditer(text):
+        quote = next((q for q in quotes(text) if q.start == match.end()), None)
+        named = _NAMED.match(text, match.end())
+        if quote:
+            return Span(match.start(), quote.end, quote.text)
+        if named:
+            return Span(match.start(), named.end(), nominative_title(named[0]))
+    return None
+
+
+def _title(masked: str) -> str:
+    quoted = quotes(masked)
+    return quoted[0].text if quoted else capitalised(leftover(masked).strip(HOLE + " "))
+
+
+def _adding(wish: Wish, kind: str, fields: dict[str, Any], title: str) -> Answer:
+    step = Step(f"crm.{kind}.add", {"fields": fields}, comment=say("comment.add", wish.lang))
+    return proposing(wish, f"create.{kind}", step, title=title)
+
+
+def contact(wish: Wish) -> Answer:
+    """A new contact; asks for the name when there is none."""
+    fields = _reach(wish.text)
+    named = people(wish.text)
+    masked = mask(wish.text, [*phones(wish.text), *emails(wish.text)])
+    words = named[0].name if named else _title(masked)
+    if not words:
+        return asking("which.name", wish)
+    first, _, last = words.partition(" ")
+    if last or not re.search(r"(?:ов|ев|ин|ова|ева|ина|ский|ская)$", first):
+        fields = {"NAME": first, **({"LAST_NAME": last} if last else {}), **fields}
+    else:
+        fields = {"LAST_NAME": first, **fields}
+    return _adding(wish, "contact", fields, words)
+
+
+def _reach(text: str) -> dict[str, Any]:
+    reach: dict[str, Any] = {}
+    if phones(text):
+        reach["PHONE"] = [{"VALUE": phones(text)[0].text, "VALUE_TYPE": "WORK"}]
+    if emails(text):
+        reach["EMAIL"] = [{"VALUE": emails(text)[0].text, "VALUE_TYPE": "WORK"}]
+    return reach
+
+
+def company(wish: Wish) -> Answer:
+    """A new company; asks for the title when there is none."""
+    title = _title(mask(wish.text, [*phones(wish.text), *emails(wish.text)]))
+    return _adding(wish, "company", {"TITLE": title, **_reach(wish.text)}, title) if title else asking("which.new_title", wish)
+
+
+def lead(wish: Wish) -> Answer:
+    """A new lead; asks for the title when there is none."""
+    amounts = sums(wish.text)
+    title = _title(mask(wish.text, [*phones(wish.text), *emails(wish.text), *amounts]))
+    if not title:
+        return asking("which.new_title", wish)
+    fields = {"TITLE": title, **({"OPPORTUNITY": f"@sum:{amounts[-1].text}"} if amounts else {}), **_reach(wish.text)}
+    return _adding(wish, "lead", fields, title)
+
+
+HANDLERS: dict[str, Handler] = {
+    "create.deal": deal,
+    "create.contact": contact,
+    "create.company": company,
+    "create.lead": lead,
+}

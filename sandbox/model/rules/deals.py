@@ -1,0 +1,75 @@
+"""Reading one deal: its card, its comments; and deleting a record. The gate, not this rule, decides about a delete."""
+
+import re
+
+from sandbox.model.answers import Answer, Step, say
+from sandbox.model.names import known_title
+from sandbox.model.rules.base import Handler, asking, proposing
+from sandbox.model.slots import numbers, urls
+from sandbox.model.text import quotes, squeeze
+from sandbox.model.wishes import Wish, leftover, spoken, target
+
+_KINDS = {"contact": r"контакт|contact", "company": r"компани|фирм|compan", "lead": r"(?<!\w)лид|(?<!\w)lead", "task": r"задач|task"}
+
+
+def kind_of(folded: str) -> str:
+    """The kind of record a wish names; a deal when it names none."""
+    return next((kind for kind, pattern in _KINDS.items() if re.search(pattern, folded)), "deal")
+
+
+def show(wish: Wish) -> Answer | None:
+    """Read one deal; declined when nothing tells which."""
+    deal = target(wish)
+    if deal is None or urls(wish.text):
+        return None
+    step = Step("crm.deal.get", {"id": deal}, comment=say("comment.read", wish.lang))
+    return proposing(wish, "deal.show", step, record=spoken(deal, wish.lang))
+
+
+def bare(wish: Wish) -> Answer | None:
+    """A message that is only a title, a number or a pronoun: show that deal; anything else is declined."""
+    rest = squeeze(wish.text)
+    alone = known_title(rest) or any(q.end - q.start == len(rest) for q in quotes(rest))
+    numbered = any(n.end - n.start == len(rest) for n in numbers(rest))
+    return show(wish) if alone or numbered else None
+
+
+def comments(wish: Wish) -> Answer | None:
+    """Read a deal's card and its comments; asks which deal when nothing tells."""
+    deal = target(wish)
+    if deal is None:
+        return asking("which.deal", wish)
+    return proposing(
+        wish,
+        "deal.comments",
+        Step("crm.deal.get", {"id": deal}, comment=say("comment.read", wish.lang)),
+        Step(
+            "crm.timeline.comment.list",
+            {
+                "filter": {"ENTITY_TYPE": "deal", "ENTITY_ID": deal},
+                "select": ["ID", "CREATED", "AUTHOR_ID", "COMMENT"],
+                "order": {"ID": "ASC"},
+            },
+            comment=say("comment.comments", wish.lang),
+        ),
+        record=spoken(deal, wish.lang),
+    )
+
+
+def delete(wish: Wish) -> Answer:
+    """Propose to delete one record; asks which when nothing tells."""
+    kind = kind_of(wish.folded)
+    record = target(wish, kind)
+    if record is None or not (leftover(wish.text) or quotes(wish.text) or numbers(wish.text) or record == "@current"):
+        return asking("which.record", wish)
+    method, key = ("tasks.task.delete", "taskId") if kind == "task" else (f"crm.{kind}.delete", "id")
+    step = Step(method, {key: record}, comment=say("comment.delete", wish.lang))
+    return proposing(wish, "delete", step, record=spoken(record, wish.lang))
+
+
+HANDLERS: dict[str, Handler] = {
+    "deal.show": show,
+    "deal.bare": bare,
+    "comment.read": comments,
+    "delete.record": delete,
+}

@@ -1,0 +1,85 @@
+"""Handing all open deals of one person to another: read the list and the person first, then one batch per 50 with explicit ids."""
+
+import re
+
+from sandbox.model.answers import Answer, Step, say
+from sandbox.model.names import Person, people
+from sandbox.model.reading import Observation
+from sandbox.model.rules.base import DEAL_FIELDS, Follower, Handler, asking, listing, proposing
+from sandbox.model.wishes import Wish
+
+_TO_ME = re.compile(r"(?<!\w)(?:на меня|мне|себе|на себя|to me|to myself)(?!\w)")
+_MINE = re.compile(r"(?<!\w)(?:мо[ияейю]\w{0,2}|с меня|от меня|my|mine|from me)(?!\w)")
+_BATCH = 50
+
+
+def parties(wish: Wish) -> tuple[str, str] | None:
+    """Who gives and who takes, as references; None when one of them is missing."""
+    named = people(wish.text)
+    if _TO_ME.search(wish.folded):
+        return (f"@user:{named[0].name}", "@me") if named else None
+    if _MINE.search(wish.folded) or len(named) == 1:
+        mine = bool(_MINE.search(wish.folded))
+        return ("@me", f"@user:{named[0].name}") if named and mine else None
+    if len(named) < 2:
+        return None
+    taker = next((p for p in named if _takes(p)), named[1])
+    giver = next(p for p in named if p is not taker)
+    return f"@user:{giver.name}", f"@user:{taker.name}"
+
+
+def _takes(person: Person) -> bool:
+    if person.before in {"от", "у", "с", "of", "from"}:
+        return False
+    return person.before in {"на", "to"} or "dat" in person.cases
+
+
+def start(wish: Wish) -> Answer:
+    """Read the giver's open deals and the taker's card; asks when a party is missing."""
+    found = parties(wish)
+    if found is None:
+        return asking("which.people", wish)
+    giver, taker = found
+    steps = [listing(wish, "crm.deal.list", {"ASSIGNED_BY_ID": giver, "CLOSED": "N"}, select=DEAL_FIELDS)]
+    if taker != "@me":
+        steps.append(Step("user.get", {"ID": taker}, comment=say("comment.user", wish.lang)))
+    return proposing(wish, "handover.read", *steps, giver=_name(giver, wish), taker=_name(taker, wish))
+
+
+def _name(reference: str, wish: Wish) -> str:
+    return say("you", wish.lang) if reference == "@me" else reference.partition(":")[2]
+
+
+def proceed(wish: Wish, seen: Observation) -> Answer | None:
+    """Propose the batch from the ids just read; says so when there is nothing to hand over or nobody to take it."""
+    found = parties(wish)
+    deals = next((step for step in seen.steps if step.method == "crm.deal.list"), None)
+    if found is None or deals is None:
+        return None
+    ids = [number for row in deals.rows if (number := _id(row.get("id", row.get("ID")))) is not None]
+    taker = wish.request.my_id if found[1] == "@me" else _found_user(seen)
+    if not ids:
+        return asking("handover.nothing", wish, giver=_name(found[0], wish))
+    if taker is None:
+        return asking("handover.nobody", wish, taker=_name(found[1], wish))
+    steps = [_batch(ids[start : start + _BATCH], taker, wish) for start in range(0, len(ids), _BATCH)]
+    return proposing(wish, "handover.batch", *steps, giver=_name(found[0], wish), taker=_name(found[1], wish))
+
+
+def _found_user(seen: Observation) -> int | None:
+    users = next((step for step in seen.steps if step.method.startswith("user.")), None)
+    return _id(users.rows[0].get("id", users.rows[0].get("ID"))) if users and users.rows else None
+
+
+def _id(value: object) -> int | None:
+    text = str(value)
+    return int(text) if text.isdigit() else None
+
+
+def _batch(ids: list[int], taker: int, wish: Wish) -> Step:
+    commands = {f"d{number}": f"crm.deal.update?id={number}&fields[ASSIGNED_BY_ID]={taker}" for number in ids}
+    return Step("batch", {"halt": 0, "cmd": commands}, comment=say("comment.handover", wish.lang))
+
+
+HANDLERS: dict[str, Handler] = {"handover.all": start}
+FOLLOWERS: dict[str, Follower] = {"handover.all": proceed}

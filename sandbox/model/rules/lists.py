@@ -1,0 +1,98 @@
+"""Lists of deals: mine, somebody's, of a stage, overdue, closing soon, large."""
+
+import re
+from typing import Any
+
+from sandbox.model.answers import Answer
+from sandbox.model.dates import date_phrase
+from sandbox.model.names import people
+from sandbox.model.rules.base import DEAL_FIELDS, Handler, listing, proposing
+from sandbox.model.slots import sums
+from sandbox.model.stages import stage_named
+from sandbox.model.text import Span, mask, quotes
+from sandbox.model.wishes import Wish, leftover
+
+_MINE = re.compile(r"(?<!\w)(?:мо[иеяй]\w{0,2}|у меня|на мне|за мной|mine|my|i have|do i)(?!\w)")
+_ALL = re.compile(r"(?<!\w)(?:все|всех|all|everyone\w*|every)(?!\w)")
+_LESS = re.compile(r"(?<!\w)(?:меньше|дешевле|до|under|below|less than)\s")
+
+
+def _deals(wish: Wish, key: str, filters: dict[str, Any], *, order: dict[str, str] | None = None, **values: object) -> Answer:
+    step = listing(wish, "crm.deal.list", {**filters, "CLOSED": "N"}, select=DEAL_FIELDS, order=order)
+    return proposing(wish, key, step, **values)
+
+
+def _owner(wish: Wish) -> dict[str, Any]:
+    if _MINE.search(wish.folded):
+        return {"ASSIGNED_BY_ID": "@me"}
+    named = people(wish.text)
+    return {"ASSIGNED_BY_ID": f"@user:{named[0].name}"} if named else {}
+
+
+def mine(wish: Wish) -> Answer | None:
+    """Open deals of the speaker; declined when words are left that may name a record."""
+    if leftover(wish.text) or quotes(wish.text):
+        return None
+    if _ALL.search(wish.folded) and not _MINE.search(wish.folded):
+        return _deals(wish, "deals.all", {})
+    return _deals(wish, "deals.mine", {"ASSIGNED_BY_ID": "@me"})
+
+
+def everybody(wish: Wish) -> Answer | None:
+    """Open deals of all; declined when words are left that may name a record."""
+    return None if leftover(wish.text) or quotes(wish.text) else _deals(wish, "deals.all", {})
+
+
+def of_person(wish: Wish) -> Answer | None:
+    """Open deals of somebody named; declined when nobody is, or when a record is named as well."""
+    named = people(wish.text)
+    if len(named) != 1 or _MINE.search(wish.folded) or quotes(wish.text) or leftover(mask(wish.text, [named[0].span])):
+        return None
+    return _deals(wish, "deals.person", {"ASSIGNED_BY_ID": f"@user:{named[0].name}"}, person=named[0].name)
+
+
+def of_stage(wish: Wish) -> Answer | None:
+    """Open deals of one stage; declined when no stage is named, or when a record is named as well."""
+    stage = stage_named(wish.text)
+    if stage is None:
+        return None
+    person_spans: list[Span] = [person.span for person in people(wish.text)]
+    if leftover(mask(wish.text, [stage, *person_spans])):
+        return None
+    return _deals(wish, "deals.stage", {"STAGE_ID": f"@stage:{stage.text}", **_owner(wish)}, stage=stage.text)
+
+
+def overdue(wish: Wish) -> Answer:
+    """Open deals whose close date has passed."""
+    today = "@date:сегодня" if wish.lang == "ru" else "@date:today"
+    return _deals(wish, "deals.overdue", {**_owner(wish), "<CLOSEDATE": today}, order={"CLOSEDATE": "ASC"})
+
+
+def closing(wish: Wish) -> Answer | None:
+    """Open deals that should close by a date; declined without a date."""
+    when = date_phrase(wish.text)
+    if when is None:
+        return None
+    filters = {**_owner(wish), "<=CLOSEDATE": f"@date:{when.text}"}
+    return _deals(wish, "deals.closing", filters, order={"CLOSEDATE": "ASC"}, when=when.text)
+
+
+def by_size(wish: Wish) -> Answer | None:
+    """Open deals above or below a sum; declined without a sum."""
+    amounts = sums(wish.text)
+    if not amounts:
+        return None
+    sign = "<" if _LESS.search(wish.folded) else ">"
+    filters = {**_owner(wish), f"{sign}OPPORTUNITY": f"@sum:{amounts[0].text}"}
+    return _deals(wish, "deals.big", filters, order={"OPPORTUNITY": "DESC"}, sum=amounts[0].text)
+
+
+HANDLERS: dict[str, Handler] = {
+    "deals.mine": mine,
+    "deals.all": everybody,
+    "deals.person": of_person,
+    "deals.stage": of_stage,
+    "deals.overdue": overdue,
+    "deals.closing": closing,
+    "deals.big": by_size,
+}

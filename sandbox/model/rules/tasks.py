@@ -1,0 +1,176 @@
+"""Tasks, reminders, planned activities and comments: everything whose text the person dictates."""
+
+import re
+from typing import Any
+
+from sandbox.model.answers import Answer, Step, say
+from sandbox.model.dates import date_phrase
+from sandbox.model.names import Person, people
+from sandbox.model.rules.base import TASK_FIELDS, Handler, asking, listing, proposing
+from sandbox.model.slots import numbers
+from sandbox.model.text import HOLE, Span, capitalised, fold, mask, quotes, squeeze
+from sandbox.model.wishes import Target, Wish, leftover, spoken, target
+
+_TASK_WORD = r"(?:задач\w*|задани[еяй]\w?|tasks?|напомни\w*|напоминание|remind(?:er)?)"
+_TASK_HEAD = re.compile(rf"^.*?(?<!\w){_TASK_WORD}(?!\w)(?:\s(?:мне|меня|me))?(?:\s?[:—-])?(?:\s(?:to|о том,? чтобы|чтобы|что|about|that|про|о))?(?!\w)")
+_ACTIVITY = re.compile(r"(?<!\w)(?P<word>дел[оа]|встреч\w|звонок|todo|to-do|meeting|call|activity)(?!\w)")
+_ABOUT_DEAL = re.compile(r"(?:по|к|ко|в|для|про|on|for|about|to)\s(?:the\s)?(?:сделк\w+|deal)\s+(?:«[^»]+»|\"[^\"]+\"|№?\s?\d+|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*|[\w-]+)|(?:on|for|about|to)\s(?:the\s)?(?:[A-Z][\w-]*\s)+deal", re.IGNORECASE)
+_ABOUT_NAME = re.compile(r"(?:[Пп]о|[Ff]or|[Oo]n)\s(?:«[^»]+»|\"[^\"]+\"|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*)")
+_TODAY = re.compile(r"(?<!\w)(?:сегодня|today)(?!\w)")
+_OVERDUE = re.compile(r"(?<!\w)(?:просроч\w+|overdue|late)(?!\w)")
+_COLON = re.compile(r"\s?[:—]\s|\s-\s|,?\s(?:что|о том,? что|that|saying(?: that)?)\s")
+_COMMENT_WORD = re.compile(r"(?<!\w)(?:комментар\w+|коммент\w{0,3}|заметк\w+|примечани\w+|comment|note)(?!\w)")
+
+
+def mine(wish: Wish) -> Answer:
+    """Open tasks of the speaker or of somebody named, late or of today when asked."""
+    named = people(wish.text)
+    who = f"@user:{named[0].name}" if named else "@me"
+    filters: dict[str, Any] = {"RESPONSIBLE_ID": who, "!STATUS": "5"}
+    today = "сегодня" if wish.lang == "ru" else "today"
+    if _OVERDUE.search(wish.folded):
+        filters["<DEADLINE"] = f"@date:{today}"
+    elif _TODAY.search(wish.folded):
+        filters["<=DEADLINE"] = f"@date:{today} 23:59"
+    step = listing(wish, "tasks.task.list", filters, select=TASK_FIELDS, order={"DEADLINE": "ASC"})
+    return proposing(wish, "tasks.list", step)
+
+
+def add(wish: Wish) -> Answer:
+    """A new task for the speaker or for the person named beside the word «задача»; asks what is to be done when nothing tells."""
+    when, person = date_phrase(wish.text), _assignee(wish)
+    head = _TASK_HEAD.search(wish.folded)
+    spans = [when, person.span if person else None, Span(0, head.end(), "") if head else None]
+    quoted = quotes(mask(wish.text, [when]))
+    title = quoted[0].text if quoted else capitalised(_trimmed(mask(wish.text, spans)))
+    if not title:
+        return asking("which.task", wish)
+    fields: dict[str, Any] = {"TITLE": title, "RESPONSIBLE_ID": f"@user:{person.name}" if person else "@me"}
+    if when:
+        fields["DEADLINE"] = f"@date:{when.text}"
+    deal = _linked(wish)
+    if deal is not None:
+        fields["UF_CRM_TASK"] = [f"D_{deal}"]
+    step = Step("tasks.task.add", {"fields": fields}, comment=say("comment.add", wish.lang))
+    return proposing(wish, "task.add", step, title=title)
+
+
+def _trimmed(masked: str) -> str:
+    text = squeeze(masked)
+    text = re.sub(r"^(?:для|на|мне|меня|себе|for|to|me)(?:\s+|$)(?=\W|to\s|$)", "", text, flags=re.IGNORECASE)
+    text = re.sub(r"^(?:to|чтобы|что)\s", "", squeeze(text), flags=re.IGNORECASE)
+    return re.sub(r"\s(?:на|к|до|в|by|on|at|for)$", "", squeeze(text))
+
+
+def _assignee(wish: Wish) -> Person | None:
+    """The person beside «задача»: «поставь Борису задачу …», «задачу для Бориса: …»; people inside the title stay there."""
+    word = re.search(_TASK_WORD, wish.folded)
+    for person in people(wish.text):
+        gap = wish.folded[word.end() : person.span.start].strip() if word else ""
+        before = word is not None and person.span.end <= word.start()
+        if before or (gap in {"для", "на", "for"}) or (gap == "" and "dat" in person.cases and "gen" not in person.cases):
+            return person
+    return None
+
+
+def _linked(wish: Wish) -> int | None:
+    """The id of the deal the task is about, when it is known as a number."""
+    if not re.search(r"сделк|deal", wish.folded):
+        return None
+    given = numbers(wish.text)
+    if given:
+        return int(given[0].text)
+    current = wish.request.current.get("deal")
+    pointed = re.search(r"(?:эт\w{1,3}|текущ\w+|this|current)\s(?:сделк|deal)", wish.folded)
+    number = current.get("id") if pointed and isinstance(current, dict) else None
+    return number if isinstance(number, int) else None
+
+
+def complete(wish: Wish) -> Answer:
+    """Complete one task; asks which when nothing tells."""
+    task = target(wish, "task")
+    if task is None:
+        return asking("which.task_done", wish)
+    step = Step("tasks.task.complete", {"taskId": task}, comment=say("comment.update", wish.lang))
+    return proposing(wish, "task.complete", step, record=spoken(task, wish.lang))
+
+
+def todo(wish: Wish) -> Answer | None:
+    """A planned activity in a deal; declined for a plain reminder, asks for a missing deadline or deal."""
+    when, about = date_phrase(wish.text), _about(wish)
+    deal = _deal_in(about, wish)
+    if when is None:
+        return asking("which.deadline", wish)
+    if deal is None:
+        return asking("which.deal", wish)
+    title = _todo_title(wish, about, when)
+    step = Step(
+        "crm.activity.todo.add",
+        {"ownerTypeId": 2, "ownerId": deal, "deadline": f"@date:{when.text}", "title": title, "responsibleId": "@me"},
+        comment=say("comment.add", wish.lang),
+    )
+    return proposing(wish, "todo.add", step, title=title, record=spoken(deal, wish.lang))
+
+
+def _about(wish: Wish) -> Span | None:
+    found = _ABOUT_DEAL.search(wish.text) or _ABOUT_NAME.search(wish.text)
+    return Span(found.start(), found.end(), found[0]) if found else None
+
+
+def _deal_in(about: Span | None, wish: Wish) -> Target | None:
+    if about is None:
+        return wish.inherited or ("@current" if wish.request.current.get("deal") else None)
+    return target(Wish(about.text, wish.lang, wish.request, wish.inherited))
+
+
+def _todo_title(wish: Wish, about: Span | None, when: Span) -> str:
+    masked = mask(wish.text, [about, when])
+    colon = re.search(r":\s", masked)
+    if colon and (said := squeeze(masked[colon.end() :])):
+        return capitalised(said)
+    word = _ACTIVITY.search(fold(masked))
+    tail = masked[word.end() :] if word else masked[(h.end() if (h := _TASK_HEAD.search(fold(masked))) else 0) :]
+    said = _trimmed(tail)
+    return capitalised(said or (word["word"] if word else say("todo", wish.lang)))
+
+
+def comment(wish: Wish) -> Answer:
+    """A comment in a deal's timeline; asks for the words or the deal when they are missing."""
+    cut = _COLON.search(wish.text)
+    quoted = quotes(wish.text)
+    if cut:
+        words, head = wish.text[cut.end() :].strip(" «»\""), wish.text[: cut.start()]
+    elif wish.request.pasted:
+        words, head = wish.request.pasted.strip(), wish.text
+    elif quoted:
+        spoken_words = next((q for q in quoted if _COMMENT_WORD.search(wish.folded[max(0, q.start - 14) : q.start])), quoted[-1])
+        words, head = spoken_words.text, mask(wish.text, [spoken_words])
+    else:
+        return asking("which.comment", wish)
+    if not words:
+        return asking("which.comment", wish)
+    deal = target(Wish(head.replace(HOLE, " "), wish.lang, wish.request, wish.inherited))
+    if deal is None:
+        return asking("which.deal", wish)
+    fields = {"ENTITY_TYPE": "deal", "ENTITY_ID": deal, "COMMENT": capitalised(words)}
+    step = Step("crm.timeline.comment.add", {"fields": fields}, comment=say("comment.add", wish.lang))
+    return proposing(wish, "comment.add", step, record=spoken(deal, wish.lang))
+
+
+def reminder(wish: Wish) -> Answer | None:
+    """A reminder about a deal becomes an activity of that deal; declined for the rest."""
+    return todo(wish) if _about(wish) and leftover(_about_text(wish)) else None
+
+
+def _about_text(wish: Wish) -> str:
+    about = _about(wish)
+    return about.text if about else ""
+
+
+HANDLERS: dict[str, Handler] = {
+    "task.list": mine,
+    "task.add": add,
+    "task.complete": complete,
+    "task.todo": todo,
+    "comment.add": comment,
+}

@@ -1,0 +1,108 @@
+"""Finds values in a person's words: sums, dates, phones, addresses, record numbers. It keeps the words and leaves reading them to code."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from sandbox.model.text import Span, fold
+
+_DIGITS = r"(?:\d{1,3}(?:[ .]\d{3})+(?![\d])(?:,\d+)?|\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:[.,]\d+)?)"
+_UNITS = {
+    r"тыс(?:яч\w*|\.)?|т\.?\s?р\b\.?|thousand|к|k": 1_000,
+    r"млн\.?|миллион\w*|лям\w*|mln|million|кк|kk|m|м": 1_000_000,
+    r"млрд\.?|миллиард\w*|bn|billion": 1_000_000_000,
+}
+_UNIT = r"(?:" + "|".join(_UNITS) + r")(?![а-яa-z])"
+_MONEY = r"(?:руб(?:л\w*|\.)?|₽|р\.?(?![а-яa-z])|rub\w*|roubles?|rubles?|долл\w*|\$|usd|евро|eur|€)"
+_WORDS = {
+    "полтора": "1.5", "полторы": "1.5", "один": "1", "одну": "1", "одного": "1", "два": "2", "две": "2", "двух": "2", "три": "3", "трех": "3", "четыре": "4",
+    "пять": "5", "пяти": "5", "шесть": "6", "семь": "7", "восемь": "8", "девять": "9", "десять": "10", "десяти": "10", "пятнадцать": "15", "двадцать": "20",
+    "тридцать": "30", "сорок": "40", "пятьдесят": "50", "сто": "100", "ста": "100", "двести": "200", "двухсот": "200", "триста": "300", "четыреста": "400",
+    "пятьсот": "500", "шестьсот": "600", "семьсот": "700", "восемьсот": "800", "девятьсот": "900",
+    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "ten": "10", "twenty": "20", "fifty": "50", "hundred": "100",
+}  # fmt: skip
+_WORD = r"(?:" + "|".join(_WORDS) + r")"
+_HALF = r"(?:полмиллиона|пол-?лимона|half a million|(?:a |one )?million|миллион\w?)"
+_SUM = re.compile(
+    rf"(?<![\w№#.,-])(?:[$€₽]\s?)?(?:{_DIGITS}\s?{_UNIT}?|{_WORD}(?:\s{_WORD})*\s{_UNIT}|{_HALF}(?![а-яa-z]))(?:\s?{_MONEY})?(?![\w%])",
+)
+_PERCENT = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)?)\s?(?:%|процент\w*|percent)")
+_NUMBER = re.compile(r"(?:№|#|\bномер(?:ом)?|\bnumber|\bno\.|\bid)\s?(\d+)|(?:\bсделк\w{1,3}|\bdeal|\bзадач\w{1,3}|\btask|\bлид\w{0,2}|\blead)\s(\d+)")
+_PHONE = re.compile(r"(?<![\w.])\+?\d[\d \-()]{8,16}\d(?!\w)")
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_URL = re.compile(r"https?://[^\s,;«»\"']+")
+
+
+def sums(text: str) -> tuple[Span, ...]:
+    """All amounts of money or bare numbers, in order, as the person wrote them; English thousands commas become spaces."""
+    taken = [*numbers(text), *phones(text), *percents(text)]
+    found = (Span(m.start(), m.end(), text[m.start() : m.end()]) for m in _SUM.finditer(fold(text)))
+    return tuple(_tidy(span) for span in found if not any(_overlap(span, other) for other in taken))
+
+
+def _tidy(span: Span) -> Span:
+    words = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", " ", span.text)
+    stripped = words.rstrip(" ,")
+    return Span(span.start, span.start + len(span.text.rstrip(" ,")), stripped)
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def sum_value(words: str) -> Decimal | None:
+    """What an amount is worth, for sums that must be computed; None when the words are not understood."""
+    folded = re.sub(rf"{_MONEY}|[$€₽]", "", fold(words)).strip()
+    if re.fullmatch(r"полмиллиона|пол-?лимона|half a million", folded):
+        return Decimal(500_000)
+    scale = next((value for unit, value in _UNITS.items() if re.search(rf"(?<![а-яa-z])(?:{unit})$", folded)), 1)
+    digits = re.match(_DIGITS, folded)
+    if digits:
+        return _digits(digits[0]) * scale
+    spoken = [Decimal(_WORDS[word]) for word in re.findall(r"\w+", folded) if word in _WORDS]
+    if spoken:
+        return sum(spoken, Decimal(0)) * scale
+    return Decimal(scale) if scale > 1 else None
+
+
+def _digits(written: str) -> Decimal:
+    grouped = re.sub(r"(?<=\d)[ ](?=\d{3})|(?<=\d)[.,](?=\d{3}(?!\d))", "", written)
+    return Decimal(grouped.replace(",", "."))
+
+
+def percents(text: str) -> tuple[Span, ...]:
+    """Percentages; the text of a span is the bare number with a point."""
+    return tuple(Span(m.start(), m.end(), m[1].replace(",", ".")) for m in _PERCENT.finditer(fold(text)))
+
+
+def numbers(text: str) -> tuple[Span, ...]:
+    """Record numbers such as №481 or «сделка 481»; the text of a span is the digits."""
+    return tuple(Span(m.start(), m.end(), m[1] or m[2]) for m in _record_numbers(fold(text)))
+
+
+def _record_numbers(folded: str) -> Iterator[re.Match[str]]:
+    for match in _NUMBER.finditer(folded):
+        after = folded[match.end() : match.end() + 12]
+        # «сделку 2 млн» names a sum, not a record.
+        if match[1] or not re.match(rf"[.,]\d|\s?(?:\d{{3}}\b|{_UNIT}|{_MONEY})", after):
+            yield match
+
+
+def phones(text: str) -> tuple[Span, ...]:
+    """Telephone numbers of 10 to 15 digits; the text of a span keeps a plus and the digits only."""
+    found = []
+    for match in _PHONE.finditer(text):
+        digits = re.sub(r"\D", "", match[0])
+        if 10 <= len(digits) <= 15 and (match[0].startswith("+") or digits[0] in "78" or "(" in match[0]):
+            found.append(Span(match.start(), match.end(), ("+" if match[0].startswith("+") else "") + digits))
+    return tuple(found)
+
+
+def emails(text: str) -> tuple[Span, ...]:
+    """E-mail addresses."""
+    return tuple(Span(m.start(), m.end(), m[0]) for m in _EMAIL.finditer(text))
+
+
+def urls(text: str) -> tuple[Span, ...]:
+    """Web addresses without closing punctuation."""
+    return tuple(Span(m.start(), m.start() + len(m[0].rstrip(".!?)")), m[0].rstrip(".!?)")) for m in _URL.finditer(text))

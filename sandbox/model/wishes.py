@@ -1,0 +1,131 @@
+"""One wish of a person: its words, and which record it is about. Splits a message that holds several wishes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from sandbox.model.lexicon import load
+from sandbox.model.names import nominative_title
+from sandbox.model.reading import Request
+from sandbox.model.slots import numbers
+from sandbox.model.text import HOLE, Lang, Span, fold, mask, quotes
+
+Target = int | str
+
+_TOKEN = re.compile(rf"{HOLE}+|[^\W_](?:[\w'’.&+-]*\w)?|[^\s]")
+_CONJUNCTION = re.compile(r"(?:\s*,)?\s+(?:и|а также|а потом|затем|потом|and then|and also|and|then)\s+|\s*[;\n]\s*|[.!]\s+|,\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A part of a message that asks for one thing, with what is already known around it."""
+
+    text: str
+    lang: Lang
+    request: Request
+    inherited: Target | None = None
+    """The record that an earlier wish of the same message was about."""
+
+    @property
+    def folded(self) -> str:
+        """The words for matching."""
+        return fold(self.text)
+
+
+def wishes(request: Request) -> tuple[Wish, ...]:
+    """The message as separate wishes; cut only where an imperative of its own follows, never inside quotes or after a colon."""
+    text = request.text
+    return tuple(Wish(text=part, lang=request.lang, request=request) for part in _parts(text) if part)
+
+
+def _parts(text: str) -> list[str]:
+    quoted = quotes(text)
+    # After «комментарий: …» everything is the comment, whatever it says.
+    colon = re.search(r":\s", text)
+    limit = colon.start() if colon else len(text)
+    cuts = [
+        match
+        for match in _CONJUNCTION.finditer(text)
+        if match.start() < limit and not any(q.start < match.start() < q.end for q in quoted) and _imperative(text[match.end() :])
+    ]
+    starts = [0, *(cut.end() for cut in cuts)]
+    ends = [*(cut.start() for cut in cuts), len(text)]
+    return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+
+
+def _imperative(rest: str) -> bool:
+    return bool(_words("imperatives").match(fold(rest)))
+
+
+def leftover(masked: str) -> str:
+    """The longest run of words that are neither known words nor punched out: most often the name of a record."""
+    shouting = masked.isupper()
+    runs: list[str] = []
+    begin = end = -1
+    for index, match in enumerate(_TOKEN.finditer(masked)):
+        if _is_stop(match[0], plain=shouting or index == 0):
+            begin = -1
+            continue
+        begin = match.start() if begin < 0 else begin
+        end = match.end()
+        if runs and masked[begin:end].startswith(runs[-1]):
+            runs[-1] = masked[begin:end]
+        else:
+            runs.append(masked[begin:end])
+    return max(runs, key=len, default="").strip()
+
+
+def _is_stop(token: str, *, plain: bool) -> bool:
+    if token.startswith(HOLE) or not re.match(r"\w", token):
+        return True
+    folded = fold(token)
+    if _words("always").fullmatch(folded) or re.fullmatch(r"\d[\d.,]*", folded):
+        return True
+    # «Новый Офис» keeps its words: inside a sentence a capital marks a name.
+    named = token[0].isupper() and not plain
+    return not named and bool(_words("usual").fullmatch(folded) or _words("imperatives").fullmatch(folded))
+
+
+@cache
+def _words(group: str) -> re.Pattern[str]:
+    stems = load("words")["stop"][group].split()
+    return re.compile(rf"(?:{'|'.join(stems)})(?!\w)")
+
+
+def points_back(wish: Wish) -> bool:
+    """True when the wish says «её», «этой сделке», "it"."""
+    return any(_words("pronoun").fullmatch(word) for word in re.findall(r"\w+", wish.folded))
+
+
+def target(wish: Wish, kind: str = "deal", *, taken: Iterable[Span | None] = ()) -> Target | None:
+    """The record meant: a number, a reference by name, or the current one; None when nothing tells."""
+    masked = mask(wish.text, taken)
+    numbered = numbers(masked)
+    if numbered:
+        return int(numbered[0].text)
+    quoted = quotes(masked)
+    if quoted:
+        return f"@{kind}:{quoted[0].text}"
+    name = leftover(masked)
+    if name:
+        return f"@{kind}:{nominative_title(name)}"
+    if wish.inherited is not None:
+        return wish.inherited
+    if points_back(wish) or wish.request.current.get(kind):
+        return "@current"
+    return None
+
+
+def spoken(record: Target, lang: Lang) -> str:
+    """The record as one says it in a sentence."""
+    if isinstance(record, int):
+        return f"№{record}"
+    if record == "@current":
+        return "этой записи" if lang == "ru" else "this record"
+    return f"«{record.partition(':')[2]}»"
+
+
+def inheriting(parts: Sequence[Wish], record: Target | None) -> tuple[Wish, ...]:
+    """The wishes with the record of an earlier one handed on."""
+    return tuple(replace(part, inherited=record) for part in parts)

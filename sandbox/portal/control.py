@@ -1,0 +1,207 @@
+"""Sandbox portal, control: what tests and the demo page ask beside REST: ledger, faults, records, changes, tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, get_args
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from sandbox.portal import schema
+from sandbox.portal.faults import Fault, Kind
+from sandbox.portal.portal import WEBHOOK_CODE, Portal
+from sandbox.portal.schema import Row, Schema
+from sandbox.portal.values import MULTIFIELDS, parse, show_classic
+
+WHOLE_CALL = frozenset(get_args(Kind))
+_HEARTBEAT = 15.0
+_SHOWN = ("deal", "lead", "contact", "company", "task", "comment", "activity", "user")
+Endpoint = Callable[[HttpRequest], Awaitable[Response]]
+
+
+class OAuthRequest(BaseModel):
+    """Whose token pair is wanted and how long it lives."""
+
+    model_config = ConfigDict(extra="forbid")
+    user_id: int = 1
+    expires_in: int = Field(default=3600, ge=0)
+
+
+class OutgoingRequest(BaseModel):
+    """An outgoing webhook as a person makes it in the portal's pages."""
+
+    model_config = ConfigDict(extra="forbid")
+    handler: str
+    events: list[str]
+
+
+def with_endpoints(pair: Row, http: HttpRequest) -> Row:
+    """A token pair with the addresses of this portal."""
+    rest = f"{http.base_url}rest/"
+    return {**pair, "domain": http.url.netloc, "client_endpoint": rest, "server_endpoint": rest, "scope": "crm,task"}
+
+
+def webhook_url(base_url: str) -> str:
+    """The incoming webhook of the administrator."""
+    return f"{base_url.rstrip('/')}/rest/1/{WEBHOOK_CODE}/"
+
+
+def routes(portal: Portal) -> list[Route]:
+    """All addresses under /sandbox."""
+
+    def on(path: str, method: str, action: Callable[[Portal, HttpRequest], Awaitable[Response]]) -> Route:
+        async def endpoint(http: HttpRequest) -> Response:
+            try:
+                return await action(portal, http)
+            except ValidationError as error:
+                details = error.errors(include_url=False, include_context=False, include_input=False)
+                return JSONResponse({"error": "invalid_request", "details": details}, 422)
+            except ValueError as error:
+                return JSONResponse({"error": "invalid_request", "details": str(error)}, 400)
+
+        return Route(f"/sandbox/{path}", endpoint, methods=[method])
+
+    return [
+        on("health", "GET", _health),
+        on("ledger", "GET", _ledger),
+        on("ledger", "DELETE", _clear_ledger),
+        on("faults", "GET", _faults),
+        on("faults", "POST", _arm),
+        on("faults", "DELETE", _disarm),
+        on("records/{entity}", "GET", _records),
+        on("records/{entity}/{number:int}", "GET", _record),
+        on("records/{entity}/{number:int}", "PATCH", _edit),
+        on("changes", "GET", _changes),
+        on("stream", "GET", _stream),
+        on("reset", "POST", _reset),
+        on("oauth", "POST", _issue),
+        on("outgoing", "POST", _outgoing),
+    ]
+
+
+async def _json(http: HttpRequest) -> Any:
+    raw = await http.body()
+    return orjson.loads(raw) if raw.strip() else {}
+
+
+async def _health(portal: Portal, http: HttpRequest) -> Response:
+    kinds = {name: len(portal.store.table(name)) for name in _SHOWN}
+    return JSONResponse({"ok": True, "webhook": webhook_url(str(http.base_url)), "records": kinds})
+
+
+async def _ledger(portal: Portal, http: HttpRequest) -> Response:
+    after = int(http.query_params.get("after") or 0)
+    return JSONResponse({"calls": portal.ledger.calls(http.query_params.get("method"), after)})
+
+
+async def _clear_ledger(portal: Portal, _: HttpRequest) -> Response:
+    portal.ledger.clear()
+    return JSONResponse({"ok": True})
+
+
+async def _faults(portal: Portal, _: HttpRequest) -> Response:
+    return JSONResponse({"faults": [fault.model_dump() for fault in portal.faults.armed]})
+
+
+async def _arm(portal: Portal, http: HttpRequest) -> Response:
+    fault = Fault.model_validate(await _json(http))
+    portal.faults.armed.append(fault)
+    return JSONResponse({"ok": True, "fault": fault.model_dump()})
+
+
+async def _disarm(portal: Portal, _: HttpRequest) -> Response:
+    portal.faults.armed.clear()
+    return JSONResponse({"ok": True})
+
+
+def _kind(http: HttpRequest) -> Schema | None:
+    name = http.path_params["entity"]
+    return schema.ALL.get(name) if name in _SHOWN else None
+
+
+def _plain(kind: Schema, row: Row) -> Row:
+    """A stored record as the pages of the portal would show it: classic names and types, everything in it."""
+    return show_classic(kind, row, [f.name for f in kind.fields.values() if not f.multiple or f.name in MULTIFIELDS])
+
+
+def _unknown() -> Response:
+    return JSONResponse({"error": "not_found", "known": list(_SHOWN)}, 404)
+
+
+async def _records(portal: Portal, http: HttpRequest) -> Response:
+    kind = _kind(http)
+    return _unknown() if kind is None else JSONResponse([_plain(kind, row) for row in portal.store.walk(kind.kind)])
+
+
+async def _record(portal: Portal, http: HttpRequest) -> Response:
+    kind = _kind(http)
+    row = portal.store.get(kind.kind, http.path_params["number"]) if kind else None
+    return _unknown() if kind is None or row is None else JSONResponse(_plain(kind, row))
+
+
+async def _edit(portal: Portal, http: HttpRequest) -> Response:
+    """Write fields straight into a record, as somebody at the portal's pages would."""
+    kind = _kind(http)
+    row = portal.store.get(kind.kind, http.path_params["number"]) if kind else None
+    if kind is None or row is None:
+        return _unknown()
+    values: Row = {}
+    for name, raw in (await _json(http)).items():
+        if name not in kind.fields or name == "ID" or kind.fields[name].type == "crm_multifield":
+            raise ValueError(f"unknown field: {name}")
+        values[name] = parse(kind.fields[name], raw)
+    stamp = "CHANGED_DATE" if kind.kind == "task" else "DATE_MODIFY"
+    if stamp in kind.fields:
+        values.setdefault(stamp, parse(kind.fields[stamp], portal.now.isoformat()))
+    portal.edit(kind.kind, {**row, **values})
+    return JSONResponse(_plain(kind, portal.store.get(kind.kind, row["ID"]) or row))
+
+
+async def _changes(portal: Portal, http: HttpRequest) -> Response:
+    after = int(http.query_params.get("after") or 0)
+    lines = portal.ledger.after(after)
+    return JSONResponse({"changes": lines, "last": lines[-1]["seq"] if lines else after})
+
+
+async def _stream(portal: Portal, http: HttpRequest) -> Response:
+    """The feed as server-sent events; `Last-Event-ID` or `after` says where to go on."""
+    after = int(http.headers.get("last-event-id") or http.query_params.get("after") or 0)
+    return StreamingResponse(_lines(portal, after), media_type="text/event-stream")
+
+
+async def _lines(portal: Portal, after: int) -> AsyncIterator[bytes]:
+    yield b": hello\n\n"
+    while True:
+        for line in portal.ledger.after(after):
+            after = max(after, line["seq"])
+            yield b"id: %d\nevent: %s\ndata: %s\n\n" % (line["seq"], line["kind"].encode(), orjson.dumps(line))
+        try:
+            await asyncio.wait_for(portal.ledger.grown(), _HEARTBEAT)
+        except TimeoutError:
+            yield b": still here\n\n"
+
+
+async def _reset(portal: Portal, _: HttpRequest) -> Response:
+    portal.reset()
+    return JSONResponse({"ok": True})
+
+
+async def _issue(portal: Portal, http: HttpRequest) -> Response:
+    wanted = OAuthRequest.model_validate(await _json(http))
+    if portal.store.get("user", wanted.user_id) is None:
+        raise ValueError(f"unknown user: {wanted.user_id}")
+    return JSONResponse(with_endpoints(portal.tokens.issue(wanted.user_id, portal.now, wanted.expires_in), http))
+
+
+async def _outgoing(portal: Portal, http: HttpRequest) -> Response:
+    wanted = OutgoingRequest.model_validate(await _json(http))
+    token = secrets.token_hex(16)
+    portal.store.add("outgoing", {"HANDLER": wanted.handler, "EVENTS": [e.upper() for e in wanted.events], "TOKEN": token})
+    portal.store.commit()
+    return JSONResponse({"application_token": token, "member_id": portal.tokens.member_id})

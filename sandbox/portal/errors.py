@@ -1,0 +1,46 @@
+"""Sandbox portal, errors: the answers a portal gives instead of a result; knows codes and texts, not HTTP servers."""
+
+from __future__ import annotations
+
+
+class PortalError(Exception):
+    """One error answer: HTTP status, `error` and `error_description`; never carries a secret."""
+
+    def __init__(self, status: int, code: str | int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.code = code
+        self.text = text
+
+    def body(self) -> dict[str, str | int]:
+        """The JSON object of the answer."""
+        return {"error": self.code, "error_description": self.text}
+
+
+class ConnectionDroppedError(Exception):
+    """A fault asked to cut the connection here: what was committed stays, no answer leaves."""
+
+
+def classic(text: str) -> PortalError:
+    """An old CRM error: HTTP 400 and an empty code."""
+    return PortalError(400, "", text)
+
+
+def invalid_argument(text: str) -> PortalError:
+    """A value that the universal methods refuse."""
+    return PortalError(400, "INVALID_ARG_VALUE", text)
+
+
+def missing_parameter(name: str) -> PortalError:
+    """A required argument is absent or of the wrong type."""
+    return PortalError(400, "100", f"Could not find value for parameter {{{name}}}")
+
+
+def method_not_found() -> PortalError:
+    """The name is not a method of this portal."""
+    return PortalError(404, "ERROR_METHOD_NOT_FOUND", "Method not found!")
+
+
+def wrong_auth_type() -> PortalError:
+    """The method wants an application, the call came through a webhook."""
+    return PortalError(403, "WRONG_AUTH_TYPE", "Current authorization type is denied for this method")

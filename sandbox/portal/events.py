@@ -1,0 +1,93 @@
+"""Sandbox portal, events: posts what happened to bound handlers and outgoing webhooks, once and without a second try."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+import httpx
+
+from sandbox.portal.ledger import Ledger
+from sandbox.portal.oauth import Tokens
+from sandbox.portal.php import to_pairs
+from sandbox.portal.schema import Row
+from sandbox.portal.store import Store
+
+_SEND_TIMEOUT = 5.0
+
+
+@dataclass(frozen=True)
+class Raised:
+    """One event of one call, waiting for the commit."""
+
+    name: str
+    data: Row
+    user_id: int
+    at: datetime
+
+
+class EventSender:
+    """Owns the deliveries; they run beside the answers and die with the portal."""
+
+    def __init__(self, store: Store, ledger: Ledger, tokens: Tokens) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._tokens = tokens
+        self._running: set[asyncio.Task[None]] = set()
+        self._client: httpx.AsyncClient | None = None
+
+    def send(self, raised: Raised, base_url: str) -> None:
+        """Start one delivery for every handler of this event; no handler, no work."""
+        for handler_id, url, auth in self._targets(raised, base_url):
+            body = {
+                "event": raised.name,
+                "event_handler_id": handler_id,
+                "data": raised.data,
+                "ts": int(raised.at.timestamp()),
+                "auth": auth,
+            }
+            task = asyncio.get_running_loop().create_task(self._post(raised, url, body))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+
+    async def aclose(self) -> None:
+        """Drop what is still on its way."""
+        for task in list(self._running):
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        if self._client is not None:
+            await self._client.aclose()
+
+    def _targets(self, raised: Raised, base_url: str) -> list[tuple[int, str, Row]]:
+        common = {
+            "domain": base_url.split("://", 1)[-1].strip("/"),
+            "client_endpoint": f"{base_url.rstrip('/')}/rest/",
+            "server_endpoint": f"{base_url.rstrip('/')}/rest/",
+            "member_id": self._tokens.member_id,
+        }
+        found = []
+        for row in self._store.walk("binding"):
+            if row["EVENT"] == raised.name:
+                pair = self._tokens.issue(raised.user_id, raised.at)
+                token = {name: pair[name] for name in ("access_token", "expires_in", "status", "application_token")}
+                found.append((row["ID"], row["HANDLER"], {**token, "scope": "crm,task,user,im", **common}))
+        for row in self._store.walk("outgoing"):
+            if raised.name in row["EVENTS"]:
+                found.append((row["ID"], row["HANDLER"], {**common, "application_token": row["TOKEN"]}))
+        return found
+
+    async def _post(self, raised: Raised, url: str, body: Row) -> None:
+        if self._client is None:
+            self._client = httpx.AsyncClient(timeout=_SEND_TIMEOUT, trust_env=False)
+        try:
+            answer = await self._client.post(
+                url,
+                content=urlencode(list(to_pairs(body, ""))),
+                headers={"Content-Type": "application/x-www-form-urlencoded", "User-Agent": "Bitrix24 Webhook Engine"},
+            )
+            status: int | str = answer.status_code
+        except httpx.HTTPError as error:
+            status = type(error).__name__
+        self._ledger.note_event(raised.name, url, raised.at, status)

@@ -1,0 +1,115 @@
+"""Sandbox portal, ledger: one numbered feed of calls, changes and sent events for tests and live pages; never holds a token."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Any
+
+from sandbox.portal.schema import Row
+from sandbox.portal.store import Change, Store
+from sandbox.portal.values import store_moment
+
+_SECRET_NAMES = frozenset({"auth", "access_token", "refresh_token"})
+_QUIET = frozenset({"outgoing", "binding", "token", "notice_tag"})
+
+
+class Ledger:
+    """The feed; a line is kept in memory and in the store, and those who wait are woken."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.lines: list[Row] = list(store.feed())
+        self._grown = asyncio.Event()
+
+    def open_call(self, method: str, params: Any, at: datetime, **more: Any) -> Row:
+        """Begin the line of one call; `close_call` completes it."""
+        row: Row = {
+            "seq": self._store.next_id("feed"),
+            "kind": "call",
+            "time": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "method": method,
+            "params": _without_tokens(params),
+            "status": None,
+            "outcome": "open",
+            "error_description": None,
+            "applied": False,
+            "batch": None,
+            "key": None,
+            "fault": None,
+            **more,
+        }
+        self.lines.append(row)
+        return row
+
+    def close_call(self, row: Row, status: int | None, outcome: str | int, **more: Any) -> None:
+        """Complete the line of a call: HTTP status, `ok` or the error code, whether it changed anything."""
+        row.update(status=status, outcome=outcome, **more)
+        self._store.append_feed(row["seq"], row)
+        self._wake()
+
+    def note_change(self, change: Change, at: datetime, by: int | None) -> None:
+        """Keep what a write did, field by field; `by` is nobody when it was made in the portal's pages."""
+        if change.entity in _QUIET:
+            return
+        before, after = change.before or {}, change.after or {}
+        names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
+        self._append(
+            {
+                "kind": "change",
+                "time": store_moment(at),
+                "entity": change.entity,
+                "id": change.id,
+                "action": change.action,
+                "title": (after or before).get("TITLE") or (after or before).get("NAME"),
+                "before": {n: before.get(n) for n in names},
+                "after": {n: after.get(n) for n in names},
+                "by": by,
+                "source": "ui" if by is None else "rest",
+            }
+        )
+
+    def note_event(self, event: str, handler: str, at: datetime, status: int | str) -> None:
+        """Keep that an event was sent to a handler, and how that ended."""
+        self._append({"kind": "event", "time": store_moment(at), "event": event, "handler": handler, "status": status})
+        self._store.commit()
+
+    def calls(self, method: str | None = None, after: int = 0) -> list[Row]:
+        """The calls, oldest first, perhaps of one method only (any spelling)."""
+        wanted = (method or "").lower()
+        return [
+            line
+            for line in self.lines
+            if line["kind"] == "call"
+            and line["seq"] > after
+            and (not wanted or wanted in {line["method"].lower(), str(line.get("name", "")).lower()})
+        ]
+
+    def after(self, seq: int) -> list[Row]:
+        """All finished lines with a greater number."""
+        return [line for line in self.lines if line["seq"] > seq and line.get("outcome") != "open"]
+
+    def clear(self) -> None:
+        """Forget the lines; the numbers go on."""
+        self.lines.clear()
+        self._store.clear_feed()
+
+    async def grown(self) -> None:
+        """Wait for the next line."""
+        await self._grown.wait()
+
+    def _append(self, row: Row) -> None:
+        row = {"seq": self._store.next_id("feed"), **row}
+        self.lines.append(row)
+        self._store.append_feed(row["seq"], row)
+        self._wake()
+
+    def _wake(self) -> None:
+        woken, self._grown = self._grown, asyncio.Event()
+        woken.set()
+
+
+def _without_tokens(params: Any) -> Any:
+    if isinstance(params, dict):
+        return {k: "***" if k.lower() in _SECRET_NAMES else v for k, v in params.items()}
+    return params

@@ -1,0 +1,190 @@
+"""Sandbox portal, methods: crm.{deal,lead,contact,company}.* of the old family, with its strings, nulls and quiet refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from sandbox.portal import query, records, stages
+from sandbox.portal.context import Call
+from sandbox.portal.errors import PortalError, classic
+from sandbox.portal.multifields import classic_changes
+from sandbox.portal.schema import CRM, Field, Row, Schema
+from sandbox.portal.values import show_classic
+
+Handler = Callable[[Call], Any]
+
+
+def _fields_argument(call: Call) -> Row:
+    given = call.any_case("fields")
+    if isinstance(given, dict):
+        return given
+    if isinstance(given, list):
+        return {}
+    raise query.as_array_error("fields")
+
+
+def _known(schema: Schema, given: Row) -> list[tuple[Field, Any]]:
+    """What the old family takes: names it knows, dates it can read; the rest is dropped without a word."""
+    pairs = []
+    for name, raw in given.items():
+        field = schema.fields.get(name)
+        if field is None or field.name == "CONTACT_IDS" and not isinstance(raw, list):
+            continue
+        try:
+            records.read_fields(schema, [(field, raw)])
+        except ValueError:
+            continue
+        pairs.append((field, raw))
+    return pairs
+
+
+def _find(schema: Schema, call: Call, verb: str) -> Row:
+    row = call.store.get(schema.kind, call.classic_id())
+    if row is not None:
+        return row
+    if schema.kind in {"contact", "company"} and verb != "get":
+        code = "ERROR_CORE" if (schema.kind, verb) == ("contact", "delete") else ""
+        raise PortalError(400, code, f"{schema.kind.capitalize()} is not found")
+    raise classic("Not found")
+
+
+def _add(schema: Schema, call: Call) -> int:
+    given = _fields_argument(call)
+    values = records.read_fields(schema, _known(schema, given))
+    fm = classic_changes(call.store, [], given) if "PHONE" in schema.fields else []
+    return records.create(call, schema, values, fm)
+
+
+def _get(schema: Schema, call: Call) -> Row:
+    row = _find(schema, call, "get")
+    names = [f.name for f in schema.fields.values() if f.name != "CONTACT_IDS"]
+    return show_classic(schema, row, names)
+
+
+def _list(schema: Schema, call: Call) -> query.Page:
+    params = call.folded()
+    plan = query.plan_classic(schema, params)
+    names = query.classic_names(schema, params)
+    page = query.run(call.store.table(schema.kind), plan)
+    return query.Page([show_classic(schema, row, names) for row in page.rows], page.total, page.next)
+
+
+def _update(schema: Schema, call: Call) -> bool:
+    old = _find(schema, call, "update")
+    given = _fields_argument(call)
+    values = records.read_fields(schema, _known(schema, given), old)
+    values.pop("CATEGORY_ID", None)  # the old family cannot move a deal to another funnel and says nothing
+    stage = values.get(schema.stage_field)
+    if schema.stage_field and schema.stage_field in values:
+        book = stages.book_of(schema, old.get("CATEGORY_ID") or 0)
+        if stage is None or stages.find(call.store, book, stage) is None:
+            del values[schema.stage_field]
+    values.pop("CLOSED", None)  # follows from the stage
+    fm = classic_changes(call.store, old.get("FM", []), given) if "PHONE" in schema.fields else []
+    if not records.change(call, schema, old, values, fm):
+        records.touch(call, schema, old)
+    return True
+
+
+def _delete(schema: Schema, call: Call) -> bool:
+    records.delete(call, schema, _find(schema, call, "delete"))
+    return True
+
+
+def describe(field: Field) -> Row:
+    """What *.fields says of one field."""
+    return {
+        "type": field.type,
+        "isRequired": False,
+        "isReadOnly": field.read_only,
+        "isImmutable": "I" in field.flags,
+        "isMultiple": field.multiple,
+        "isDynamic": field.custom,
+        "title": field.title,
+    }
+
+
+def _fields(schema: Schema, _: Call) -> Row:
+    return {field.name: describe(field) for field in schema.fields.values()}
+
+
+def _contact_items(call: Call) -> list[Row]:
+    ids = _find(CRM["deal"], call, "get").get("CONTACT_IDS") or []
+    return [
+        {"CONTACT_ID": number, "SORT": (place + 1) * 10, "ROLE_ID": 0, "IS_PRIMARY": "N" if place else "Y"}
+        for place, number in enumerate(ids)
+    ]
+
+
+def _bind_contacts(call: Call, ids: list[int]) -> bool:
+    deal = CRM["deal"]
+    old = _find(deal, call, "update")
+    values = records.read_fields(deal, [(deal.fields["CONTACT_IDS"], ids)], old)
+    values = values or {"CONTACT_IDS": [], "CONTACT_ID": None}
+    records.change(call, deal, old, values, [])
+    return True
+
+
+def _contact_items_set(call: Call) -> bool:
+    items = call.any_case("items")
+    if not isinstance(items, list):
+        raise query.as_array_error("items")
+    known = [item for item in items if isinstance(item, dict) and item.get("CONTACT_ID")]
+    known.sort(key=lambda item: item.get("IS_PRIMARY") != "Y")
+    return _bind_contacts(call, [int(item["CONTACT_ID"]) for item in known])
+
+
+def _contact_items_delete(call: Call) -> bool:
+    return _bind_contacts(call, [])
+
+
+def _contact_add(call: Call) -> bool:
+    number = int(_fields_argument(call).get("CONTACT_ID") or 0)
+    ids = _find(CRM["deal"], call, "update").get("CONTACT_IDS") or []
+    if not number or call.store.get("contact", number) is None:
+        raise classic("Contact is not found")
+    return False if number in ids else _bind_contacts(call, [*ids, number])
+
+
+def _contact_delete(call: Call) -> bool:
+    number = int(_fields_argument(call).get("CONTACT_ID") or 0)
+    ids = _find(CRM["deal"], call, "update").get("CONTACT_IDS") or []
+    return _bind_contacts(call, [i for i in ids if i != number]) if number in ids else False
+
+
+def _userfields(schema: Schema, _: Call) -> query.Page:
+    rows = [
+        {
+            "ID": str(place + 1),
+            "ENTITY_ID": f"CRM_{schema.kind.upper()}",
+            "FIELD_NAME": field.name,
+            "USER_TYPE_ID": field.type,
+            "MULTIPLE": "N",
+            "MANDATORY": "N",
+        }
+        for place, field in enumerate(f for f in schema.fields.values() if f.custom)
+    ]
+    return query.Page(rows, len(rows))
+
+
+_VERBS = {
+    "add": _add,
+    "get": _get,
+    "list": _list,
+    "update": _update,
+    "delete": _delete,
+    "fields": _fields,
+    "userfield.list": _userfields,
+}
+
+METHODS: dict[str, Handler] = {
+    f"crm.{kind}.{verb}": partial(action, schema) for kind, schema in CRM.items() for verb, action in _VERBS.items()
+} | {
+    "crm.deal.contact.items.get": _contact_items,
+    "crm.deal.contact.items.set": _contact_items_set,
+    "crm.deal.contact.items.delete": _contact_items_delete,
+    "crm.deal.contact.add": _contact_add,
+    "crm.deal.contact.delete": _contact_delete,
+}

@@ -1,0 +1,301 @@
+"""Sandbox portal, query: filter, order, select and pages of the list methods over rows in memory; no SQL, no HTTP."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.portal.errors import PortalError, classic, invalid_argument
+from sandbox.portal.schema import NUMBER_TYPES, Field, Row, Schema
+from sandbox.portal.store import Table
+from sandbox.portal.values import MULTIFIELDS, multifield, parse_moment, store_moment, to_flag, to_float
+
+PAGE = 50
+Predicate = Callable[[Row], bool]
+_OPERATORS = ("!=%", "!=", "!%", "!@", "!", ">=", "<=", "><", ">", "<", "@", "=%", "%=", "%", "=")
+_NO_LIKE = frozenset({"crm_status"}) | (NUMBER_TYPES - {"integer", "double"})
+
+
+@dataclass(frozen=True)
+class Page:
+    """A list answer: rows with `total` and, if more follow, `next`."""
+
+    rows: list[Any]
+    total: int
+    next: int | None = None
+    box: str = ""  # `items` wraps the rows: {"items": [...]}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One `>=FIELD: value` of a filter, taken apart."""
+
+    operator: str
+    field: Field
+    value: Any
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole list request, checked and ready to run."""
+
+    test: Predicate
+    order: tuple[tuple[Field, int], ...]
+    start: int
+    above: int | None = None
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Take the operator off a filter key; no prefix means equal."""
+    for operator in _OPERATORS:
+        if key.startswith(operator):
+            return operator, key[len(operator) :]
+    return "=", key
+
+
+def want_array(params: Row, name: str) -> Any:
+    """A parameter that must be an array if it is there; absent or empty is an empty one."""
+    value = params.get(name)
+    if not value and not isinstance(value, int):
+        return {}
+    if not isinstance(value, dict | list):
+        raise classic(f"Parameter '{name}' must be array.")
+    return value
+
+
+def plan_classic(schema: Schema, params: Row) -> Plan:
+    """Read the request of an old list method; unknown names in filter and order are dropped without a word."""
+    conditions = [
+        Condition(operator, schema.fields[name.upper()], value)
+        for key, value in _items(want_array(params, "filter"))
+        for operator, name in (split_key(key),)
+        if name.upper() in schema.fields
+    ]
+    order = tuple(
+        (schema.fields[name.upper()], -1 if str(way).upper() == "DESC" else 1)
+        for name, way in _items(want_array(params, "order"))
+        if name.upper() in schema.fields
+    )
+    return Plan(all_of([test_of(c) for c in conditions]), order, start_of(params), _lower_id(conditions))
+
+
+def plan_universal(schema: Schema, params: Row) -> Plan:
+    """Read the request of crm.item.list; unknown names and directions are refused."""
+    raw = want_array(params, "filter")
+    plain = _universal_conditions(schema, raw)
+    order = []
+    for name, way in _items(want_array(params, "order")):
+        field = _universal_field(schema, name)
+        if field is None:
+            raise invalid_argument(f"Invalid order: field '{name}' is not allowed in order")
+        if str(way).upper() not in {"ASC", "DESC"}:
+            raise invalid_argument(f"Invalid order: direction '{way}' is not allowed")
+        order.append((field, -1 if str(way).upper() == "DESC" else 1))
+    return Plan(_universal_test(schema, raw), tuple(order), start_of(params), _lower_id(plain))
+
+
+def run(table: Table, plan: Plan) -> Page:
+    """One page of 50; start -1 does not count: total 0 and no next."""
+    if not plan.order or (len(plan.order) == 1 and plan.order[0][0].name == "ID"):
+        step = plan.order[0][1] if plan.order else 1
+        found: Iterable[Row] = filter(plan.test, table.walk(plan.above, step=step))
+        if plan.start < 0:
+            return Page([row for row, _ in zip(found, range(PAGE), strict=False)], 0)
+        return page(list(found), plan.start)
+    rows = [row for row in table.walk(plan.above) if plan.test(row)]
+    for field, step in reversed(plan.order):
+        rows.sort(key=lambda row, f=field: _sort_key(f, row), reverse=step < 0)  # type: ignore[misc]
+    return page(rows, plan.start)
+
+
+def page(rows: list[Row], start: int) -> Page:
+    """Cut one page out of the whole answer."""
+    if start < 0:
+        return Page(rows[:PAGE], 0)
+    following = start + PAGE
+    return Page(rows[start:following], len(rows), following if following < len(rows) else None)
+
+
+def start_of(params: Row) -> int:
+    """The `start` of a request; nonsense is 0, below zero is -1."""
+    try:
+        return max(int(params.get("start") or 0), -1)
+    except (TypeError, ValueError):
+        return 0
+
+
+def all_of(tests: list[Predicate]) -> Predicate:
+    """All tests must hold; no test holds for everything."""
+    if len(tests) == 1:
+        return tests[0]
+    return lambda row: all(test(row) for test in tests)
+
+
+def test_of(condition: Condition) -> Predicate:
+    """The test of one condition on a stored record."""
+    field, operator, raw = condition.field, condition.operator, condition.value
+    if field.type == "crm_multifield":
+        wanted = {str(item) for item in (raw if isinstance(raw, list) else [raw])}
+        return lambda row: any(m["VALUE"] in wanted for m in multifield(row, field.name))
+    if "%" in operator:
+        return _like(field, operator, raw)
+    values = [comparable(field, item) for item in (_flat(raw))]
+    if operator in {"=", "@", "!", "!=", "!@"}:
+        return _among(field, set(values), negative=operator.startswith("!"))
+    return _ordered(field, operator, values)
+
+
+def comparable(field: Field, value: Any) -> Any:
+    """One form in which filter values and stored values of a field can be compared."""
+    if field.type in NUMBER_TYPES:
+        return to_float(value)
+    if field.type == "bool":
+        return to_flag(value)
+    if field.type == "char":
+        return to_flag(value) if value not in (None, "") else "N"
+    if value is None:
+        return ""
+    if field.type in {"date", "datetime"} and value != "":
+        return _comparable_moment(field, str(value))
+    return str(value).casefold()
+
+
+def _comparable_moment(field: Field, value: str) -> str:
+    if field.type == "date" and len(value) == 10 and value[4] == "-":
+        return value
+    if field.type == "datetime" and len(value) == 20 and value.endswith("Z"):
+        return value
+    try:
+        moment = parse_moment(value)
+    except ValueError:
+        return ""
+    return moment.date().isoformat() if field.type == "date" else store_moment(moment)
+
+
+def _flat(raw: Any) -> list[Any]:
+    if isinstance(raw, dict):
+        return list(raw.values())
+    return raw if isinstance(raw, list) and raw else [None] if raw == [] else [raw]
+
+
+def _stored(field: Field, row: Row) -> Any:
+    if field.name in {"HAS_PHONE", "HAS_EMAIL"}:
+        return "Y" if any(m["TYPE_ID"] == field.name[4:] for m in row.get("FM", ())) else "N"
+    return row.get(field.name)
+
+
+def _among(field: Field, values: set[Any], *, negative: bool) -> Predicate:
+    def holds(row: Row) -> bool:
+        stored = _stored(field, row)
+        items = stored if isinstance(stored, list) else [stored]
+        return any(comparable(field, item) in values for item in items) is not negative
+
+    return holds
+
+
+def _ordered(field: Field, operator: str, values: list[Any]) -> Predicate:
+    low, high = values[0], values[-1]
+
+    def holds(row: Row) -> bool:
+        stored = row.get(field.name)
+        if stored is None and field.type not in NUMBER_TYPES:
+            return False
+        value = comparable(field, stored)
+        return bool({">": value > low, ">=": value >= low, "<": value < low, "<=": value <= low, "><": low <= value <= high}[operator])
+
+    return holds
+
+
+def _like(field: Field, operator: str, raw: Any) -> Predicate:
+    negative = operator.startswith("!")
+    if field.type in _NO_LIKE:
+        return lambda _: negative
+    text = str(raw).casefold()
+    if "=" in operator:
+        pattern = re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in text), re.DOTALL)
+        return lambda row: bool(pattern.fullmatch(str(row.get(field.name) or "").casefold())) is not negative
+    return lambda row: (text in str(row.get(field.name) or "").casefold()) is not negative
+
+
+def _sort_key(field: Field, row: Row) -> tuple[bool, Any]:
+    value = row.get(field.name)
+    return (value is not None, comparable(field, value) if value is not None else 0)
+
+
+def _lower_id(conditions: list[Condition]) -> int | None:
+    """The best `>ID` bound, so that keyset paging does not walk what it has read."""
+    bounds = [
+        int(to_float(c.value)) - (c.operator == ">=")
+        for c in conditions
+        if c.field.name == "ID" and c.operator in {">", ">="} and not isinstance(c.value, dict | list)
+    ]
+    return max(bounds, default=None)
+
+
+def _items(value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, list):
+        return [(str(index), item) for index, item in enumerate(value)]
+    return [(str(key), item) for key, item in value.items()]
+
+
+def _universal_field(schema: Schema, name: str) -> Field | None:
+    return schema.by_camel.get(name) or (schema.fields.get(name) if name.startswith("UF_") else None)
+
+
+def _universal_conditions(schema: Schema, raw: Any) -> list[Condition]:
+    """The plain conditions of one level; names that do not exist raise INVALID_ARG_VALUE."""
+    found = []
+    for key, value in _items(raw):
+        if key == "logic" or key.isdigit():
+            continue
+        operator, name = split_key(key)
+        field = _universal_field(schema, name)
+        if field is None:
+            raise invalid_argument(f"Invalid filter: field '{name}' is not allowed in filter")
+        found.append(Condition(operator, field, value))
+    return found
+
+
+def _universal_test(schema: Schema, raw: Any) -> Predicate:
+    tests = [test_of(c) for c in _universal_conditions(schema, raw)]
+    tests += [_universal_test(schema, value) for key, value in _items(raw) if key.isdigit() and isinstance(value, dict | list)]
+    if isinstance(raw, dict) and str(raw.get("logic", "")).upper() == "OR":
+        return lambda row: any(test(row) for test in tests)
+    return all_of(tests)
+
+
+def classic_names(schema: Schema, params: Row) -> list[str]:
+    """The fields an old list method returns: `select`, `*` and `UF_*` opened; unknown names fall away."""
+    wanted = [str(name).upper() for _, name in _items(want_array(params, "select"))]
+    if not wanted:
+        return list(schema.plain)
+    names = dict.fromkeys(["ID"])
+    for name in wanted:
+        if name == "*":
+            names.update(dict.fromkeys(schema.plain))
+        elif name == "UF_*":
+            names.update(dict.fromkeys(f.name for f in schema.fields.values() if f.custom))
+        elif name in schema.fields and (not schema.fields[name].multiple or name in MULTIFIELDS):
+            names[name] = None
+    return list(names)
+
+
+def universal_names(schema: Schema, params: Row) -> tuple[list[str], bool]:
+    """The fields crm.item.list returns, and whether the phones come too (only with `*`)."""
+    wanted = [str(name) for _, name in _items(want_array(params, "select"))]
+    if not wanted:
+        return [f.name for f in schema.fields.values()], False
+    names = dict.fromkeys(["ID"])
+    for name in wanted:
+        if name in {"*", "UF_*", "uf*"}:
+            names.update(dict.fromkeys(f.name for f in schema.fields.values() if name == "*" or f.custom))
+        elif field := _universal_field(schema, name):
+            names[field.name] = None
+    return list(names), "*" in wanted
+
+
+def as_array_error(name: str) -> PortalError:
+    """The old methods' complaint about a scalar where an array belongs."""
+    return classic(f"Parameter '{name}' must be array.")

@@ -1,0 +1,211 @@
+"""Sandbox portal, records: how a lead, deal, contact or company is made, changed and deleted, whichever family asks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from sandbox.portal import stages
+from sandbox.portal.context import Call
+from sandbox.portal.schema import Field, Row, Schema
+from sandbox.portal.store import Store
+from sandbox.portal.values import day, parse
+
+
+def read_fields(schema: Schema, given: list[tuple[Field, Any]], old: Row | None = None) -> Row:
+    """The writable values among what was sent; raise ValueError naming the first field with an impossible value."""
+    values: Row = {}
+    for field, raw in given:
+        if field.read_only or field.type == "crm_multifield" or (field.multiple and raw == []):
+            continue
+        try:
+            values[field.name] = parse(field, raw)
+        except ValueError as error:
+            raise ValueError(field.name) from error
+    return _link_contacts(schema, values, old or {})
+
+
+def create(call: Call, schema: Schema, values: Row, fm: list[Row]) -> int:
+    """Add one record with the portal's defaults and raise its event."""
+    row: Row = dict.fromkeys(schema.plain)
+    row |= _defaults(call, schema) | {k: v for k, v in values.items() if v is not None or k != "ASSIGNED_BY_ID"}
+    if schema.stage_field:
+        row |= _first_stage(call.store, schema, row)
+    row["ID"] = values.get("ID") or call.store.next_id(schema.kind)  # only the seed brings numbers
+    if "TITLE" in schema.fields and not row.get("TITLE"):
+        row["TITLE"] = f"{schema.default_title} #{row['ID']}"
+    if fm:
+        row["FM"] = fm
+    call.store.add(schema.kind, row)
+    if schema.stage_field:
+        write_history(call.store, schema, row, 1, call.stamp)
+    call.emit(f"ONCRM{schema.kind.upper()}ADD", {"FIELDS": {"ID": row["ID"]}})
+    return int(row["ID"])
+
+
+def change(call: Call, schema: Schema, old: Row, values: Row, fm: list[Row]) -> bool:
+    """Write new values over a record and raise its event; say whether anything really differed."""
+    row = {**old, **values}
+    if fm or "FM" in old:
+        row["FM"] = fm
+    if schema.kind == "deal":
+        row |= _recount(call.store, row)
+    if not any(row.get(name) != old.get(name) for name in row):
+        return False
+    moved = bool(schema.stage_field) and _where(schema, row) != _where(schema, old)
+    row |= {"DATE_MODIFY": call.stamp, "MODIFY_BY_ID": call.user_id}
+    if moved:
+        row |= _stage_marks(call.store, schema, row)
+        row |= {"MOVED_BY_ID": call.user_id, "MOVED_TIME": call.stamp}
+        _note_move(call, schema, old, row)
+    call.store.put(schema.kind, row)
+    _tell_changed(call, schema, old, row)
+    return True
+
+
+def touch(call: Call, schema: Schema, old: Row) -> None:
+    """A save without a difference: the old methods still stamp the record and raise the event."""
+    call.store.put(schema.kind, {**old, "DATE_MODIFY": call.stamp, "MODIFY_BY_ID": call.user_id})
+    _tell_changed(call, schema, old, old)
+
+
+def delete(call: Call, schema: Schema, row: Row) -> None:
+    """Remove a record with its activities, comments, history and product rows, and raise its event."""
+    mine = row["ID"]
+    store = call.store
+    store.remove_where("activity", lambda a: a["OWNER_TYPE_ID"] == schema.type_id and a["OWNER_ID"] == mine)
+    store.remove_where("comment", lambda c: c["ENTITY_TYPE"] == schema.kind and c["ENTITY_ID"] == mine)
+    store.remove_where("history", lambda h: h["ENTITY_TYPE_ID"] == schema.type_id and h["OWNER_ID"] == mine)
+    store.remove_where("productrow", lambda p: p["OWNER_TYPE"] == schema.code and p["OWNER_ID"] == mine)
+    store.remove(schema.kind, mine)
+    call.emit(f"ONCRM{schema.kind.upper()}DELETE", {"FIELDS": {"ID": mine}})
+
+
+def recount_sum(call: Call, deal_id: int) -> None:
+    """After its product rows changed, a deal's sum follows them unless it is kept by hand."""
+    old = call.store.get("deal", deal_id)
+    if old is not None and (difference := _recount(call.store, old)) and difference["OPPORTUNITY"] != old["OPPORTUNITY"]:
+        call.store.put("deal", {**old, **difference, "DATE_MODIFY": call.stamp})
+
+
+def write_history(store: Store, schema: Schema, row: Row, kind: int, stamp: str) -> None:
+    """One line of the stage history: 1 created, 2 moved, 3 closed, 5 another funnel."""
+    deal = schema.kind == "deal"
+    stage, semantic = row[schema.stage_field], row[schema.stage_field.replace("_ID", "_SEMANTIC_ID")]
+    store.add(
+        "history",
+        {
+            "TYPE_ID": kind,
+            "ENTITY_TYPE_ID": schema.type_id,
+            "OWNER_ID": row["ID"],
+            "CREATED_TIME": stamp,
+            "CATEGORY_ID": row["CATEGORY_ID"] if deal else None,
+            "STAGE_ID": stage if deal else None,
+            "STAGE_SEMANTIC_ID": semantic if deal else None,
+            "STATUS_ID": None if deal else stage,
+            "STATUS_SEMANTIC_ID": None if deal else semantic,
+        },
+    )
+
+
+def _defaults(call: Call, schema: Schema) -> Row:
+    today = day(call.now)
+    row: Row = {
+        "ASSIGNED_BY_ID": call.user_id,
+        "CREATED_BY_ID": call.user_id,
+        "MODIFY_BY_ID": call.user_id,
+        "DATE_CREATE": call.stamp,
+        "DATE_MODIFY": call.stamp,
+        "LAST_ACTIVITY_TIME": call.stamp,
+        "LAST_ACTIVITY_BY": call.user_id,
+        "OPENED": "Y",
+    }
+    if schema.stage_field:
+        row |= {"MOVED_BY_ID": call.user_id, "MOVED_TIME": call.stamp, "CURRENCY_ID": "RUB", "OPPORTUNITY": 0.0}
+        row |= {"IS_MANUAL_OPPORTUNITY": "N", "IS_RETURN_CUSTOMER": "N"}
+    if schema.kind == "deal":
+        row |= {
+            "CATEGORY_ID": 0,
+            "TYPE_ID": "SALE",
+            "BEGINDATE": today.isoformat(),
+            "CLOSEDATE": (today + timedelta(days=7)).isoformat(),
+            "IS_RECURRING": "N",
+            "IS_REPEATED_APPROACH": "N",
+            "CONTACT_IDS": [],
+        }
+    if schema.kind == "contact":
+        row |= {"EXPORT": "Y", "TYPE_ID": "CLIENT"}
+    if schema.kind == "company":
+        row |= {"COMPANY_TYPE": "CUSTOMER", "IS_MY_COMPANY": "N", "CURRENCY_ID": "RUB"}
+    return row
+
+
+def _first_stage(store: Store, schema: Schema, row: Row) -> Row:
+    """A new record stands on the stage it names, if its funnel has it, else on the first one."""
+    category = row.get("CATEGORY_ID") or 0
+    if schema.kind == "deal" and store.get("category", category) is None:
+        category = 0
+    book = stages.entries(store, stages.book_of(schema, category))
+    named = row.get(schema.stage_field)
+    chosen = next((entry for entry in book if entry["STATUS_ID"] == named), book[0])
+    row = {**row, schema.stage_field: chosen["STATUS_ID"]}
+    if schema.kind == "deal":
+        row["CATEGORY_ID"] = category
+    return row | _stage_marks(store, schema, row)
+
+
+def _stage_marks(store: Store, schema: Schema, row: Row) -> Row:
+    """The read-only fields that follow from the stage."""
+    book = stages.book_of(schema, row.get("CATEGORY_ID") or 0)
+    entry = stages.find(store, book, row[schema.stage_field])
+    meaning = stages.semantic(entry) if entry else "P"
+    if schema.kind == "lead":
+        return {"STATUS_SEMANTIC_ID": meaning}
+    first = stages.entries(store, book)[0]["STATUS_ID"] == row["STAGE_ID"]
+    return {
+        "STAGE_SEMANTIC_ID": meaning,
+        "CLOSED": "N" if meaning == "P" else "Y",
+        "IS_NEW": "Y" if first else "N",
+    }
+
+
+def _where(schema: Schema, row: Row) -> tuple[Any, Any]:
+    return row.get("CATEGORY_ID"), row[schema.stage_field]
+
+
+def _note_move(call: Call, schema: Schema, old: Row, row: Row) -> None:
+    if schema.kind == "deal" and row["CATEGORY_ID"] != old["CATEGORY_ID"]:
+        kind = 5
+    else:
+        kind = 2 if row[schema.stage_field.replace("_ID", "_SEMANTIC_ID")] == "P" else 3
+    write_history(call.store, schema, row, kind, call.stamp)
+
+
+def _tell_changed(call: Call, schema: Schema, old: Row, row: Row) -> None:
+    if schema.kind == "deal" and row["CATEGORY_ID"] != old["CATEGORY_ID"]:
+        where = {"ID": row["ID"], "CATEGORY_ID": row["CATEGORY_ID"], "STAGE_ID": row["STAGE_ID"]}
+        call.emit("ONCRMDEALMOVETOCATEGORY", {"FIELDS": where})
+    else:
+        call.emit(f"ONCRM{schema.kind.upper()}UPDATE", {"FIELDS": {"ID": row["ID"]}})
+
+
+def _recount(store: Store, deal: Row) -> Row:
+    """With product rows and no manual sum, the sum is theirs whatever was written."""
+    if deal.get("IS_MANUAL_OPPORTUNITY") == "Y":
+        return {}
+    rows = [p for p in store.walk("productrow") if p["OWNER_TYPE"] == "D" and p["OWNER_ID"] == deal["ID"]]
+    return {"OPPORTUNITY": round(sum(p["PRICE"] * p["QUANTITY"] for p in rows), 2)} if rows else {}
+
+
+def _link_contacts(schema: Schema, values: Row, old: Row) -> Row:
+    """A deal has one main contact and a list of all; each follows the other."""
+    if schema.kind != "deal":
+        return values
+    if "CONTACT_IDS" in values:
+        ids = list(dict.fromkeys(values["CONTACT_IDS"]))
+        return values | {"CONTACT_IDS": ids, "CONTACT_ID": ids[0] if ids else None}
+    if "CONTACT_ID" in values:
+        main = values["CONTACT_ID"]
+        others = [i for i in (old.get("CONTACT_IDS") or [])[1:] if i != main]
+        return values | {"CONTACT_IDS": [main, *others] if main else []}
+    return values

@@ -1,0 +1,109 @@
+"""Sandbox portal, schema: which fields an object has, their types and both spellings; holds no records."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from sandbox.portal import schema_data
+
+Row = dict[str, Any]
+
+LINK_TYPES = frozenset({"user", "crm_company", "crm_contact", "crm_lead", "crm_quote", "crm_category"})
+NUMBER_TYPES = LINK_TYPES | {"integer", "double"}
+_CAMEL = {
+    "DATE_CREATE": "createdTime",
+    "DATE_MODIFY": "updatedTime",
+    "CREATED_BY_ID": "createdBy",
+    "MODIFY_BY_ID": "updatedBy",
+    "MOVED_BY_ID": "movedBy",
+    "STATUS_ID": "stageId",
+    "STATUS_SEMANTIC_ID": "stageSemanticId",
+    "COMPANY_TYPE": "typeId",
+}
+_KEEPS_CASE = frozenset({"history", "status"})
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of an object in the classic spelling, with its universal name."""
+
+    name: str
+    type: str
+    flags: str
+    title: str
+    camel: str
+
+    @property
+    def read_only(self) -> bool:
+        """Written by the portal only."""
+        return "R" in self.flags
+
+    @property
+    def multiple(self) -> bool:
+        """Holds a list."""
+        return "M" in self.flags
+
+    @property
+    def custom(self) -> bool:
+        """Made by the portal's owner (UF_...)."""
+        return "D" in self.flags
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The fields of one kind of object, found by either spelling."""
+
+    kind: str
+    fields: MappingProxyType[str, Field]
+    by_camel: MappingProxyType[str, Field]
+    type_id: int = 0
+    stage_field: str = ""
+    default_title: str = ""
+    code: str = ""
+    plain: tuple[str, ...] = field(default=())
+
+
+def camel_name(name: str) -> str:
+    """The universal spelling of a classic field name."""
+    if re.fullmatch(r"UF_CRM_\d+_[A-Z_]+", name) is None and name.startswith("UF_CRM_") and name != "UF_CRM_TASK":
+        return "ufCrm_" + name.removeprefix("UF_CRM_")
+    head, *rest = name.lower().split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _schema(kind: str, text: str, **more: Any) -> Schema:
+    fields: dict[str, Field] = {}
+    for line in text.strip().splitlines():
+        if not line.strip():
+            continue
+        name, type_, flags, title = line.split(" ", 3)
+        special = {} if kind in _KEEPS_CASE | {"task"} else _CAMEL
+        fields[name] = Field(name, type_, flags, title, special.get(name) or camel_name(name))
+    plain = tuple(f.name for f in fields.values() if not f.multiple and not f.custom and f.type not in {"crm_multifield", "raw"})
+    return Schema(
+        kind,
+        MappingProxyType(fields),
+        MappingProxyType({f.camel: f for f in fields.values()}),
+        plain=plain,
+        **more,
+    )
+
+
+DEAL = _schema("deal", schema_data.DEAL, type_id=2, stage_field="STAGE_ID", default_title="Сделка", code="D")
+LEAD = _schema("lead", schema_data.LEAD, type_id=1, stage_field="STATUS_ID", default_title="Лид", code="L")
+CONTACT = _schema("contact", schema_data.CONTACT, type_id=3, code="C")
+COMPANY = _schema("company", schema_data.COMPANY, type_id=4, default_title="Компания", code="CO")
+ACTIVITY = _schema("activity", schema_data.ACTIVITY)
+TASK = _schema("task", schema_data.TASK)
+USER = _schema("user", schema_data.USER)
+COMMENT = _schema("comment", schema_data.COMMENT)
+HISTORY = _schema("history", schema_data.HISTORY)
+PRODUCTROW = _schema("productrow", schema_data.PRODUCTROW)
+STATUS = _schema("status", schema_data.STATUS)
+
+CRM = MappingProxyType({s.kind: s for s in (LEAD, DEAL, CONTACT, COMPANY)})
+BY_TYPE_ID = MappingProxyType({s.type_id: s for s in CRM.values()})
+ALL = MappingProxyType({s.kind: s for s in (LEAD, DEAL, CONTACT, COMPANY, ACTIVITY, TASK, USER, COMMENT, HISTORY, PRODUCTROW, STATUS)})

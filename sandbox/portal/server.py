@@ -1,0 +1,75 @@
+"""Sandbox portal, server: starts the portal alone on loopback and says where it is; a busy port is one sentence and code 2."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sandbox.portal.app import ABORT, create_app
+from sandbox.portal.control import webhook_url
+from sandbox.portal.limits import Bucket, parse_bucket
+from sandbox.portal.portal import Settings
+
+BUSY = 2
+DEFAULT_BUCKET = Bucket()
+
+
+class Door:
+    """Leaves the way to cut the TCP connection in the scope, for the faults that need it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on; uvicorn's `send` belongs to the object that holds the transport."""
+        transport = getattr(getattr(send, "__self__", None), "transport", None)
+        if transport is not None:
+            scope[ABORT] = transport.abort
+        await self._app(scope, receive, send)
+
+
+def run(
+    port: int,
+    data_dir: Path | None = None,
+    *,
+    host: str = "127.0.0.1",
+    bucket: Bucket | None = DEFAULT_BUCKET,
+    bulk_deals: int = 0,
+) -> int:
+    """Serve until SIGINT or SIGTERM; return 0, or 2 if the port is taken. No bucket means no rate limit."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError:
+        listener.close()
+        sys.stderr.write(f"Порт {port} на {host} занят: выберите другой или 0 (любой свободный).\n")
+        return BUSY
+    base = f"http://{host}:{listener.getsockname()[1]}"
+    app = create_app(Settings(data=data_dir, bucket=bucket, bulk_deals=bulk_deals))
+    sys.stdout.write(json.dumps({"portal": base, "webhook": webhook_url(base)}) + "\n")
+    sys.stdout.flush()
+    config = uvicorn.Config(Door(app), log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+    with listener:
+        uvicorn.Server(config).run(sockets=[listener])
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the command line and serve."""
+    parser = argparse.ArgumentParser(prog="sdelka sandbox portal", description="Учебный портал Bitrix24 на своей машине")
+    parser.add_argument("--port", type=int, default=0, help="порт; 0 = любой свободный")
+    parser.add_argument("--data", type=Path, default=None, help="папка для данных; без неё всё живёт в памяти")
+    parser.add_argument("--host", default="127.0.0.1", help="адрес, на котором слушать")
+    parser.add_argument("--bucket", type=parse_bucket, default="2/50", help="лимит запросов: 2/50 или off")
+    parser.add_argument("--bulk-deals", type=int, default=0, help="сколько ещё сделок добавить для замеров")
+    given = parser.parse_args(argv)
+    return run(given.port, given.data, host=given.host, bucket=given.bucket, bulk_deals=given.bulk_deals)

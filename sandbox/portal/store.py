@@ -1,0 +1,191 @@
+"""Sandbox portal, store: the records, in memory for reading and in SQLite for surviving; knows no method of the portal."""
+
+from __future__ import annotations
+
+import sqlite3
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox.portal.schema import Row
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS record (entity TEXT, id INTEGER, body BLOB NOT NULL, PRIMARY KEY (entity, id)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS feed (seq INTEGER PRIMARY KEY, body BLOB NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one write did to one record."""
+
+    entity: str
+    id: int
+    action: str
+    before: Row | None
+    after: Row | None
+
+
+class Table:
+    """The records of one kind by id, kept in the order of their ids."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, Row] = {}
+        self._ids: list[int] = []
+
+    def put(self, row_id: int, row: Row) -> None:
+        """Keep or replace one record."""
+        if row_id not in self.rows:
+            insort(self._ids, row_id)
+        self.rows[row_id] = row
+
+    def drop(self, row_id: int) -> None:
+        """Forget one record."""
+        del self.rows[row_id]
+        del self._ids[bisect_left(self._ids, row_id)]
+
+    def walk(self, above: int | None = None, *, step: int = 1) -> Iterator[Row]:
+        """All records by id, upwards (step 1) or downwards (-1), only those with a greater id than `above`."""
+        first = 0 if above is None else bisect_right(self._ids, above)
+        positions = range(first, len(self._ids)) if step > 0 else range(len(self._ids) - 1, first - 1, -1)
+        return (self.rows[self._ids[position]] for position in positions)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+class Store:
+    """Records, counters and the feed; a write is durable after `commit`, and `watch` hears of it at once."""
+
+    def __init__(self, folder: Path | None) -> None:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        # One event loop owns the connection; tests may build the portal in one thread and serve it in another.
+        self._db = sqlite3.connect(":memory:" if folder is None else folder / "portal.db", isolation_level=None, check_same_thread=False)
+        self._db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;" + _TABLES)
+        self._tables: dict[str, Table] = {}
+        self._counters: dict[str, int] = {}
+        self._dirty = False
+        self.writes = 0
+        self.watch: Callable[[Change], None] = _nobody
+        self._load()
+
+    def _load(self) -> None:
+        for entity, row_id, body in self._db.execute("SELECT entity, id, body FROM record ORDER BY entity, id"):
+            self.table(entity).put(row_id, orjson.loads(body))
+        self._counters = dict(self._db.execute("SELECT name, value FROM counter"))
+
+    def table(self, entity: str) -> Table:
+        """The records of one kind; an unknown kind is an empty table."""
+        return self._tables.setdefault(entity, Table())
+
+    def get(self, entity: str, row_id: int) -> Row | None:
+        """One record, or nothing; treat it as read-only and write through `put`."""
+        return self.table(entity).rows.get(row_id)
+
+    def walk(self, entity: str) -> Iterator[Row]:
+        """All records of a kind by id."""
+        return self.table(entity).walk()
+
+    def next_id(self, name: str, *, at_least: int = 1) -> int:
+        """The next number of a counter; a number is never given twice, also after a restart."""
+        value = max(self._counters.get(name, 0) + 1, at_least)
+        self._counters[name] = value
+        self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (name, value))
+        return value
+
+    def add(self, entity: str, row: Row) -> int:
+        """Keep a new record under the next number of its kind, or under the `ID` it brings."""
+        row_id = self.next_id(entity, at_least=row.get("ID") or 1) if not row.get("ID") else int(row["ID"])
+        if row_id > self._counters.get(entity, 0):
+            self._counters[entity] = row_id - 1
+            self.next_id(entity)
+        self._keep("add", entity, row_id, {**row, "ID": row_id})
+        return row_id
+
+    def put(self, entity: str, row: Row) -> None:
+        """Replace one record by its new state."""
+        self._keep("update", entity, int(row["ID"]), row)
+
+    def remove(self, entity: str, row_id: int) -> None:
+        """Delete one record; raise KeyError if there is none."""
+        before = self.table(entity).rows[row_id]
+        self.table(entity).drop(row_id)
+        self._write("DELETE FROM record WHERE entity = ? AND id = ?", (entity, row_id))
+        self._tell(Change(entity, row_id, "delete", before, None))
+
+    def remove_where(self, entity: str, wanted: Callable[[Row], bool]) -> int:
+        """Delete the records that `wanted` picks and say how many."""
+        doomed = [row["ID"] for row in self.walk(entity) if wanted(row)]
+        for row_id in doomed:
+            self.remove(entity, row_id)
+        return len(doomed)
+
+    def append_feed(self, seq: int, body: Row) -> None:
+        """Keep one line of the feed."""
+        self._write("INSERT OR REPLACE INTO feed VALUES (?, ?)", (seq, orjson.dumps(body)))
+
+    def feed(self) -> Iterable[Row]:
+        """The stored feed, oldest first."""
+        return (orjson.loads(body) for (body,) in self._db.execute("SELECT body FROM feed ORDER BY seq"))
+
+    def clear_feed(self) -> None:
+        """Forget the feed; its numbers go on."""
+        self._write("DELETE FROM feed", ())
+        self.commit()
+
+    def commit(self) -> None:
+        """Make everything written so far durable."""
+        if self._dirty:
+            self._db.execute("COMMIT")
+            self._dirty = False
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """Write without telling the watcher: seeding is not a change of somebody."""
+        watch, self.watch = self.watch, _nobody
+        try:
+            yield
+        finally:
+            self.watch = watch
+
+    def wipe(self) -> None:
+        """Forget all records; only the feed's numbers go on."""
+        kept = {"feed": self._counters.get("feed", 0)}
+        self._write("DELETE FROM record", ())
+        self._write("DELETE FROM counter", ())
+        self._tables.clear()
+        self._counters = kept
+        self._write("INSERT INTO counter VALUES ('feed', ?)", (kept["feed"],))
+        self.clear_feed()
+
+    def close(self) -> None:
+        """Commit and let the file go."""
+        self.commit()
+        self._db.close()
+
+    def _keep(self, action: str, entity: str, row_id: int, row: Row) -> None:
+        before = self.table(entity).rows.get(row_id)
+        self.table(entity).put(row_id, row)
+        self._write("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", (entity, row_id, orjson.dumps(row)))
+        self._tell(Change(entity, row_id, action, before, row))
+
+    def _tell(self, change: Change) -> None:
+        self.writes += 1
+        self.watch(change)
+
+    def _write(self, statement: str, values: tuple[Any, ...]) -> None:
+        if not self._dirty:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._dirty = True
+        self._db.execute(statement, values)
+
+
+def _nobody(_: Change) -> None:
+    """Nobody listens."""

@@ -1,0 +1,184 @@
+"""Sandbox portal, values: what a field holds, read from the wire and written back in both families' types."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+from sandbox.portal.schema import LINK_TYPES, Field, Row, Schema
+
+PORTAL_ZONE = timezone(timedelta(hours=3))
+_DATE_FORMATS = ("%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y")
+_LEADING_INT = re.compile(r"\s*[+-]?\d+")
+_LEADING_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)")
+MULTIFIELDS = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
+
+
+def parse_moment(text: str) -> datetime:
+    """Read a date or time as the portal does (its own zone if none is given); raise ValueError on anything else."""
+    text = text.strip()
+    moment: datetime | None = None
+    with contextlib.suppress(ValueError):
+        moment = datetime.fromisoformat(text)
+    for form in _DATE_FORMATS:
+        if moment is not None:
+            break
+        with contextlib.suppress(ValueError):
+            moment = datetime.strptime(text, form).replace(tzinfo=PORTAL_ZONE)
+    if moment is None:
+        raise ValueError("not a date")
+    return moment if moment.tzinfo else moment.replace(tzinfo=PORTAL_ZONE)
+
+
+def store_moment(moment: datetime) -> str:
+    """The stored form of a time: UTC, sortable as text."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def show_moment(stored: str) -> str:
+    """The wire form of a stored time: the portal's offset."""
+    return datetime.fromisoformat(stored).astimezone(PORTAL_ZONE).strftime("%Y-%m-%dT%H:%M:%S+03:00")
+
+
+def to_int(raw: Any) -> int:
+    """PHP's integer of anything: leading digits, else 0."""
+    if isinstance(raw, bool | int | float):
+        return int(raw)
+    found = _LEADING_INT.match(raw) if isinstance(raw, str) else None
+    return int(found.group()) if found else 0
+
+
+def to_float(raw: Any) -> float:
+    """PHP's number of anything: the leading number, else 0."""
+    if isinstance(raw, bool | int | float):
+        return float(raw)
+    found = _LEADING_NUMBER.match(raw.replace(",", ".")) if isinstance(raw, str) else None
+    return float(found.group()) if found else 0.0
+
+
+def to_flag(raw: Any) -> str:
+    """Y for the values that mean yes, else N."""
+    return "Y" if raw is True or str(raw).upper() in {"Y", "1", "TRUE"} else "N"
+
+
+def parse(field: Field, raw: Any) -> Any:
+    """Turn a wire value into the stored one; raise ValueError when the type cannot hold it."""
+    if field.type == "raw":
+        return raw
+    if field.multiple:
+        items = raw if isinstance(raw, list) else [raw]
+        return [number for number in map(to_int, items) if number]
+    if isinstance(raw, dict | list):
+        raise ValueError("a single value is expected")  # noqa: TRY004  (callers translate one error)
+    return _parse_scalar(field.type, raw)
+
+
+def _parse_scalar(kind: str, raw: Any) -> Any:
+    if kind == "bool":
+        return to_flag(raw) == "Y"
+    if kind == "char":
+        return to_flag(raw)
+    if raw is None or raw == "" or raw is False:
+        return None
+    if kind in LINK_TYPES:
+        return to_int(raw) or (0 if kind == "crm_category" else None)
+    if kind == "integer":
+        return to_int(raw)
+    if kind == "double":
+        return round(to_float(raw), 2)
+    if kind in {"date", "datetime"}:
+        moment = parse_moment(str(raw))
+        return moment.date().isoformat() if kind == "date" else store_moment(moment)
+    return str(raw)
+
+
+def _date(stored: Any) -> str | None:
+    """A pure date leaves the portal as midnight UTC in the portal's offset."""
+    return f"{stored}T03:00:00+03:00" if stored else None
+
+
+def _text(stored: Any) -> str | None:
+    return None if stored is None else str(stored)
+
+
+_CLASSIC: dict[str, Callable[[Any], Any]] = {
+    "double": lambda v: None if v is None else f"{v:.2f}",
+    "date": _date,
+    "datetime": lambda v: show_moment(v) if v else None,
+    "bool": lambda v: bool(v),
+    "raw": lambda v: [] if v is None else v,
+}
+
+
+def _number(stored: Any) -> Any:
+    return 0 if stored is None else int(stored) if float(stored).is_integer() else stored
+
+
+_UNIVERSAL: dict[str, Callable[[Any], Any]] = {
+    "double": _number,
+    "date": _date,
+    "datetime": lambda v: show_moment(v) if v else None,
+    "crm_company": _number,
+    "crm_contact": _number,
+    "crm_category": _number,
+}
+
+
+def _as_is(stored: Any) -> Any:
+    return stored
+
+
+def _value(field: Field, row: Row) -> Any:
+    if field.type == "crm_multifield":
+        return multifield(row, field.name)
+    if field.name in {"HAS_PHONE", "HAS_EMAIL"}:
+        return "Y" if any(m["TYPE_ID"] == field.name[4:] for m in row.get("FM", ())) else "N"
+    return row.get(field.name)
+
+
+def show_classic(schema: Schema, row: Row, names: Iterable[str] | None = None) -> Row:
+    """One record as the old methods give it: upper-case names, strings, nulls."""
+    shown: Row = {}
+    for name in names or schema.plain:
+        field = schema.fields[name]
+        if field.type == "crm_multifield":
+            if phones := multifield(row, name):
+                shown[name] = phones
+        else:
+            shown[name] = _CLASSIC.get(field.type, _text)(_value(field, row))
+    return shown
+
+
+def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_uf: str = "N") -> Row:
+    """One record as crm.item.* gives it: camelCase names, numbers stay numbers."""
+    shown: Row = {}
+    for name in names:
+        field = schema.fields[name]
+        if field.type == "crm_multifield":
+            continue
+        key = field.name if field.custom and original_uf == "Y" else field.camel
+        stored = row.get(name) or [] if field.multiple else _value(field, row)
+        shown[key] = stored if field.multiple else _UNIVERSAL.get(field.type, _as_is)(stored)
+    return shown
+
+
+def multifield(row: Row, kind: str) -> list[Row]:
+    """The phones (or e-mails, ...) of a record in the classic shape."""
+    return [
+        {"ID": str(m["ID"]), "VALUE_TYPE": m["VALUE_TYPE"], "VALUE": m["VALUE"], "TYPE_ID": kind}
+        for m in row.get("FM", ())
+        if m["TYPE_ID"] == kind
+    ]
+
+
+def universal_fm(row: Row) -> list[Row]:
+    """All phones and e-mails of a record in the universal shape."""
+    return [{"id": m["ID"], "typeId": m["TYPE_ID"], "valueType": m["VALUE_TYPE"], "value": m["VALUE"]} for m in row.get("FM", ())]
+
+
+def day(moment: datetime) -> date:
+    """The portal's calendar day at a moment."""
+    return moment.astimezone(PORTAL_ZONE).date()

@@ -1,0 +1,68 @@
+"""Sandbox portal, wire: requests in all the forms a portal takes, answers in JSON or XML; decides nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.sax.saxutils import escape
+
+import orjson
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from sandbox.portal.php import as_php_value, from_pairs, parse_query
+from sandbox.portal.portal import Request
+from sandbox.portal.schema import Row
+
+
+async def read_request(http: HttpRequest) -> Request:
+    """Take the call off the wire: `/rest/{user}/{code}/{method}` or `/rest/{method}` with `auth`."""
+    path = [part for part in http.path_params["path"].split("/") if part]
+    webhook = len(path) >= 2 and path[0].isdecimal()
+    return Request(
+        method="/".join(path[2:] if webhook else path),
+        params=await _params(http),
+        source=http.client.host if http.client else "",
+        base_url=str(http.base_url),
+        http=http.method,
+        user_id=int(path[0]) if webhook else None,
+        code=path[1] if webhook else None,
+    )
+
+
+async def _params(http: HttpRequest) -> Row:
+    """Query first, the body over it; a body that cannot be read counts as empty."""
+    params = parse_query(http.url.query)
+    kind = http.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        form = await http.form()
+        return params | from_pairs([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
+    raw = await http.body()
+    if kind == "application/x-www-form-urlencoded":
+        return params | parse_query(raw.decode("utf-8", "replace"))
+    try:
+        body = orjson.loads(raw) if raw.strip() else {}
+    except orjson.JSONDecodeError:
+        body = {}
+    return params | {name: as_php_value(value) for name, value in body.items()} if isinstance(body, dict) else params
+
+
+def show(body: Row, status: int, sent: str) -> Response:
+    """The answer in the form that the method's suffix asks for."""
+    if sent.rstrip("/").endswith(".xml"):
+        text = '<?xml version="1.0" encoding="utf-8"?>\n<response>' + _xml(body) + "</response>"
+        return Response(text, status, media_type="application/xml")
+    return Response(orjson.dumps(body), status, media_type="application/json")
+
+
+def html(status: int, text: str) -> Response:
+    """An answer that is no REST answer at all."""
+    page = f"<html><head><title>{text}</title></head><body><h1>{text}</h1></body></html>"
+    return Response(page, status, media_type="text/html")
+
+
+def _xml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "".join(f"<{name}>{_xml(item)}</{name}>" for name, item in value.items())
+    if isinstance(value, list):
+        return "".join(f"<item>{_xml(item)}</item>" for item in value)
+    return "" if value is None else escape(str(int(value) if isinstance(value, bool) else value))

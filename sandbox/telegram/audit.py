@@ -1,0 +1,94 @@
+"""Reads the tail of the audit log (`<user>.jsonl` files) for the page, whatever the lines hold; a torn line is skipped."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox.telegram.wire import JsonObject
+
+_TAIL_BYTES = 512 * 1024
+_NAMES = {
+    "time": ("ts", "time", "timestamp", "at", "started_at"),
+    "user": ("user", "user_id", "actor", "requested_by"),
+    "text": ("input", "user_input", "message", "text"),
+    "approved_by": ("approved_by", "approver"),
+}
+_CALLS = ("requests", "bitrix_requests", "calls", "actions")
+_ANSWERS = ("answers", "bitrix_answers", "responses", "results")
+
+
+def read_audit(folder: Path, limit: int, find: str) -> list[JsonObject]:
+    """Give the latest records of all people, newest first, that contain the words; an absent folder gives none."""
+    if not folder.is_dir():
+        return []
+    wanted = find.casefold()
+    records = [
+        _shaped(path.stem, line)
+        for path in sorted(folder.glob("*.jsonl"))
+        for line in _tail(path)
+        if wanted in line.decode(errors="replace").casefold()
+    ]
+    readable = [record for record in records if record is not None]
+    readable.sort(key=lambda record: str(record["time"]), reverse=True)
+    return readable[:limit]
+
+
+def _tail(path: Path) -> Iterable[bytes]:
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            start = max(0, size - _TAIL_BYTES)
+            file.seek(start)
+            lines = file.read().split(b"\n")
+    except OSError:
+        return []
+    # A tail that began in the middle of a line, and one that a writer has not finished, are not records.
+    return lines[1 if start else 0 : -1]
+
+
+def _shaped(user: str, line: bytes) -> JsonObject | None:
+    try:
+        raw = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(raw, dict):
+        return None
+    return {
+        "time": str(_first(raw, _NAMES["time"]) or ""),
+        "user": _readable(_first(raw, _NAMES["user"]) or user),
+        "text": _readable(_first(raw, _NAMES["text"])),
+        "approved_by": _readable(_first(raw, _NAMES["approved_by"])),
+        "calls": _calls(raw),
+        "raw": raw,
+    }
+
+
+def _first(raw: JsonObject, names: Iterable[str]) -> Any:
+    return next((raw[name] for name in names if raw.get(name) not in (None, "", [], {})), None)
+
+
+def _readable(value: Any) -> str:
+    """Write a person or a text as one line, whether it is a name or an object with one."""
+    if isinstance(value, dict):
+        value = _first(value, ("name", "text", "message", "id", "key"))
+    return "" if value is None else str(value)
+
+
+def _calls(raw: JsonObject) -> list[JsonObject]:
+    calls = _first(raw, _CALLS)
+    answers = _first(raw, _ANSWERS)
+    if not isinstance(calls, list):
+        return []
+    shaped = []
+    for index, call in enumerate(calls):
+        answer = answers[index] if isinstance(answers, list) and index < len(answers) else {}
+        both = {
+            **(answer if isinstance(answer, dict) else {}),
+            **(call if isinstance(call, dict) else {"method": call}),
+        }
+        shaped.append(
+            {"method": _readable(both.get("method")), "status": _readable(_first(both, ("status", "outcome")))}
+        )
+    return shaped

@@ -1,0 +1,166 @@
+"""The door of the fake Bot API: token, faults, limits, the method table and the envelope around every answer."""
+
+import asyncio
+import contextlib
+import hmac
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from sandbox.telegram.faults import Fault, refusal, undecodable_update
+from sandbox.telegram.methods import callbacks, chats, commands, editing, fetching, sending
+from sandbox.telegram.settings import TOKEN
+from sandbox.telegram.storage import files, people, updates
+from sandbox.telegram.wire import ApiError, JsonObject, Params, read_params
+from sandbox.telegram.world import World
+
+Method = Callable[[World, Params], Any | Awaitable[Any]]
+_BAD_GATEWAY = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
+
+
+def _get_me(_world: World, _params: Params) -> JsonObject:
+    abilities = {
+        "can_join_groups": True,
+        "can_read_all_group_messages": True,
+        "supports_inline_queries": False,
+        "can_connect_to_business": False,
+        "has_main_web_app": False,
+    }
+    return {**people.BOT, **abilities}
+
+
+METHODS: dict[str, Method] = {
+    "getme": _get_me,
+    "getupdates": fetching.get_updates,
+    "setwebhook": fetching.set_webhook,
+    "deletewebhook": fetching.delete_webhook,
+    "getwebhookinfo": fetching.get_webhook_info,
+    "sendmessage": sending.send_message,
+    "senddocument": sending.send_document,
+    "sendphoto": sending.send_photo,
+    "sendchataction": sending.send_chat_action,
+    "sendmessagedraft": sending.send_message_draft,
+    "getfile": sending.get_file,
+    "editmessagetext": editing.edit_message_text,
+    "editmessagecaption": editing.edit_message_caption,
+    "editmessagereplymarkup": editing.edit_message_reply_markup,
+    "deletemessage": editing.delete_message,
+    "setmessagereaction": editing.set_message_reaction,
+    "answercallbackquery": callbacks.answer_callback_query,
+    "setmycommands": commands.set_my_commands,
+    "getmycommands": commands.get_my_commands,
+    "deletemycommands": commands.delete_my_commands,
+    "getchat": chats.get_chat,
+    "getchatmember": chats.get_chat_member,
+}
+
+
+def routes(world: World) -> list[Route]:
+    """Give the two routes of the Bot API: methods and files."""
+
+    async def method(request: Request) -> Response:
+        return await _serve(world, request)
+
+    async def download(request: Request) -> Response:
+        if not _known(request.path_params["token"]):
+            return _answer(ApiError(401, "Unauthorized").envelope())
+        stored = files.find_by_path(world.db, request.path_params["path"])
+        if stored is None:
+            return _answer(ApiError(404, "Not Found").envelope())
+        return FileResponse(world.files_dir / stored["path"], media_type=stored["mime"])
+
+    return [
+        Route("/bot{token}/{method}", method, methods=["GET", "POST"]),
+        Route("/file/bot{token}/{path:path}", download, methods=["GET"]),
+    ]
+
+
+async def _serve(world: World, request: Request) -> Response:
+    if not _known(request.path_params["token"]):
+        return _answer(ApiError(401, "Unauthorized").envelope())
+    name = request.path_params["method"]
+    entry = _logged(world, name)
+    try:
+        params = await read_params(request)
+    except ApiError as error:
+        return _finished(entry, error.envelope())
+    entry["params"] = params.loggable()
+    fault = world.faults.take(name, params.text("chat_id") if params.has("chat_id") else "")
+    if fault is None:
+        return _finished(entry, await _called(world, name, params))
+    entry["fault"] = fault.kind
+    return await _faulty(world, name, params, fault, entry)
+
+
+async def _called(world: World, name: str, params: Params) -> JsonObject:
+    handler = METHODS.get(name.lower())
+    if handler is None:
+        return ApiError(404, "Not Found: method not found").envelope()
+    try:
+        chat = params.text("chat_id") if params.has("chat_id") else ""
+        world.rate.admit(name.lower(), chat, world.clock())
+        result = handler(world, params)
+        if asyncio.iscoroutine(result):
+            result = await result
+    except ApiError as error:
+        return error.envelope()
+    return {"ok": True, "result": result}
+
+
+async def _faulty(world: World, name: str, params: Params, fault: Fault, entry: JsonObject) -> Response:
+    refused = refusal(fault)
+    if refused is not None:
+        return _finished(entry, refused.envelope())
+    match fault.kind:
+        case "html":
+            entry["status"] = 502
+            return HTMLResponse(_BAD_GATEWAY, status_code=502)
+        case "timeout":
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(world.closing.wait(), fault.seconds)
+            return CutConnection()
+        case "bad_update":
+            updates.add_raw(world.db, undecodable_update(), world.clock())
+            return _finished(entry, await _called(world, name, params))
+        case _:
+            _finished(entry, await _called(world, name, params))
+            return CutConnection()
+
+
+class CutConnection(Response):
+    """An answer that breaks off: the caller learns that something was received, and not what came of it."""
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        """Promise a body and send none; the server then closes the connection."""
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+
+def _known(token: str) -> bool:
+    return hmac.compare_digest(token.encode(), TOKEN.encode())
+
+
+def _logged(world: World, method: str) -> JsonObject:
+    world.requests_seen += 1
+    time = world.clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    entry: JsonObject = {"seq": world.requests_seen, "time": time, "method": method, "params": {}, "status": None}
+    world.requests.append(entry)
+    return entry
+
+
+def _finished(entry: JsonObject, body: JsonObject) -> Response:
+    entry["ok"] = body["ok"]
+    entry["status"] = 200 if body["ok"] else body["error_code"]
+    if not body["ok"]:
+        entry["description"] = body["description"]
+    return _answer(body)
+
+
+def _answer(body: JsonObject) -> Response:
+    status = 200 if body["ok"] else body["error_code"]
+    return Response(orjson.dumps(body), status_code=status, media_type="application/json")

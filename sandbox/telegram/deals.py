@@ -1,0 +1,95 @@
+"""Reads the portal sandbox over HTTP and shapes deals for the page; tolerant of how the portal wraps its records."""
+
+from time import monotonic
+from typing import Any
+
+import httpx
+from fastapi import HTTPException
+
+from sandbox.telegram.wire import JsonObject
+
+_NAMES_SECONDS = 10.0
+_TIMEOUT = 5.0
+_WRAPPERS = ("records", "items", "result")
+
+
+class Portal:
+    """The portal sandbox seen from the page; names of people and stages are kept for ten seconds."""
+
+    def __init__(self, url: str, client: httpx.AsyncClient) -> None:
+        self._url = url.rstrip("/")
+        self._client = client
+        self._names: tuple[float, dict[str, str], dict[str, JsonObject]] | None = None
+
+    async def deals(self) -> JsonObject:
+        """Give the deals, newest first, with names instead of codes; raise 502 when the portal is silent."""
+        owners, stages = await self._known_names()
+        rows = [_deal(record, owners, stages) for record in await self._records("deal")]
+        return {"deals": sorted(rows, key=lambda row: -row["id"])}
+
+    async def ledger(self, after: int) -> JsonObject:
+        """Give the calls that reached the portal after a number."""
+        return {"calls": _listed(await self._fetch(f"/sandbox/ledger?after={after}"), "calls")}
+
+    async def _known_names(self) -> tuple[dict[str, str], dict[str, JsonObject]]:
+        if self._names and monotonic() - self._names[0] < _NAMES_SECONDS:
+            return self._names[1], self._names[2]
+        owners = {str(record.get("ID")): _full_name(record) for record in await self._records("user")}
+        stages = {str(record.get("STATUS_ID")): record for record in await self._records("status") if _is_stage(record)}
+        self._names = (monotonic(), owners, stages)
+        return owners, stages
+
+    async def _records(self, kind: str) -> list[JsonObject]:
+        return _listed(await self._fetch(f"/sandbox/records/{kind}"), *_WRAPPERS)
+
+    async def _fetch(self, path: str) -> Any:
+        try:
+            answer = await self._client.get(self._url + path, timeout=_TIMEOUT)
+            answer.raise_for_status()
+            return answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise HTTPException(502, f"the portal sandbox did not answer: {type(error).__name__}") from None
+
+
+def _listed(body: Any, *wrappers: str) -> list[JsonObject]:
+    """Find the list of records, bare or wrapped, as a list or as a map by id."""
+    for name in wrappers:
+        if isinstance(body, dict) and name in body:
+            body = body[name]
+            break
+    rows = list(body.values()) if isinstance(body, dict) else body
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _deal(record: JsonObject, owners: dict[str, str], stages: dict[str, JsonObject]) -> JsonObject:
+    stage = str(record.get("STAGE_ID", ""))
+    owner = str(record.get("ASSIGNED_BY_ID", ""))
+    known = stages.get(stage, {})
+    return {
+        "id": int(record.get("ID") or 0),
+        "title": str(record.get("TITLE", "")),
+        "stage_id": stage,
+        "stage": str(known.get("NAME") or stage),
+        "semantics": _semantics(stage, known),
+        "sum": float(record.get("OPPORTUNITY") or 0),
+        "currency": str(record.get("CURRENCY_ID") or "RUB"),
+        "owner": owners.get(owner, owner),
+        "comments": str(record.get("COMMENTS") or ""),
+    }
+
+
+def _semantics(stage: str, known: JsonObject) -> str:
+    """Tell how a deal in this stage stands: S won, F lost, P in work; Bitrix24 names the final stages alike everywhere."""
+    given = str(known.get("SEMANTICS") or (known.get("EXTRA") or {}).get("SEMANTICS") or "")[:1].upper()
+    if given in {"S", "F"}:
+        return given
+    final = {"WON": "S", "LOSE": "F", "APOLOGY": "F"}
+    return final.get(stage.rsplit(":", 1)[-1], "P")
+
+
+def _is_stage(record: JsonObject) -> bool:
+    return str(record.get("ENTITY_ID", "")).startswith("DEAL_STAGE")
+
+
+def _full_name(record: JsonObject) -> str:
+    return " ".join(str(record.get(name) or "") for name in ("NAME", "LAST_NAME")).strip() or str(record.get("ID"))

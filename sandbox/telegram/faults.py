@@ -1,0 +1,76 @@
+"""Faults on demand: what the next calls of a method meet instead of, or after, their work."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sandbox.telegram.wire import ApiError, JsonObject
+
+FaultKind = Literal["429", "500", "timeout", "html", "bad_update", "403_blocked", "lost_answer"]
+ANY_METHOD = "*"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault waiting for calls: `times` is how many it still meets."""
+
+    method: str
+    kind: FaultKind
+    times: int
+    retry_after: int = 3
+    seconds: float = 90.0
+    chat_id: int | None = None
+
+
+class Faults:
+    """The faults armed now, oldest first."""
+
+    def __init__(self) -> None:
+        self._armed: list[Fault] = []
+
+    def arm(self, fault: Fault) -> None:
+        """Add a fault to the end of the line."""
+        self._armed.append(fault)
+
+    def clear(self) -> None:
+        """Disarm everything."""
+        self._armed.clear()
+
+    def armed(self) -> list[Fault]:
+        """Give what still waits."""
+        return list(self._armed)
+
+    def take(self, method: str, chat: str) -> Fault | None:
+        """Give the first fault meant for this call and use it up by one; None when the call is to go well."""
+        for index, fault in enumerate(self._armed):
+            meant = fault.method.lower() in {ANY_METHOD, method.lower()}
+            if not meant or (fault.chat_id is not None and str(fault.chat_id) != chat):
+                continue
+            if fault.times <= 1:
+                del self._armed[index]
+            else:
+                self._armed[index] = replace(fault, times=fault.times - 1)
+            return fault
+        return None
+
+
+def refusal(fault: Fault) -> ApiError | None:
+    """Give the error envelope of a fault that has one."""
+    match fault.kind:
+        case "429":
+            return too_many_requests(fault.retry_after)
+        case "500":
+            return ApiError(500, "Internal Server Error")
+        case "403_blocked":
+            return ApiError(403, "Forbidden: bot was blocked by the user")
+        case _:
+            return None
+
+
+def too_many_requests(seconds: int) -> ApiError:
+    """Build Telegram's flood answer."""
+    return ApiError(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)
+
+
+def undecodable_update() -> JsonObject:
+    """Give an update that no client library can read: a message whose fields have the wrong types."""
+    return {"message": {"message_id": "not a number", "date": [], "chat": "nowhere"}}

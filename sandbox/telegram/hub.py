@@ -1,0 +1,56 @@
+"""Tells whoever watches (chat page, tests) what changed, as it changes; a slow watcher is dropped, never waited for."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import orjson
+
+from sandbox.telegram.wire import JsonObject
+
+_BACKLOG = 2_000
+_KEEPALIVE_SECONDS = 15.0
+
+
+class Hub:
+    """Fans events out to the open streams."""
+
+    def __init__(self) -> None:
+        self._watchers: set[asyncio.Queue[JsonObject | None]] = set()
+        self._closed = False
+
+    def publish(self, kind: str, chat_id: int, **details: object) -> None:
+        """Send an event to every stream."""
+        event = {"kind": kind, "chat_id": chat_id, **details}
+        for queue in list(self._watchers):
+            if queue.qsize() >= _BACKLOG:
+                self._watchers.discard(queue)
+                queue.put_nowait(None)
+            else:
+                queue.put_nowait(event)
+
+    def close(self) -> None:
+        """End every stream, so that the server can stop."""
+        self._closed = True
+        for queue in self._watchers:
+            queue.put_nowait(None)
+
+    async def stream(self, chat_id: int | None = None) -> AsyncIterator[bytes]:
+        """Give server-sent events of one chat, or of all of them, until the hub closes."""
+        queue: asyncio.Queue[JsonObject | None] = asyncio.Queue()
+        if self._closed:
+            return
+        self._watchers.add(queue)
+        try:
+            yield b": ready\n\n"
+            while True:
+                try:
+                    event = await asyncio.wait_for(queue.get(), _KEEPALIVE_SECONDS)
+                except TimeoutError:
+                    yield b": still here\n\n"
+                    continue
+                if event is None:
+                    return
+                if chat_id is None or event["chat_id"] in {chat_id, 0}:
+                    yield b"data: " + orjson.dumps(event) + b"\n\n"
+        finally:
+            self._watchers.discard(queue)

@@ -1,0 +1,25 @@
+"""The width and height that a PNG or JPEG states in its header; it looks at nothing else."""
+
+import struct
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+
+
+def picture_size(content: bytes) -> tuple[int, int] | None:
+    """Give (width, height), or None when this is no picture that can be read."""
+    if content.startswith(_PNG) and len(content) >= 24:
+        width, height = struct.unpack(">II", content[16:24])
+        return width, height
+    return _jpeg_size(content) if content.startswith(b"\xff\xd8") else None
+
+
+def _jpeg_size(content: bytes) -> tuple[int, int] | None:
+    position = 2
+    while position + 9 <= len(content) and content[position] == 0xFF:
+        marker, length = content[position + 1], int.from_bytes(content[position + 2 : position + 4], "big")
+        if marker in _JPEG_FRAMES:
+            height, width = struct.unpack(">HH", content[position + 5 : position + 9])
+            return width, height
+        position += 2 + length
+    return None

@@ -1,0 +1,1 @@
+"""The methods of the Bot API, one function each: `(world, params) -> result`, refusing with `ApiError`."""

@@ -1,0 +1,103 @@
+"""editMessageText, editMessageCaption, editMessageReplyMarkup, deleteMessage, setMessageReaction."""
+
+from typing import Any
+
+from sandbox.telegram.clock import unix
+from sandbox.telegram.keyboards import inline_only, read_markup
+from sandbox.telegram.methods.chats import require_message
+from sandbox.telegram.methods.sending import read_caption, read_text
+from sandbox.telegram.storage import messages
+from sandbox.telegram.storage.messages import StoredMessage
+from sandbox.telegram.storage.people import BOT
+from sandbox.telegram.views import show_message
+from sandbox.telegram.wire import JsonObject, Params, bad_request
+from sandbox.telegram.world import World
+
+_NOT_MODIFIED = (
+    "message is not modified: specified new message content and reply markup are exactly the same "
+    "as a current content and reply markup of the message"
+)
+_DELETE_WITHIN = 48 * 60 * 60
+# The emoji that a bot may set: Bot API, ReactionTypeEmoji.
+_REACTIONS = frozenset(
+    "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 "
+    "👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡".split(),
+)
+
+
+def edit_message_text(world: World, params: Params) -> JsonObject:
+    """Change the text and the buttons of the bot's own message; buttons not sent again are gone."""
+    message = _own(world, params)
+    if "text" not in message.body:
+        raise bad_request("there is no text in the message to edit")
+    text, entities = read_text(params)
+    return _apply(world, message, params, {"text": text, "entities": entities})
+
+
+def edit_message_caption(world: World, params: Params) -> JsonObject:
+    """Change the caption and the buttons of a file that the bot sent."""
+    message = _own(world, params)
+    if "text" in message.body:
+        raise bad_request("there is no caption in the message to edit")
+    content = read_caption(params)
+    changed = {"caption": content.get("caption", ""), "caption_entities": content.get("caption_entities", [])}
+    return _apply(world, message, params, changed)
+
+
+def edit_message_reply_markup(world: World, params: Params) -> JsonObject:
+    """Change only the buttons of the bot's own message."""
+    return _apply(world, _own(world, params), params, {})
+
+
+def delete_message(world: World, params: Params) -> bool:
+    """Take a message out of a chat: the bot's own, or any of a private chat, within 48 hours."""
+    message = require_message(world, params, "delete")
+    own = message.body["from"]["id"] == BOT["id"]
+    too_old = world.now() - message.body["date"] > _DELETE_WITHIN
+    if too_old or not (own or message.body["chat"]["type"] == "private"):
+        raise bad_request("message can't be deleted for everyone")
+    messages.mark_deleted(world.db, message.message_id)
+    show_message(world, StoredMessage(message.body, deleted=True, reactions=message.reactions))
+    return True
+
+
+def set_message_reaction(world: World, params: Params) -> bool:
+    """Put at most one emoji under a message, or take it away."""
+    message = require_message(world, params, "react")
+    given = params.structure("reaction") or []
+    if not isinstance(given, list):
+        raise bad_request("can't parse reaction types JSON object")
+    if len(given) > 1:
+        raise bad_request("REACTIONS_TOO_MANY")
+    emoji = [_emoji(item) for item in given]
+    messages.set_reactions(world.db, message.message_id, emoji)
+    show_message(world, StoredMessage(message.body, message.deleted, emoji))
+    return True
+
+
+def _emoji(reaction: Any) -> str:
+    emoji = str(reaction.get("emoji", "")) if isinstance(reaction, dict) else ""
+    if emoji.replace("\ufe0f", "") not in _REACTIONS:
+        raise bad_request("REACTION_INVALID")
+    return emoji
+
+
+def _own(world: World, params: Params) -> StoredMessage:
+    message = require_message(world, params, "edit")
+    if message.body["from"]["id"] != BOT["id"]:
+        raise bad_request("message can't be edited")
+    return message
+
+
+def _apply(world: World, message: StoredMessage, params: Params, content: JsonObject) -> JsonObject:
+    keyboard = inline_only(read_markup(params.structure("reply_markup")))
+    changed = {**message.body, **content, "reply_markup": keyboard}
+    changed = {name: value for name, value in changed.items() if value not in (None, [], "")}
+    if changed == message.body:
+        raise bad_request(_NOT_MODIFIED)
+    # A change of buttons alone leaves no "edited" mark on the message.
+    if content:
+        changed["edit_date"] = unix(world.clock())
+    messages.replace(world.db, changed)
+    show_message(world, StoredMessage(changed, deleted=False, reactions=message.reactions))
+    return {name: value for name, value in changed.items() if name != "force_reply"}

@@ -1,0 +1,106 @@
+"""Runs the sandbox on a loopback port: in this process until stopped, or in a thread beside a test."""
+
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import uvicorn
+
+from sandbox.telegram.app import create_app
+from sandbox.telegram.clock import Clock, SandboxClock, system_clock
+from sandbox.telegram.settings import TelegramSandboxSettings
+from sandbox.telegram.world import World, open_world
+
+HOST = "127.0.0.1"
+_START_SECONDS = 20.0
+
+
+class PortTakenError(Exception):
+    """Another process listens on the wanted port."""
+
+
+class _Server(uvicorn.Server):
+    """Sends long polls and streams home before it waits for connections to close."""
+
+    def __init__(self, config: uvicorn.Config, world: World, started: threading.Event) -> None:
+        super().__init__(config)
+        self._world = world
+        self._started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._started.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._world.close()
+        await super().shutdown(sockets)
+
+
+def listen(port: int) -> socket.socket:
+    """Take a loopback port, any free one for 0; raise `PortTakenError` when it is not free."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen(512)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise PortTakenError(f"the sandbox cannot listen on {HOST}:{port}: {reason}") from None
+    return listener
+
+
+def run(
+    port: int,
+    data_dir: Path | None = None,
+    *,
+    portal_url: str | None = None,
+    audit_dir: Path | None = None,
+    supervisor_url: str | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM, after one JSON line with the address; raise `PortTakenError`. Without a folder, chats are forgotten at the end."""
+    listener = listen(port)
+    with tempfile.TemporaryDirectory(prefix="sandbox-telegram-") as temporary:
+        settings = TelegramSandboxSettings(
+            data_dir=data_dir or Path(temporary),
+            portal_url=portal_url,
+            audit_dir=audit_dir,
+            supervisor_url=supervisor_url,
+        )
+        server = _server(open_world(settings, SandboxClock()), threading.Event())
+        print(orjson.dumps({"telegram": _address(listener)}).decode(), flush=True)  # noqa: T201 - the promised line
+        server.run(sockets=[listener])
+
+
+@contextmanager
+def running(settings: TelegramSandboxSettings, clock: Clock = system_clock, *, port: int = 0) -> Iterator[str]:
+    """Serve in a thread and give the address; everything is stopped and closed at the end. For tests."""
+    listener = listen(port)
+    started = threading.Event()
+    server = _server(open_world(replace(settings), SandboxClock(clock)), started)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="sandbox-telegram")
+    thread.start()
+    try:
+        if not started.wait(_START_SECONDS):
+            raise RuntimeError("the sandbox did not start in time")
+        yield _address(listener)
+    finally:
+        server.should_exit = True
+        thread.join(_START_SECONDS)
+        listener.close()
+
+
+def _server(world: World, started: threading.Event) -> _Server:
+    config = uvicorn.Config(
+        create_app(world), lifespan="on", log_level="warning", access_log=False, timeout_graceful_shutdown=2
+    )
+    return _Server(config, world, started)
+
+
+def _address(listener: socket.socket) -> str:
+    return f"http://{HOST}:{listener.getsockname()[1]}"

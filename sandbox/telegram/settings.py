@@ -1,0 +1,22 @@
+"""What one sandbox is started with; nothing here is read from the environment."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.telegram.limits import RateLimits
+
+TOKEN = "1:sandbox"  # noqa: S105 - the sandbox's public token, it opens nothing else
+
+
+@dataclass(frozen=True)
+class TelegramSandboxSettings:
+    """Where data lies, who stands beside the chat, and how strict the fake Telegram is."""
+
+    data_dir: Path
+    portal_url: str | None = None
+    audit_dir: Path | None = None
+    supervisor_url: str | None = None
+    limits: RateLimits = field(default_factory=RateLimits)
+    # Undocumented by Telegram; bots report that answers fail after some 10-20 seconds.
+    callback_answer_seconds: float = 15.0
+    webhook_retry_seconds: float = 1.0

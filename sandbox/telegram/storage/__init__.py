@@ -1,0 +1,1 @@
+"""What the fake Telegram remembers: SQLite in the data folder, so that chats outlive a restart."""

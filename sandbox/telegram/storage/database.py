@@ -1,0 +1,77 @@
+"""The SQLite file of the sandbox: schema, statements, small settings. Written on the server's loop, so one writer by nature."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS chats (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, title TEXT NOT NULL, members TEXT NOT NULL DEFAULT '[]');
+CREATE TABLE IF NOT EXISTS people (
+    id INTEGER PRIMARY KEY, first_name TEXT NOT NULL, username TEXT NOT NULL, role TEXT NOT NULL,
+    bitrix_id INTEGER, language_code TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS messages (
+    message_id INTEGER PRIMARY KEY AUTOINCREMENT, chat_id INTEGER NOT NULL, body TEXT NOT NULL,
+    deleted INTEGER NOT NULL DEFAULT 0, reactions TEXT NOT NULL DEFAULT '[]');
+CREATE INDEX IF NOT EXISTS messages_of_chat ON messages (chat_id, message_id);
+CREATE TABLE IF NOT EXISTS updates (
+    update_id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, body TEXT NOT NULL, expires_at REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS callbacks (
+    id TEXT PRIMARY KEY, chat_id INTEGER NOT NULL, message_id INTEGER NOT NULL, user_id INTEGER NOT NULL,
+    data TEXT NOT NULL, pressed_at REAL NOT NULL, answer TEXT);
+CREATE TABLE IF NOT EXISTS files (
+    file_id TEXT PRIMARY KEY, path TEXT NOT NULL, name TEXT NOT NULL, mime TEXT NOT NULL, size INTEGER NOT NULL);
+"""
+
+
+class Database:
+    """One connection with a life; `transaction` makes several statements one."""
+
+    def __init__(self, path: Path) -> None:
+        # Checked per thread by the server, not by sqlite3: uvicorn may run in a thread that did not open the file.
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._connection.row_factory = sqlite3.Row
+        # A killed process loses nothing in WAL even without fsync; only a power cut could, and this is a sandbox.
+        self._connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;" + _SCHEMA)
+
+    def close(self) -> None:
+        """Close the file; nothing may be asked afterwards."""
+        self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit everything inside, or nothing when it raises."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def run(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        """Execute one statement."""
+        return self._connection.execute(statement, values)
+
+    def one(self, statement: str, *values: Any) -> sqlite3.Row | None:
+        """Give the first row, or None."""
+        row: sqlite3.Row | None = self._connection.execute(statement, values).fetchone()
+        return row
+
+    def all(self, statement: str, *values: Any) -> list[sqlite3.Row]:
+        """Give all rows."""
+        return self._connection.execute(statement, values).fetchall()
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        """Give a remembered small value, the default when it was never stored."""
+        row = self.one("SELECT value FROM meta WHERE name = ?", name)
+        return orjson.loads(row["value"]) if row else default
+
+    def remember(self, name: str, value: Any) -> None:
+        """Store a small value under a name."""
+        self.run("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, orjson.dumps(value).decode())

@@ -1,0 +1,33 @@
+"""Files the bot sent: bytes in a folder beside the database, found by file_id."""
+
+import hashlib
+from pathlib import Path
+
+from sandbox.telegram.storage.database import Database
+from sandbox.telegram.wire import JsonObject, Upload
+
+
+def store(db: Database, folder: Path, upload: Upload) -> JsonObject:
+    """Keep the bytes under a name made of their hash and give the file's row; the same bytes are kept once."""
+    digest = hashlib.sha256(upload.content + upload.name.encode()).hexdigest()
+    suffix = Path(upload.name).suffix[:12]
+    path = f"documents/file_{digest[:16]}{suffix}"
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(upload.content)
+    file_id = f"SBX{digest[:40]}"
+    values = (file_id, path, upload.name, upload.mime, len(upload.content))
+    db.run("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", *values)
+    return {"file_id": file_id, "path": path, "name": upload.name, "mime": upload.mime, "size": len(upload.content)}
+
+
+def find(db: Database, file_id: str) -> JsonObject | None:
+    """Give a file's row, or None."""
+    row = db.one("SELECT * FROM files WHERE file_id = ?", file_id)
+    return dict(row) if row else None
+
+
+def find_by_path(db: Database, path: str) -> JsonObject | None:
+    """Give the row of the file that a download address names, or None: only stored paths are ever served."""
+    row = db.one("SELECT * FROM files WHERE path = ?", path)
+    return dict(row) if row else None

@@ -1,0 +1,81 @@
+"""Messages as the Bot API writes them, kept per chat; deleted ones stay, marked, so that the page and tests may see it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sandbox.telegram.storage.database import Database
+from sandbox.telegram.wire import JsonObject
+
+
+@dataclass(frozen=True)
+class StoredMessage:
+    """A Message object and what is known around it."""
+
+    body: JsonObject
+    deleted: bool
+    reactions: list[str]
+
+    @property
+    def message_id(self) -> int:
+        """Give the id that the chat knows it by."""
+        return int(self.body["message_id"])
+
+    @property
+    def chat_id(self) -> int:
+        """Give the chat it lies in."""
+        return int(self.body["chat"]["id"])
+
+
+def insert(db: Database, body: JsonObject) -> JsonObject:
+    """Store a message without an id and give it back with the next one; ids grow over all chats, as a bot sees them."""
+    with db.transaction():
+        cursor = db.run("INSERT INTO messages (chat_id, body) VALUES (?, '{}')", body["chat"]["id"])
+        stored = {"message_id": cursor.lastrowid, **body}
+        db.run("UPDATE messages SET body = ? WHERE message_id = ?", _dumped(stored), cursor.lastrowid)
+    return stored
+
+
+def replace(db: Database, body: JsonObject) -> None:
+    """Store the edited form of a message."""
+    db.run("UPDATE messages SET body = ? WHERE message_id = ?", _dumped(body), body["message_id"])
+
+
+def find(db: Database, chat_id: int, message_id: int) -> StoredMessage | None:
+    """Give a message of a chat, deleted or not; None when that chat never had it."""
+    row = db.one("SELECT * FROM messages WHERE chat_id = ? AND message_id = ?", chat_id, message_id)
+    return _stored(row) if row else None
+
+
+def of_chat(db: Database, chat_id: int, after: int) -> list[StoredMessage]:
+    """Give the messages of a chat with ids above `after`, oldest first."""
+    statement = "SELECT * FROM messages WHERE chat_id = ? AND message_id > ? ORDER BY message_id"
+    return [_stored(row) for row in db.all(statement, chat_id, after)]
+
+
+def last_of_chats(db: Database) -> dict[int, StoredMessage]:
+    """Give the newest message still visible in each chat."""
+    rows = db.all(
+        "SELECT * FROM messages WHERE message_id IN (SELECT MAX(message_id) FROM messages WHERE deleted = 0 GROUP BY chat_id)",
+    )
+    return {row["chat_id"]: _stored(row) for row in rows}
+
+
+def mark_deleted(db: Database, message_id: int) -> None:
+    """Take a message out of its chat."""
+    db.run("UPDATE messages SET deleted = 1 WHERE message_id = ?", message_id)
+
+
+def set_reactions(db: Database, message_id: int, emoji: Iterable[str]) -> None:
+    """Store what the bot put under a message."""
+    db.run("UPDATE messages SET reactions = ? WHERE message_id = ?", _dumped(list(emoji)), message_id)
+
+
+def _stored(row: Any) -> StoredMessage:
+    return StoredMessage(orjson.loads(row["body"]), bool(row["deleted"]), orjson.loads(row["reactions"]))
+
+
+def _dumped(value: Any) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,104 @@
+"""Who talks to the bot: the seeded people, people added later, and the chats they sit in."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sandbox.telegram.storage.database import Database
+from sandbox.telegram.wire import JsonObject
+
+BOT: JsonObject = {"id": 1, "is_bot": True, "first_name": "Сделка", "username": "sdelka_sandbox_bot"}
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person with a Telegram account; the private chat with the bot has the same id."""
+
+    id: int
+    first_name: str
+    username: str
+    role: str
+    bitrix_id: int | None = None
+    language_code: str = "ru"
+
+    def user(self) -> JsonObject:
+        """Give the User object of the Bot API."""
+        return {
+            "id": self.id,
+            "is_bot": False,
+            "first_name": self.first_name,
+            "username": self.username,
+            "language_code": self.language_code,
+        }
+
+
+SEEDED = (
+    Person(1001, "Ольга", "olga_admin", "admin", 1),
+    Person(1006, "Анна", "anna_lead", "lead", 6),
+    Person(1007, "Борис", "boris_sales", "manager", 7),
+    Person(1008, "Вера", "vera_sales", "manager", 8),
+    Person(1999, "Гость", "guest_1999", "stranger"),
+)
+
+
+def seed_people(db: Database) -> None:
+    """Put the seeded people in when they are missing; a restart keeps what was changed."""
+    for person in SEEDED:
+        if find_person(db, person.id) is None:
+            add_person(db, person)
+
+
+def add_person(db: Database, person: Person) -> None:
+    """Add or replace a person and open the private chat with the bot."""
+    values = (person.id, person.first_name, person.username, person.role, person.bitrix_id, person.language_code)
+    with db.transaction():
+        db.run("INSERT OR REPLACE INTO people VALUES (?, ?, ?, ?, ?, ?)", *values)
+        db.run("INSERT OR REPLACE INTO chats (id, kind, title) VALUES (?, 'private', ?)", person.id, person.first_name)
+
+
+def find_person(db: Database, person_id: int) -> Person | None:
+    """Give a person, or None."""
+    row = db.one("SELECT * FROM people WHERE id = ?", person_id)
+    return Person(**dict(row)) if row else None
+
+
+def all_people(db: Database) -> list[Person]:
+    """Give everybody in the order of their ids."""
+    return [Person(**dict(row)) for row in db.all("SELECT * FROM people ORDER BY id")]
+
+
+def add_group(db: Database, title: str, members: list[int]) -> int:
+    """Open a group with the bot in it and give its negative id."""
+    row = db.one("SELECT MIN(id) AS lowest FROM chats WHERE id < 0")
+    chat_id = min(row["lowest"] if row and row["lowest"] else -100_200_000, -100_200_000) - 1
+    listed = orjson.dumps(sorted(members)).decode()
+    db.run("INSERT INTO chats (id, kind, title, members) VALUES (?, 'supergroup', ?, ?)", chat_id, title, listed)
+    return chat_id
+
+
+def find_chat(db: Database, chat_id: int) -> JsonObject | None:
+    """Give the Chat object of the Bot API, or None."""
+    row = db.one("SELECT * FROM chats WHERE id = ?", chat_id)
+    if row is None:
+        return None
+    if row["kind"] != "private":
+        return {"id": row["id"], "type": row["kind"], "title": row["title"]}
+    person = find_person(db, chat_id)
+    username = {"username": person.username} if person else {}
+    return {"id": row["id"], "type": "private", "first_name": row["title"], **username}
+
+
+def members_of(db: Database, chat_id: int) -> list[int]:
+    """Give the ids of the people who can write in a chat."""
+    row = db.one("SELECT kind, members FROM chats WHERE id = ?", chat_id)
+    if row is None:
+        return []
+    members: list[int] = [chat_id] if row["kind"] == "private" else orjson.loads(row["members"])
+    return members
+
+
+def groups(db: Database) -> list[dict[str, Any]]:
+    """Give every group with its title and members."""
+    rows = db.all("SELECT id, title, members FROM chats WHERE kind <> 'private' ORDER BY id DESC")
+    return [{"chat_id": row["id"], "title": row["title"], "members": orjson.loads(row["members"])} for row in rows]

@@ -1,0 +1,63 @@
+"""The queue of updates: ids grow by one, each kind lives as long as Telegram keeps it, confirmed ones are gone."""
+
+from datetime import datetime
+
+import orjson
+
+from sandbox.telegram.storage.database import Database
+from sandbox.telegram.wire import JsonObject
+
+# What Telegram's own server keeps, in seconds (telegram-bot-api, `add_update`); everything else a day.
+_LIFETIME = {"callback_query": 150, "inline_query": 30}
+_DAY = 24 * 60 * 60
+FIRST_UPDATE_ID = 700_000_001
+# Kinds that come only to a bot that names them.
+_ON_REQUEST = {"chat_member", "message_reaction", "message_reaction_count"}
+
+
+def add(db: Database, kind: str, payload: JsonObject, now: datetime) -> int | None:
+    """Queue an update and give its id; None when the bot did not ask for this kind, as Telegram then drops it."""
+    allowed = db.setting("allowed_updates")
+    if kind not in allowed if allowed else kind in _ON_REQUEST:
+        return None
+    expires = now.timestamp() + _LIFETIME.get(kind, _DAY)
+    return _insert(db, kind, orjson.dumps({kind: payload}).decode(), expires)
+
+
+def add_raw(db: Database, body: JsonObject, now: datetime) -> int:
+    """Queue a body as it is, whatever it holds; its own update_id is replaced by the next one."""
+    kind = next((name for name in body if name != "update_id"), "unknown")
+    return _insert(db, kind, orjson.dumps(body).decode(), now.timestamp() + _DAY)
+
+
+def pending(db: Database, now: datetime, limit: int) -> list[JsonObject]:
+    """Give the oldest unconfirmed updates; expired ones are dropped first."""
+    db.run("DELETE FROM updates WHERE expires_at <= ?", now.timestamp())
+    rows = db.all("SELECT update_id, body FROM updates ORDER BY update_id LIMIT ?", limit)
+    return [{**orjson.loads(row["body"]), "update_id": row["update_id"]} for row in rows]
+
+
+def count(db: Database, now: datetime) -> int:
+    """Count the updates that wait."""
+    row = db.one("SELECT COUNT(*) AS waiting FROM updates WHERE expires_at > ?", now.timestamp())
+    return int(row["waiting"]) if row else 0
+
+
+def confirm_below(db: Database, offset: int) -> None:
+    """Forget everything before the offset; a negative one keeps only that many from the end."""
+    if offset < 0:
+        row = db.one("SELECT update_id FROM updates ORDER BY update_id DESC LIMIT 1 OFFSET ?", -offset - 1)
+        offset = int(row["update_id"]) if row else 0
+    db.run("DELETE FROM updates WHERE update_id < ?", offset)
+
+
+def drop_all(db: Database) -> None:
+    """Forget everything that waits."""
+    db.run("DELETE FROM updates")
+
+
+def _insert(db: Database, kind: str, body: str, expires: float) -> int:
+    row = db.one("SELECT seq FROM sqlite_sequence WHERE name = 'updates'")
+    update_id = max(int(row["seq"]) + 1 if row else 0, FIRST_UPDATE_ID)
+    db.run("INSERT INTO updates VALUES (?, ?, ?, ?)", update_id, kind, body, expires)
+    return update_id

@@ -1,0 +1,60 @@
+"""How the control side shows a message: flat, small, the same for the chat page and for tests."""
+
+from sandbox.telegram.storage.messages import StoredMessage
+from sandbox.telegram.storage.people import BOT
+from sandbox.telegram.wire import JsonObject
+from sandbox.telegram.world import Draft, World
+
+_COPIED = ("edit_date", "forward_origin", "via_bot", "document", "photo", "force_reply")
+
+
+def message_view(message: StoredMessage) -> JsonObject:
+    """Give one message as `GET /sandbox/chats/{id}/messages` lists it."""
+    body = message.body
+    sender = body["from"]["id"]
+    view: JsonObject = {
+        "message_id": body["message_id"],
+        "chat_id": message.chat_id,
+        "from": "bot" if sender == BOT["id"] else sender,
+        "date": body["date"],
+        "text": body.get("text", body.get("caption", "")),
+        "entities": body.get("entities", body.get("caption_entities", [])),
+        "buttons": [[_button(item) for item in row] for row in body.get("reply_markup", {}).get("inline_keyboard", [])],
+        "deleted": message.deleted,
+        "reactions": message.reactions,
+    }
+    view.update({name: body[name] for name in _COPIED if name in body})
+    if "reply_to_message" in body:
+        view["reply_to"] = body["reply_to_message"]["message_id"]
+    return view
+
+
+def draft_view(chat_id: int, draft: Draft) -> JsonObject:
+    """Give a draft in the shape of a message: id 0, from the bot, with `draft`."""
+    return {
+        "message_id": 0,
+        "chat_id": chat_id,
+        "from": "bot",
+        "date": int(draft.expires_at),
+        "text": draft.text,
+        "entities": draft.entities,
+        "buttons": [],
+        "deleted": False,
+        "reactions": [],
+        "draft": {"draft_id": draft.draft_id, "can_stop": draft.can_stop},
+    }
+
+
+def show_message(world: World, message: StoredMessage) -> None:
+    """Tell the watchers of a chat that a message came, changed or went."""
+    world.hub.publish("message", message.chat_id, message=message_view(message))
+
+
+def _button(button: JsonObject) -> JsonObject:
+    shown = {"text": button["text"], "data": button.get("callback_data")}
+    for name in ("style", "url", "disabled"):
+        if name in button:
+            shown[name] = button[name]
+    if "copy_text" in button:
+        shown["copy_text"] = button["copy_text"]["text"]
+    return shown

@@ -1,0 +1,127 @@
+"""Everything one running sandbox consists of, handed to each method; it holds state and no rules."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from sandbox.telegram.clock import SandboxClock
+from sandbox.telegram.faults import Faults
+from sandbox.telegram.hub import Hub
+from sandbox.telegram.limits import RateWatch
+from sandbox.telegram.settings import TelegramSandboxSettings
+from sandbox.telegram.storage import people, updates
+from sandbox.telegram.storage.database import Database
+from sandbox.telegram.wire import JsonObject
+
+DRAFT_SECONDS = 30.0
+ACTION_SECONDS = 5.0
+_REQUESTS_KEPT = 5_000
+
+
+class Wake(Enum):
+    """Why a long poll stopped waiting."""
+
+    ARRIVED = "arrived"
+    CONFLICT = "terminated by other getUpdates request; make sure that only one bot instance is running"
+    WEBHOOK = "terminated by setWebhook request"
+    TIMEOUT = "timeout"
+    CLOSING = "closing"
+
+
+class LongPoll:
+    """The one place where a poller waits; a second poller sends the first away, as on Telegram."""
+
+    def __init__(self) -> None:
+        self._waiter: asyncio.Future[Wake] | None = None
+
+    def wake(self, reason: Wake) -> None:
+        """Let the waiting poller go on, if there is one."""
+        if self._waiter and not self._waiter.done():
+            self._waiter.set_result(reason)
+
+    async def wait(self, seconds: float) -> Wake:
+        """Wait for news at most that long."""
+        waiter: asyncio.Future[Wake] = asyncio.get_running_loop().create_future()
+        self._waiter = waiter
+        done, _ = await asyncio.wait({waiter}, timeout=seconds)
+        return waiter.result() if done else Wake.TIMEOUT
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A streamed preview in a private chat, gone after 30 seconds or with the bot's next message."""
+
+    draft_id: int
+    text: str
+    entities: list[JsonObject]
+    can_stop: bool
+    expires_at: float
+
+
+@dataclass
+class World:
+    """One running sandbox."""
+
+    settings: TelegramSandboxSettings
+    clock: SandboxClock
+    db: Database
+    hub: Hub = field(default_factory=Hub)
+    faults: Faults = field(default_factory=Faults)
+    poll: LongPoll = field(default_factory=LongPoll)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    drafts: dict[int, Draft] = field(default_factory=dict)
+    actions: dict[int, tuple[str, float]] = field(default_factory=dict)
+    requests: deque[JsonObject] = field(default_factory=lambda: deque(maxlen=_REQUESTS_KEPT))
+    requests_seen: int = 0
+    rate: RateWatch = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Build what depends on the settings."""
+        self.rate = RateWatch(self.settings.limits)
+
+    @property
+    def files_dir(self) -> Path:
+        """Give the folder of the files that the bot sent."""
+        return self.settings.data_dir / "files"
+
+    def now(self) -> float:
+        """Give the sandbox's moment as seconds."""
+        return self.clock().timestamp()
+
+    def queue_update(self, kind: str, payload: JsonObject) -> int | None:
+        """Queue an update and wake whoever fetches; None when the bot does not take this kind."""
+        update_id = updates.add(self.db, kind, payload, self.clock())
+        self.announce_update()
+        return update_id
+
+    def announce_update(self) -> None:
+        """Wake the poller and the webhook."""
+        self.poll.wake(Wake.ARRIVED)
+        self.news.set()
+
+    def draft_of(self, chat_id: int) -> Draft | None:
+        """Give the draft shown in a chat, if it has not faded."""
+        draft = self.drafts.get(chat_id)
+        return draft if draft and draft.expires_at > self.now() else None
+
+    def action_of(self, chat_id: int) -> str | None:
+        """Give what the bot is doing in a chat ("typing"), for as long as clients show it."""
+        action = self.actions.get(chat_id)
+        return action[0] if action and action[1] > self.now() else None
+
+    def close(self) -> None:
+        """Send every waiting request home, so that the server can stop at once."""
+        self.closing.set()
+        self.poll.wake(Wake.CLOSING)
+        self.hub.close()
+
+
+def open_world(settings: TelegramSandboxSettings, clock: SandboxClock) -> World:
+    """Open the data folder, creating it when needed, and seed the people."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    db = Database(settings.data_dir / "telegram.db")
+    people.seed_people(db)
+    return World(settings=settings, clock=clock, db=db)

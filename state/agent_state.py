@@ -1,0 +1,239 @@
+"""agent_state as the fold of a session's events (S004-13, S004-33, X4). Pure, and fast: plain dicts, no validation."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+State = dict[str, Any]
+Fold = Callable[[State, dict[str, Any], str], None]
+
+KEEP_DONE = 50
+KEEP_DECIDED = 50
+KEEP_HISTORY = 20
+KEEP_GOALS = 10
+KEEP_GOAL_LENGTH = 500
+
+
+def empty() -> State:
+    """The state of a session in which nothing has happened."""
+    return {
+        "agent": {
+            "goals": [],
+            "done": [],
+            "in_progress": [],
+            "objects": {
+                "current_deal_id": None,
+                "current_contact_id": None,
+                "current_company_id": None,
+                "current_task_id": None,
+                "links": {},
+            },
+            "next_planned_actions": [],
+            "confirmations": {},
+            "event_bindings": [],
+        },
+        "history": [],
+        "question": None,
+        "denied": {},
+        "unknown": {},
+        "turn": None,
+        "trusted": [],
+    }
+
+
+def fold(state: State, events: Iterable[tuple[str, dict[str, Any], str]]) -> State:
+    """Apply `(type, data, ts)` in order to `state` in place and return it. Types without meaning here are skipped."""
+    for type_name, data, ts in events:
+        step = _STEPS.get(type_name)
+        if step is not None:
+            step(state, data, ts)
+    return state
+
+
+def open_confirmations(state: State) -> list[dict[str, Any]]:
+    """The confirmations that wait for a decision, oldest first."""
+    return [item for item in state["agent"]["confirmations"].values() if item["status"] == "requested"]
+
+
+def _message(state: State, data: dict[str, Any], ts: str) -> None:
+    agent = state["agent"]
+    if data.get("origin", "typed") == "typed":
+        goals = agent["goals"]
+        if not goals or goals[0] != data["text"]:
+            agent["goals"] = [data["text"][:KEEP_GOAL_LENGTH], *goals][:KEEP_GOALS]
+        state["question"] = None
+    state["history"].append({"role": "user", "text": data["text"], "quoted": bool(data.get("quoted")), "ts": ts})
+    del state["history"][:-KEEP_HISTORY]
+    state["turn"] = {"turn_id": data["turn_id"], "started": ts}
+
+
+def _plan(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    state["agent"]["next_planned_actions"] = list(data["steps"]) if not data.get("executed", True) else []
+
+
+def _asked(state: State, data: dict[str, Any], ts: str) -> None:
+    state["question"] = {**data, "ts": ts}
+
+
+def _chosen(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    if state["question"] and state["question"]["question_id"] == data["question_id"]:
+        state["question"] = None
+
+
+def _requested(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    kept = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
+    more = ("requested_at", "expires_at", "nonce", "taps", "turn_id", "slot", "preview", "reasons", "before", "provenance")
+    entry = {key: data[key] for key in (*kept, *more) if key in data}
+    entry["confirmation_id"] = data["confirmation_id"]
+    entry["status"] = "requested"
+    state["agent"]["confirmations"][data["confirmation_id"]] = entry
+
+
+def _decide(status: str) -> Fold:
+    def apply(state: State, data: dict[str, Any], ts: str) -> None:
+        entries = state["agent"]["confirmations"]
+        entry = entries.setdefault(data["confirmation_id"], _bare(data))
+        entry["status"] = status
+        entry[f"{status}_at"] = data.get(f"{status}_at", ts)
+        for key in ("approved_by", "approved_by_name", "denied_by", "denied_by_name", "via", "reason", "why", "by"):
+            if data.get(key):
+                entry[key] = data[key]
+        if status == "denied":
+            state["denied"][data["essence"]] = {
+                "at": data["denied_at"],
+                "by": data["denied_by_name"] or data["denied_by"],
+                "turn_id": data.get("turn_id", ""),
+            }
+            _cut(state["denied"], KEEP_DECIDED)
+        if status != "approved":
+            _forget_planned(state, entry)
+        _cut_decided(entries)
+
+    return apply
+
+
+def _bare(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: data[key] for key in ("confirmation_id", "effect_id", "method", "params", "essence") if key in data}
+
+
+def _started(state: State, data: dict[str, Any], ts: str) -> None:
+    state["agent"]["in_progress"].append({"effect_id": data["effect_id"], "method": data["method"], "ts": ts})
+
+
+def _succeeded(state: State, data: dict[str, Any], ts: str) -> None:
+    _settle(state, data, "executed", ts)
+    _apply_changes(state, data.get("changes") or {}, ts)
+
+
+def _refused(state: State, data: dict[str, Any], ts: str) -> None:
+    _settle(state, data, "refused", ts)
+
+
+def _unknown(state: State, data: dict[str, Any], ts: str) -> None:
+    _settle(state, data, "unknown", ts)
+    state["unknown"][data["effect_id"]] = {"method": data["method"], "ts": ts, "confirmation_id": data.get("confirmation_id", "")}
+
+
+def _reconciled(state: State, data: dict[str, Any], ts: str) -> None:
+    if data["verdict"] == "unclear":
+        return
+    state["unknown"].pop(data["effect_id"], None)
+    _settle(state, data, "executed" if data["verdict"] == "done" else "refused", ts)
+    _apply_changes(state, data.get("changes") or {}, ts)
+
+
+def _settle(state: State, data: dict[str, Any], status: str, ts: str) -> None:
+    agent = state["agent"]
+    agent["in_progress"] = [item for item in agent["in_progress"] if item["effect_id"] != data["effect_id"]]
+    entry = agent["confirmations"].get(data.get("confirmation_id") or "")
+    if entry is None:
+        return
+    entry["status"] = status
+    entry[f"{status}_at"] = ts
+    if data.get("detail"):
+        entry["detail"] = data["detail"]
+    _forget_planned(state, entry)
+
+
+def _apply_changes(state: State, changes: dict[str, Any], ts: str) -> None:
+    agent = state["agent"]
+    for key, value in (changes.get("objects") or {}).items():
+        agent["objects"][key] = value
+    for key, linked in (changes.get("links") or {}).items():
+        agent["objects"]["links"][key] = linked
+        _cut(agent["objects"]["links"], KEEP_DONE)
+    if changes.get("done"):
+        agent["done"].append({"timestamp": ts, "description": changes["done"], "object_ids": changes.get("objects") or {}})
+        del agent["done"][:-KEEP_DONE]
+    if changes.get("bindings") is not None:
+        agent["event_bindings"] = list(changes["bindings"])
+    for binding in changes.get("bound") or []:
+        if binding not in agent["event_bindings"]:
+            agent["event_bindings"].append(binding)
+    for binding in changes.get("unbound") or []:
+        agent["event_bindings"] = [item for item in agent["event_bindings"] if not _same_binding(item, binding)]
+
+
+def _same_binding(item: dict[str, str], wanted: dict[str, str]) -> bool:
+    return item["event"] == wanted["event"] and wanted.get("handler") in (None, "", item.get("handler"))
+
+
+def _finished(state: State, data: dict[str, Any], ts: str) -> None:
+    if data.get("history"):
+        state["history"].append({"role": "assistant", "text": data["history"], "ts": ts})
+        del state["history"][:-KEEP_HISTORY]
+    if data.get("next_planned_actions"):
+        state["agent"]["next_planned_actions"] = list(data["next_planned_actions"])
+    known = [item for item in state["trusted"] if item not in data.get("targets", ())]
+    state["trusted"] = [*known, *data.get("targets", ())][-KEEP_DONE:]
+    state["turn"] = None
+
+
+def _cleared(state: State, data: dict[str, Any], ts: str) -> None:
+    del data, ts
+    fresh = empty()
+    old = state["agent"]
+    for key in ("confirmations", "event_bindings", "done", "in_progress"):
+        fresh["agent"][key] = old[key]
+    for key in ("denied", "unknown", "turn"):
+        fresh[key] = state[key]
+    state.update(fresh)
+
+
+def _forget_planned(state: State, entry: dict[str, Any]) -> None:
+    planned = state["agent"]["next_planned_actions"]
+    slot = entry.get("slot")
+    state["agent"]["next_planned_actions"] = [item for item in planned if not slot or item.get("slot") != slot]
+
+
+def _cut(mapping: dict[str, Any], keep: int) -> None:
+    while len(mapping) > keep:
+        del mapping[next(iter(mapping))]
+
+
+def _cut_decided(entries: dict[str, Any]) -> None:
+    decided = [key for key, item in entries.items() if item["status"] != "requested"]
+    for key in decided[: max(0, len(decided) - KEEP_DECIDED)]:
+        del entries[key]
+
+
+_STEPS: dict[str, Fold] = {
+    "MessageReceived": _message,
+    "PlanRecorded": _plan,
+    "NameAsked": _asked,
+    "NameChosen": _chosen,
+    "ConfirmationRequested": _requested,
+    "ConfirmationApproved": _decide("approved"),
+    "ConfirmationDenied": _decide("denied"),
+    "ConfirmationExpired": _decide("expired"),
+    "ConfirmationSuperseded": _decide("superseded"),
+    "CallStarted": _started,
+    "CallSucceeded": _succeeded,
+    "CallRefused": _refused,
+    "CallOutcomeUnknown": _unknown,
+    "OutcomeReconciled": _reconciled,
+    "TurnFinished": _finished,
+    "ConversationCleared": _cleared,
+}

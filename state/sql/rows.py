@@ -1,0 +1,145 @@
+"""Between the store's records and the database's rows (ring 1): moments and JSON become text and come back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from state import canonical, events
+from state.clock import iso, parse_iso
+from state.journal import RecordHead, record_text
+from state.sql.database import Params, Row
+from state.store import EffectRow, InboxRow, OutboxRow, Snapshot, StoredEvent, Timer
+
+
+def event_params(event: StoredEvent, data: str) -> Params:
+    """An event on its way in; `data` is the text inside its `raw`."""
+    return {
+        "stream": event.stream,
+        "seq": event.seq,
+        "id": event.id,
+        "ts": event.ts,
+        "type": event.type,
+        "v": event.v,
+        "actor": event.actor,
+        "data": data,
+        "prev": event.prev,
+        "hash": event.hash,
+    }
+
+
+def stored_event(row: Row) -> StoredEvent:
+    """An event as it was stored, its data in today's shape; raises UnknownEvent where a newer program wrote it."""
+    head = RecordHead(*row[:7])
+    data, prev, hash_ = row[7:]
+    shown = events.upcast(head.type, head.v, canonical.loads(data))
+    return StoredEvent(**head._asdict(), data=shown, raw=record_text(head, data), prev=prev, hash=hash_)
+
+
+def inbox_params(row: InboxRow) -> Params:
+    """An input on its way in."""
+    return {
+        "id": row.id,
+        "source": row.source,
+        "session": row.session,
+        "lane": row.lane,
+        "kind": row.kind,
+        "actor": canonical.dumps(row.actor),
+        "body": canonical.dumps(row.body),
+        "received_at": iso(row.received_at),
+        "status": row.status,
+        "attempts": row.attempts,
+        "note": "",
+    }
+
+
+def inbox_row(row: Row) -> InboxRow:
+    """An input as it was stored."""
+    id_, source, session, lane, kind, actor, body, received_at, status, attempts = row
+    return InboxRow(
+        id=id_,
+        source=source,
+        session=session,
+        lane=lane,
+        kind=kind,
+        actor=canonical.loads(actor),
+        body=canonical.loads(body),
+        received_at=parse_iso(received_at),
+        status=status,
+        attempts=attempts,
+    )
+
+
+def outbox_params(row: OutboxRow) -> dict[str, Any]:
+    """A delivery on its way in."""
+    return {
+        "id": row.id,
+        "session": row.session,
+        "channel": row.channel,
+        "kind": row.kind,
+        "body": canonical.dumps(row.body),
+        "key": row.key,
+        "created_at": iso(row.created_at),
+        "status": row.status,
+        "attempts": row.attempts,
+        "due_at": iso(row.due_at),
+        "sent_ref": row.sent_ref,
+    }
+
+
+def outbox_row(row: Row) -> OutboxRow:
+    """A delivery as it was stored; `sent_ref` is where its key was delivered last."""
+    id_, session, channel, kind, body, key, created_at, status, attempts, due_at, sent_ref = row
+    return OutboxRow(
+        id=id_,
+        session=session,
+        channel=channel,
+        kind=kind,
+        body=canonical.loads(body),
+        key=key,
+        created_at=parse_iso(created_at),
+        status=status,
+        attempts=attempts,
+        due_at=parse_iso(due_at),
+        sent_ref=sent_ref,
+    )
+
+
+def effect_row(row: Row) -> EffectRow:
+    """Where an effect stands."""
+    effect_id, stream, status, fingerprint, call, epoch, updated_at, outcome = row
+    return EffectRow(
+        effect_id=effect_id,
+        stream=stream,
+        status=status,
+        fingerprint=fingerprint,
+        call=canonical.loads(call),
+        epoch=epoch,
+        updated_at=parse_iso(updated_at),
+        outcome=None if outcome is None else canonical.loads(outcome),
+    )
+
+
+def timer_params(timer: Timer) -> Params:
+    """A timer on its way in."""
+    return {
+        "id": timer.id,
+        "due_at": iso(timer.due_at),
+        "session": timer.session,
+        "kind": timer.kind,
+        "body": canonical.dumps(timer.body),
+    }
+
+
+def timer_row(row: Row) -> Timer:
+    """A timer as it was stored."""
+    id_, due_at, session, kind, body = row
+    return Timer(id=id_, due_at=parse_iso(due_at), session=session, kind=kind, body=canonical.loads(body))
+
+
+def snapshot_params(snapshot: Snapshot) -> Params:
+    """A snapshot on its way in."""
+    return {"stream": snapshot.stream, "seq": snapshot.seq, "state": canonical.dumps(snapshot.state)}
+
+
+def json_or_none(value: Mapping[str, Any] | None) -> str | None:
+    """`value` as canonical text, None as None."""
+    return None if value is None else canonical.dumps(value)

@@ -1,0 +1,50 @@
+"""Bring a database to today's schema, under a lock (ring 1). Never touches one that a newer program has written."""
+
+import logging
+
+from sqlalchemy import Connection, inspect, text
+
+from state.migrations import HEAD
+from state.sql.dialect import Dialect
+from state.store import StoreError
+
+log = logging.getLogger(__name__)
+
+
+class NewerDatabase(StoreError):
+    """A newer version of this program has changed the database."""
+
+
+def upgrade(dialect: Dialect) -> None:
+    """Run the missing migrations in one transaction; raise NewerDatabase where the database is ahead of us."""
+    with dialect.engine.begin() as connection:
+        dialect.lock_schema(connection)
+        present = _revision(connection)
+        if present != HEAD:
+            _migrate(connection, present)
+
+
+def _revision(connection: Connection) -> str:
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
+
+
+def _migrate(connection: Connection, present: str) -> None:
+    # Loaded only when there is something to do: Alembic costs a tenth of a second at every start.
+    from alembic import command  # noqa: PLC0415  see above
+    from alembic.config import Config  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", "state:migrations")
+    config.set_main_option("path_separator", "os")
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if present and present not in known:
+        raise NewerDatabase(
+            f"the database has schema {present!r}, which this program (schema {HEAD!r}) does not know: "
+            "it was written by a newer version; start that version, or restore a backup made before the upgrade"
+        )
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+    log.info("schema brought from %s to %s", present or "nothing", HEAD, extra={"action": "schema.upgrade"})

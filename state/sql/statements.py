@@ -1,0 +1,224 @@
+"""Every statement the store runs, written once in SQLAlchemy Core (ring 1). Names of parameters: `at_…` finds, the rest is written."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, case, delete, exists, func, or_, select, update
+
+from state.sql.database import Database, Statement
+from state.sql.dialect import Dialect
+from state.sql.tables import blobs, effects, events, inbox, leases, outbox, snapshots, timers, values
+from state.store import StaleEpoch
+
+EVENT = ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "prev", "hash")
+INBOX = ("id", "source", "session", "lane", "kind", "actor", "body", "received_at", "status", "attempts")
+OUTBOX = ("id", "session", "channel", "kind", "body", "key", "created_at", "status", "attempts", "due_at", "sent_ref")
+EFFECT = ("effect_id", "stream", "status", "fingerprint", "call", "epoch", "updated_at", "outcome")
+TIMER = ("id", "due_at", "session", "kind", "body")
+
+
+class Statements:
+    """The statements, compiled for one database."""
+
+    def __init__(self, database: Database, dialect: Dialect) -> None:
+        self._compile = database.compile
+        self._insert = dialect.insert
+        self._change_effect: dict[int, Statement] = {}
+        self._journal()
+        self._inbox()
+        self._outbox()
+        self._effects()
+        self._leases()
+        self._small_tables()
+
+    def change_effect(self, expected: int) -> Statement:
+        """The compare-and-set of an effect that may stand in one of `expected` statuses: at_0, at_1 and so on."""
+        if expected not in self._change_effect:
+            places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(expected)]
+            self._change_effect[expected] = self._compile(_effect_update(effects.c.status.in_(places)))
+        return self._change_effect[expected]
+
+    def _journal(self) -> None:
+        self.add_event = self._compile(_insert(events, EVENT), StaleEpoch)
+        self.events_after = self._compile(
+            select(*_columns(events, EVENT))
+            .where(events.c.stream == bindparam("at_stream"), events.c.seq > bindparam("at_seq"))
+            .order_by(events.c.seq)
+            .limit(bindparam("at_most"))
+        )
+        # The row lock keeps others from taking the session over before this commit is through.
+        self.fence = self._compile(
+            select(leases.c.owner, leases.c.epoch, leases.c.seq, leases.c.hash)
+            .where(leases.c.session == bindparam("at_session"))
+            .with_for_update()
+        )
+        self.head = self._compile(select(leases.c.seq, leases.c.hash).where(leases.c.session == bindparam("at_session")))
+        self.move_head = self._compile(
+            update(leases).where(leases.c.session == bindparam("at_session")).values(seq=bindparam("seq"), hash=bindparam("hash"))
+        )
+        self.sessions_with_events = self._compile(select(leases.c.session).where(leases.c.seq > 0).order_by(leases.c.session))
+
+    def _inbox(self) -> None:
+        self.add_inbox = self._compile(
+            self._insert(inbox)
+            .values({name: bindparam(name) for name in (*INBOX, "note")})
+            .on_conflict_do_nothing(index_elements=["source"])
+        )
+        self.ready = self._compile(
+            select(inbox.c.session, inbox.c.lane)
+            .where(inbox.c.status == "new")
+            .group_by(inbox.c.session, inbox.c.lane)
+            .order_by(func.min(inbox.c.pos))
+        )
+        oldest = (
+            select(func.min(inbox.c.pos))
+            .where(inbox.c.session == bindparam("at_session"), inbox.c.lane == bindparam("at_lane"), inbox.c.status == "new")
+            .scalar_subquery()
+        )
+        self.next_inbox = self._compile(
+            update(inbox).where(inbox.c.pos == oldest).values(attempts=inbox.c.attempts + 1).returning(*_columns(inbox, INBOX))
+        )
+        self.finish_inbox = self._compile(
+            update(inbox).where(inbox.c.id == bindparam("at_id")).values(status=bindparam("status"), note=bindparam("note"))
+        )
+
+    def _outbox(self) -> None:
+        self.add_outbox = self._compile(_insert(outbox, (*OUTBOX, "note")))
+        mine = and_(outbox.c.session == bindparam("at_session"), outbox.c.key == bindparam("at_key"))
+        known = and_(mine, outbox.c.key != "")
+        self.unsent_with_key = self._compile(select(outbox.c.pos, outbox.c.id).where(known, outbox.c.status == "new").with_for_update())
+        self.replace_outbox = self._compile(
+            update(outbox).where(outbox.c.pos == bindparam("at_pos")).values({name: bindparam(name) for name in OUTBOX})
+        )
+        self.where_sent = self._compile(
+            select(outbox.c.sent_ref).where(known, outbox.c.sent_ref != "").order_by(outbox.c.pos.desc()).limit(1)
+        )
+        older = outbox.alias("older")
+        last = outbox.alias("last")
+        ref = (
+            select(last.c.sent_ref)
+            .where(outbox.c.key != "", last.c.key != "", last.c.key == outbox.c.key)
+            .where(last.c.session == outbox.c.session, last.c.sent_ref != "")
+            .order_by(last.c.pos.desc())
+            .limit(1)
+            .correlate(outbox)
+            .scalar_subquery()
+        )
+        waits = exists().where(older.c.session == outbox.c.session, older.c.status == "new", older.c.pos < outbox.c.pos)
+        self.due_outbox = self._compile(
+            select(*_columns(outbox, OUTBOX[:-1]), func.coalesce(ref, ""))
+            .where(outbox.c.status == "new", outbox.c.channel == bindparam("at_channel"))
+            .where(outbox.c.due_at <= bindparam("at_now"), ~waits)
+            .order_by(outbox.c.pos)
+            .limit(bindparam("at_most"))
+        )
+        self._outbox_outcomes()
+
+    def _outbox_outcomes(self) -> None:
+        by_id = outbox.c.id == bindparam("at_id")
+        self.outbox_sent = self._compile(
+            update(outbox)
+            .where(by_id)
+            .values(sent_ref=bindparam("sent_ref"), status=case((outbox.c.status == "replaced", "replaced"), else_="sent"))
+            .returning(outbox.c.session, outbox.c.key, outbox.c.status)
+        )
+        self.drop_replaced = self._compile(
+            delete(outbox).where(
+                outbox.c.session == bindparam("at_session"),
+                outbox.c.key == bindparam("at_key"),
+                outbox.c.key != "",
+                outbox.c.status == "replaced",
+            )
+        )
+        self.outbox_retry = self._compile(
+            update(outbox)
+            .where(by_id, outbox.c.status == "new")
+            .values(attempts=outbox.c.attempts + 1, due_at=bindparam("due_at"), note=bindparam("note"))
+        )
+        self.outbox_failed = self._compile(
+            update(outbox)
+            .where(by_id, outbox.c.status == "new")
+            .values(attempts=outbox.c.attempts + 1, status="failed", note=bindparam("note"))
+        )
+
+    def _effects(self) -> None:
+        self.add_effect = self._compile(
+            self._insert(effects).values({name: bindparam(name) for name in EFFECT}).on_conflict_do_nothing(index_elements=["effect_id"])
+        )
+        self.effect = self._compile(select(*_columns(effects, EFFECT)).where(effects.c.effect_id == bindparam("at_effect_id")))
+        self.effects = self._compile(
+            select(*_columns(effects, EFFECT))
+            .where(effects.c.stream == bindparam("at_stream"), effects.c.status == bindparam("at_status"))
+            .order_by(effects.c.updated_at, effects.c.effect_id)
+        )
+
+    def _leases(self) -> None:
+        new = self._insert(leases).values(
+            session=bindparam("session"), owner=bindparam("owner"), epoch=1, until=bindparam("until"), seq=0, hash=""
+        )
+        same = leases.c.owner == new.excluded.owner
+        free = or_(leases.c.owner == "", leases.c.until <= bindparam("at_now"))
+        self.acquire = self._compile(
+            new.on_conflict_do_update(
+                index_elements=["session"],
+                set_={
+                    "owner": new.excluded.owner,
+                    "until": new.excluded.until,
+                    "epoch": leases.c.epoch + case((same, 0), else_=1),
+                },
+                where=or_(same, free),
+            ).returning(leases.c.epoch)
+        )
+        self.release = self._compile(
+            update(leases)
+            .where(leases.c.session == bindparam("at_session"))
+            .where(leases.c.owner == bindparam("at_owner"), leases.c.epoch == bindparam("at_epoch"))
+            .values(owner="")
+        )
+
+    def _small_tables(self) -> None:
+        self.set_timer = self._compile(self._upsert(timers, TIMER))
+        self.drop_timer = self._compile(delete(timers).where(timers.c.id == bindparam("at_id")))
+        self.due_timers = self._compile(
+            select(*_columns(timers, TIMER))
+            .where(timers.c.due_at <= bindparam("at_now"))
+            .order_by(timers.c.due_at, timers.c.id)
+            .limit(bindparam("at_most"))
+        )
+        self.set_snapshot = self._compile(self._upsert(snapshots, ("stream", "seq", "state")))
+        self.snapshot = self._compile(select(snapshots.c.seq, snapshots.c.state).where(snapshots.c.stream == bindparam("at_stream")))
+        self.add_blob = self._compile(
+            self._insert(blobs)
+            .values(digest=bindparam("digest"), content=bindparam("content"))
+            .on_conflict_do_nothing(index_elements=["digest"])
+        )
+        self.blob = self._compile(select(blobs.c.content).where(blobs.c.digest == bindparam("at_digest")))
+        self.set_value = self._compile(self._upsert(values, ("key", "value")))
+        self.value = self._compile(select(values.c.value).where(values.c.key == bindparam("at_key")))
+
+    def _upsert(self, table: Table, names: tuple[str, ...]) -> Any:
+        new = self._insert(table).values({name: bindparam(name) for name in names})
+        return new.on_conflict_do_update(index_elements=[names[0]], set_={name: new.excluded[name] for name in names[1:]})
+
+
+def _effect_update(expected: ColumnElement[bool]) -> Update:
+    fingerprint: ColumnElement[str] = bindparam("fingerprint")
+    return (
+        update(effects)
+        .where(effects.c.effect_id == bindparam("at_effect_id"), expected)
+        .values(
+            status=bindparam("status"),
+            fingerprint=case((fingerprint == "", effects.c.fingerprint), else_=fingerprint),
+            call=func.coalesce(bindparam("call"), effects.c.call),
+            epoch=bindparam("epoch"),
+            updated_at=bindparam("updated_at"),
+            outcome=func.coalesce(bindparam("outcome"), effects.c.outcome),
+        )
+    )
+
+
+def _insert(table: Table, names: tuple[str, ...]) -> Any:
+    return table.insert().inline().values({name: bindparam(name) for name in names})
+
+
+def _columns(table: Table, names: tuple[str, ...]) -> list[ColumnElement[Any]]:
+    return [table.c[name] for name in names]

@@ -1,0 +1,183 @@
+"""`Store` over one SQL database (ring 1). Keeps nothing in memory: two processes may hold stores on one database."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+import orjson
+
+from state import canonical
+from state.clock import iso
+from state.sql import commit as writing
+from state.sql import rows, schema
+from state.sql.database import Database, Params, Row, Statement, translated
+from state.sql.dialect import Dialect, opening
+from state.sql.statements import Statements
+from state.store import (
+    Commit,
+    EffectRow,
+    EffectStatus,
+    InboxRow,
+    Lane,
+    Lease,
+    OutboxRow,
+    Snapshot,
+    StoredEvent,
+    Timer,
+)
+
+log = logging.getLogger(__name__)
+
+
+def open_store(url: str) -> "SqlStore":
+    """Open the database behind `url` and bring its schema up to date.
+
+    StoreUnwritable where it cannot be opened; NewerDatabase where a newer program wrote it; ValueError for other kinds.
+    """
+    with translated(), opening(url) as dialect:
+        try:
+            schema.upgrade(dialect)
+        except BaseException:
+            dialect.engine.dispose()
+            raise
+        return SqlStore(dialect)
+
+
+class SqlStore:
+    """The port of `state.store`, whose docstrings hold here; safe to use from several threads."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        """Use an opened database of today's schema; `open_store` makes one."""
+        self._database = Database(dialect)
+        self._statements = Statements(self._database, dialect)
+
+    def put_inbox(self, rows_: Sequence[InboxRow]) -> list[bool]:
+        """Store inputs; False where `source` was known already."""
+        with self._database.write() as transaction:
+            return writing.put_inbox(transaction, self._statements, rows_)
+
+    def ready_sessions(self) -> list[tuple[str, Lane]]:
+        """Sessions and lanes with new inputs, oldest first."""
+        return [(session, lane) for session, lane in self._rows(self._statements.ready, {})]
+
+    def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:
+        """The oldest new input of the lane; the attempt is counted before anybody works on it."""
+        with self._database.write() as transaction:
+            found = transaction.row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
+        return rows.inbox_row(found) if found else None
+
+    def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
+        """Close an input without events."""
+        self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
+
+    def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
+        """Take or renew the lease of the session; None while another owner's runs."""
+        asked = {"session": session, "owner": owner, "at_now": iso(now), "until": iso(until)}
+        with self._database.write() as transaction:
+            found = transaction.row(self._statements.acquire, asked)
+        return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
+
+    def release(self, lease: Lease) -> None:
+        """Give the lease up if it is still ours; a commit under it is refused from now on."""
+        ours = {"at_session": lease.session, "at_owner": lease.owner, "at_epoch": lease.epoch}
+        self._write(self._statements.release, ours)
+
+    def commit(self, commit: Commit) -> list[StoredEvent]:
+        """Write one step in one transaction; StaleEpoch or EffectConflict keep nothing of it."""
+        made = writing.drafts(commit)
+        with self._database.write() as transaction:
+            return writing.write(transaction, self._statements, commit, made)
+
+    def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
+        """Events of the stream with seq > after, in order; UnknownEvent where a newer program wrote one."""
+        wanted = {"at_stream": stream, "at_seq": after, "at_most": limit}
+        return [rows.stored_event(row) for row in self._rows(self._statements.events_after, wanted)]
+
+    def head(self, stream: str) -> tuple[int, str]:
+        """The seq and hash that the stream should end at."""
+        found = self._rows(self._statements.head, {"at_session": writing.lease_key(stream)})
+        return (found[0][0], found[0][1]) if found else (0, "")
+
+    def streams(self) -> list[str]:
+        """Every stream that has events."""
+        return [writing.stream_of(key) for (key,) in self._rows(self._statements.sessions_with_events, {})]
+
+    def snapshot(self, stream: str) -> Snapshot | None:
+        """The newest snapshot; None too where it cannot be read, since it can be made again."""
+        found = self._rows(self._statements.snapshot, {"at_stream": stream})
+        if not found:
+            return None
+        seq, text = found[0]
+        try:
+            return Snapshot(stream=stream, seq=seq, state=canonical.loads(text))
+        except orjson.JSONDecodeError:
+            log.warning("snapshot of %s is unreadable", stream, extra={"action": "snapshot.unreadable"})
+            return None
+
+    def effect(self, effect_id: str) -> EffectRow | None:
+        """One effect."""
+        found = self._rows(self._statements.effect, {"at_effect_id": effect_id})
+        return rows.effect_row(found[0]) if found else None
+
+    def effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
+        """The effects of a stream in that status, oldest change first."""
+        found = self._rows(self._statements.effects, {"at_stream": stream, "at_status": status})
+        return [rows.effect_row(row) for row in found]
+
+    def blob(self, digest: str) -> str | None:
+        """A stored large answer."""
+        found = self._rows(self._statements.blob, {"at_digest": digest})
+        return found[0][0] if found else None
+
+    def due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
+        """At most one row a session: its oldest unsent one, if that is due. `sent_ref` tells which message to edit."""
+        wanted = {"at_channel": channel, "at_now": iso(now), "at_most": limit}
+        return [rows.outbox_row(row) for row in self._rows(self._statements.due_outbox, wanted)]
+
+    def outbox_sent(self, row_id: str, sent_ref: str) -> None:
+        """Delivered. For a row that was replaced meanwhile only the place is kept, for the edit that follows."""
+        with self._database.write() as transaction:
+            found = transaction.row(self._statements.outbox_sent, {"at_id": row_id, "sent_ref": sent_ref})
+            if found is not None and found[2] == "sent":
+                mine = {"at_session": found[0], "at_key": found[1]}
+                transaction.run(self._statements.drop_replaced, mine)
+
+    def outbox_retry(self, row_id: str, due_at: datetime, note: str) -> None:
+        """Not delivered: it goes first again at `due_at`."""
+        self._write(self._statements.outbox_retry, {"at_id": row_id, "due_at": iso(due_at), "note": note})
+
+    def outbox_failed(self, row_id: str, note: str) -> None:
+        """Given up; kept for ops, and no longer in the way of later rows."""
+        self._write(self._statements.outbox_failed, {"at_id": row_id, "note": note})
+
+    def sent_ref(self, session: str, key: str) -> str:
+        """Where the row with that key was last delivered, or ""."""
+        found = self._rows(self._statements.where_sent, {"at_session": session, "at_key": key})
+        return found[0][0] if found else ""
+
+    def due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
+        """Timers that are due, oldest first; they stay until a commit deletes them."""
+        found = self._rows(self._statements.due_timers, {"at_now": iso(now), "at_most": limit})
+        return [rows.timer_row(row) for row in found]
+
+    def get_value(self, key: str) -> str | None:
+        """A small named value."""
+        found = self._rows(self._statements.value, {"at_key": key})
+        return found[0][0] if found else None
+
+    def set_value(self, key: str, value: str) -> None:
+        """Set a small named value durably."""
+        self._write(self._statements.set_value, {"key": key, "value": value})
+
+    def close(self) -> None:
+        """Close every connection; every later call raises StoreUnwritable."""
+        self._database.close()
+
+    def _write(self, statement: Statement, params: Params) -> None:
+        with self._database.write() as transaction:
+            transaction.run(statement, params)
+
+    def _rows(self, statement: Statement, params: Params) -> list[Row]:
+        with self._database.read() as transaction:
+            return transaction.rows(statement, params)

@@ -1,0 +1,128 @@
+"""The tables as SQLAlchemy sees them (ring 1). What creates them is `state.migrations`; a test compares the two.
+
+Moments are ISO 8601 text of one width, so they sort as text; JSON is canonical text, never a database's own JSON type.
+"""
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, PrimaryKeyConstraint, Table, Text, UniqueConstraint
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+Position = BigInteger().with_variant(Integer, "sqlite")
+"""A number the database counts up; SQLite does so only for its plain INTEGER."""
+
+
+def _text(name: str, **more: Any) -> Column[str]:
+    return Column(name, Text, nullable=False, **more)
+
+
+def _number(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False)
+
+
+def _position() -> Column[int]:
+    return Column("pos", Position, primary_key=True, autoincrement=True)
+
+
+events = Table(
+    "events",
+    metadata,
+    _text("stream"),
+    _number("seq"),
+    _text("id"),
+    _text("ts"),
+    _text("type"),
+    _number("v"),
+    _text("actor"),
+    _text("data"),
+    _text("prev"),
+    _text("hash"),
+    PrimaryKeyConstraint("stream", "seq"),
+    UniqueConstraint("id"),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    _text("session", primary_key=True),
+    _text("owner"),
+    _number("epoch"),
+    _text("until"),
+    # The end of the stream that this lease guards: the next number, and proof against a cut tail.
+    _number("seq"),
+    _text("hash"),
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    _position(),
+    _text("id"),
+    _text("source"),
+    _text("session"),
+    _text("lane"),
+    _text("kind"),
+    _text("actor"),
+    _text("body"),
+    _text("received_at"),
+    _text("status"),
+    _number("attempts"),
+    _text("note"),
+    UniqueConstraint("id"),
+    UniqueConstraint("source"),
+)
+_new = inbox.c.status == "new"
+Index("ix_inbox_new", inbox.c.session, inbox.c.lane, inbox.c.pos, sqlite_where=_new, postgresql_where=_new)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    _position(),
+    _text("id"),
+    _text("session"),
+    _text("channel"),
+    _text("kind"),
+    _text("body"),
+    _text("key"),
+    _text("created_at"),
+    _text("status"),
+    _number("attempts"),
+    _text("due_at"),
+    _text("sent_ref"),
+    _text("note"),
+    UniqueConstraint("id"),
+)
+_unsent = outbox.c.status == "new"
+_keyed = outbox.c.key != ""
+Index("ix_outbox_new", outbox.c.session, outbox.c.pos, sqlite_where=_unsent, postgresql_where=_unsent)
+Index("ix_outbox_key", outbox.c.session, outbox.c.key, sqlite_where=_keyed, postgresql_where=_keyed)
+
+effects = Table(
+    "effects",
+    metadata,
+    _text("effect_id", primary_key=True),
+    _text("stream"),
+    _text("status"),
+    _text("fingerprint"),
+    _text("call"),
+    _number("epoch"),
+    _text("updated_at"),
+    Column("outcome", Text),
+)
+Index("ix_effects_stream", effects.c.stream, effects.c.status)
+
+timers = Table("timers", metadata, _text("id", primary_key=True), _text("due_at"), _text("session"), _text("kind"), _text("body"))
+Index("ix_timers_due_at", timers.c.due_at)
+
+snapshots = Table("snapshots", metadata, _text("stream", primary_key=True), _number("seq"), _text("state"))
+
+blobs = Table("blobs", metadata, _text("digest", primary_key=True), _text("content"))
+
+values = Table("values", metadata, _text("key", primary_key=True), _text("value"))

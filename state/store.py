@@ -1,0 +1,261 @@
+"""The one port of durable memory: journal, inbox, outbox, effects, snapshots, leases, timers, blobs.
+
+Everything a step changes travels in one `Commit` and lands in one transaction, or not at all. Synchronous; `state.worker`
+drives it from a thread. Implementations: `state.sql` (SQLite, in memory or a file; PostgreSQL).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from state.events import Event
+
+EffectStatus = Literal[
+    "requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"
+]
+Lane = Literal["turn", "express"]
+
+
+class StoreError(Exception):
+    """The store could not do what was asked; nothing of the commit is kept."""
+
+
+class StoreUnwritable(StoreError):
+    """Disk full, read-only, locked for too long, or the database is gone."""
+
+
+class StaleEpoch(StoreError):
+    """Another process took this session over; the late write is refused."""
+
+
+class EffectConflict(StoreError):
+    """The effect is not in the status that this step needs: somebody else was first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredEvent:
+    """One line of the journal. `data` is upcast to today's shape; `raw` is the exact stored text that `hash` covers."""
+
+    stream: str
+    seq: int
+    id: str
+    ts: str
+    type: str
+    v: int
+    actor: str
+    data: Mapping[str, Any]
+    raw: str
+    prev: str
+    hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InboxRow:
+    """One input to work on. `source` is unique ("telegram:<bot>:<update_id>", "http:<token>:<request id>", "timer:<id>").
+
+    `lane` "express" (decisions, /stop) may overtake a running turn of the same session; within a lane order is kept.
+    """
+
+    id: str
+    source: str
+    session: str
+    lane: Lane
+    kind: str
+    actor: Mapping[str, Any]
+    body: Mapping[str, Any]
+    received_at: datetime
+    status: Literal["new", "done", "quarantined"] = "new"
+    attempts: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutboxRow:
+    """Something to deliver to a person, at least once. `key` identifies it: a second row with the same key replaces an unsent
+    first one and, once sent, edits the same message (`sent_ref`)."""
+
+    id: str
+    session: str
+    channel: str
+    kind: str
+    body: Mapping[str, Any]
+    key: str = ""
+    created_at: datetime
+    status: Literal["new", "sent", "failed"] = "new"
+    attempts: int = 0
+    due_at: datetime
+    sent_ref: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectRow:
+    """Where one effect stands. `effect_id` is unique for ever; `call` is the frozen request as canonical JSON data."""
+
+    effect_id: str
+    stream: str
+    status: EffectStatus
+    fingerprint: str
+    call: Mapping[str, Any]
+    epoch: int
+    updated_at: datetime
+    outcome: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectChange:
+    """Compare-and-set of one effect: it must stand in one of `expect` ("absent" = no row yet), else the commit fails."""
+
+    effect_id: str
+    expect: tuple[str, ...]
+    status: EffectStatus
+    fingerprint: str = ""
+    call: Mapping[str, Any] | None = None
+    outcome: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timer:
+    """Something due later. Setting one with a known id replaces it; `delete` drops it."""
+
+    id: str
+    due_at: datetime
+    session: str
+    kind: str
+    body: Mapping[str, Any] = field(default_factory=dict)
+    delete: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """The folded state of a stream up to and including `seq`."""
+
+    stream: str
+    seq: int
+    state: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lease:
+    """The right to work on a session until `until`; every append is fenced by `epoch`."""
+
+    session: str
+    owner: str
+    epoch: int
+    until: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """All that one step changes, written in one transaction. `epoch` fences it: it must be the session's current one.
+
+    Streams "session:<key>" are fenced by the lease of <key>, streams "run:<id>" by the lease of "run:<id>".
+    """
+
+    stream: str
+    epoch: int
+    actor: str
+    now: datetime
+    events: Sequence[Event] = ()
+    effects: Sequence[EffectChange] = ()
+    outbox: Sequence[OutboxRow] = ()
+    timers: Sequence[Timer] = ()
+    inbox_done: Sequence[str] = ()
+    inbox_new: Sequence[InboxRow] = ()
+    blobs: Mapping[str, str] = field(default_factory=dict)
+    snapshot: Snapshot | None = None
+
+
+class Store(Protocol):
+    """See the module docstring. Every method may raise StoreUnwritable."""
+
+    def put_inbox(self, rows: Sequence[InboxRow]) -> list[bool]:
+        """Store inputs durably before they are acknowledged; False where `source` was known already."""
+        ...
+
+    def ready_sessions(self) -> list[tuple[str, Lane]]:
+        """The sessions and lanes with new inbox rows, oldest first."""
+        ...
+
+    def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:
+        """The oldest new row of that lane; counts the attempt durably."""
+        ...
+
+    def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
+        """Close a row without events (a poison row is quarantined with its reason, never dropped)."""
+        ...
+
+    def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
+        """Take or renew the lease: same owner keeps the epoch, a free or expired one goes over with epoch + 1, else None."""
+        ...
+
+    def release(self, lease: Lease) -> None:
+        """Give the lease up if it is still ours."""
+        ...
+
+    def commit(self, commit: Commit) -> list[StoredEvent]:
+        """Write the commit in one transaction; StaleEpoch or EffectConflict keep nothing of it."""
+        ...
+
+    def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
+        """Events of the stream with seq > after, in order."""
+        ...
+
+    def head(self, stream: str) -> tuple[int, str]:
+        """The seq and hash the stream should end at, kept apart from its events; (0, "") for one without events."""
+        ...
+
+    def streams(self) -> list[str]:
+        """Every stream of the journal."""
+        ...
+
+    def snapshot(self, stream: str) -> Snapshot | None:
+        """The newest snapshot, or None."""
+        ...
+
+    def effect(self, effect_id: str) -> EffectRow | None:
+        """One effect."""
+        ...
+
+    def effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
+        """The effects of a stream in that status, oldest change first."""
+        ...
+
+    def blob(self, digest: str) -> str | None:
+        """A stored large answer."""
+        ...
+
+    def due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
+        """Unsent rows that are due, oldest first; a row waits while an older unsent row of its session exists."""
+        ...
+
+    def outbox_sent(self, row_id: str, sent_ref: str) -> None:
+        """Delivered; `sent_ref` names the message for later edits."""
+        ...
+
+    def outbox_retry(self, row_id: str, due_at: datetime, note: str) -> None:
+        """Not delivered: try again at `due_at`."""
+        ...
+
+    def outbox_failed(self, row_id: str, note: str) -> None:
+        """Given up; kept for ops."""
+        ...
+
+    def sent_ref(self, session: str, key: str) -> str:
+        """Where the row with that key was last delivered, or ""."""
+        ...
+
+    def due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
+        """Timers that are due, oldest first; they stay until a commit deletes them."""
+        ...
+
+    def get_value(self, key: str) -> str | None:
+        """A small named value (polling offset, rotated token)."""
+        ...
+
+    def set_value(self, key: str, value: str) -> None:
+        """Set a small named value durably."""
+        ...
+
+    def close(self) -> None:
+        """Flush and close."""
+        ...

@@ -1,0 +1,121 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from bitrix.limiter import Limiter, Priority
+
+
+class PortalBucket:
+    """The portal's own counter, as its documentation describes it."""
+
+    def __init__(self, time: Any, *, level: float = 0.0) -> None:
+        self.time, self.level, self.seen_at, self.refused = time, level, time.now, 0
+
+    def hit(self) -> None:
+        self.level = max(0.0, self.level - (self.time.now - self.seen_at) * 2) + 1
+        self.seen_at = self.time.now
+        self.refused += self.level > 50
+
+
+def limiter(time: Any, **options: Any) -> Limiter:
+    """A limiter that lives in fake time."""
+    return Limiter(clock=time.clock, sleep=time.sleep, **options)
+
+
+async def test_floor_time(fake_time: Any) -> None:
+    """Sixty calls take the floor time and the portal refuses none."""
+    fake_time.flows = True
+    ours, portal = limiter(fake_time), PortalBucket(fake_time)
+
+    async def send() -> None:
+        await ours.acquire()
+        portal.hit()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(60):
+            group.create_task(send())
+
+    assert portal.refused == 0
+    assert fake_time.now - 1_000 == pytest.approx((60 - 50) / 2)
+
+
+async def test_order(fake_time: Any) -> None:
+    """Waiters go one by one in order and interactive ones first."""
+    ours, gone = limiter(fake_time, burst=1), []
+
+    async def send(name: str, priority: Priority) -> None:
+        await ours.acquire(priority)
+        gone.append((name, fake_time.now - 1_000))
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(send("free", Priority.BULK))
+        for name in ("bulk 1", "bulk 2"):
+            group.create_task(send(name, Priority.BULK))
+        await fake_time.advance(0.25)
+        group.create_task(send("person 1", Priority.INTERACTIVE))
+        group.create_task(send("person 2", Priority.INTERACTIVE))
+        await fake_time.advance(3)
+
+    assert gone == [("free", 0.0), ("person 1", 0.5), ("person 2", 1.0), ("bulk 1", 1.5), ("bulk 2", 2.0)]
+
+
+@pytest.mark.parametrize("cancelled", [0, 1], ids=["the head", "one behind it"])
+async def test_cancel(fake_time: Any, cancelled: int) -> None:
+    """A cancelled waiter counts nothing and holds nobody up."""
+    ours, gone = limiter(fake_time, burst=1), []
+    await ours.acquire()
+
+    async def send(name: str) -> None:
+        await ours.acquire()
+        gone.append((name, fake_time.now - 1_000))
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(send(name)) for name in ("a", "b", "c")]
+        await fake_time.advance(0.25)
+        tasks[cancelled].cancel()
+        await fake_time.advance(2)
+
+    left = [name for name in ("a", "b", "c") if name != ("a", "b")[cancelled]]
+    assert gone == [(left[0], 0.5), (left[1], 1.0)]
+
+
+async def test_penalize(fake_time: Any) -> None:
+    """After a refusal the bucket counts as full."""
+    fake_time.flows = True
+    ours = limiter(fake_time)
+    await ours.acquire()
+    ours.penalize()
+
+    await ours.acquire()
+    await ours.acquire()
+
+    assert fake_time.now - 1_000 == pytest.approx(1.0)
+
+
+async def test_idle(fake_time: Any) -> None:
+    """An idle hour gives no more than one burst."""
+    fake_time.flows = True
+    ours = limiter(fake_time, burst=3)
+    fake_time.now += 3_600
+    for _ in range(5):
+        await ours.acquire()
+
+    assert fake_time.slept == [pytest.approx(0.5), pytest.approx(0.5)]
+
+
+async def test_off(fake_time: Any) -> None:
+    """The limiter that is off never waits."""
+    ours = Limiter.off(clock=fake_time.clock, sleep=fake_time.sleep)
+    for _ in range(200):
+        await ours.acquire()
+        ours.penalize()
+
+    assert fake_time.slept == []
+
+
+@pytest.mark.parametrize("options", [{"rate": 0}, {"rate": -1}, {"burst": 0}])
+def test_bad_options(options: dict[str, float]) -> None:
+    """A limiter that could never let go is refused."""
+    with pytest.raises(ValueError, match="rate above 0"):
+        Limiter(**options)

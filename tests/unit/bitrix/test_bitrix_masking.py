@@ -1,0 +1,192 @@
+import json
+import logging
+import time
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bitrix.masking import install_log_filter, mask, mask_value
+
+SECRET = "a1b2c3d4e5f6g7h8"
+BOT = "1234567890:AAH" + "x" * 32
+WEBHOOK = f"https://portal.example/rest/1/{SECRET}/crm.deal.get"
+
+HIDDEN = [
+    WEBHOOK,
+    f"https://portal.example/rest/1/{SECRET}",
+    f"POST /rest/17/{SECRET}/batch.json HTTP/1.1",
+    f"target=b'/rest/1/{SECRET}/profile'",
+    f"/rest/api/1/{SECRET}/tasks.task.add",
+    json.dumps({"url": WEBHOOK}).replace("/", "\\/"),
+    quote(WEBHOOK, safe=""),
+    quote(quote(WEBHOOK, safe=""), safe=""),
+    f"https://x.example/disk?auth={SECRET}&id=1",
+    f"auth[application_token]={SECRET}&auth[domain]=x",
+    quote(f"auth[application_token]={SECRET}", safe="="),
+    f"access_token={SECRET}",
+    f"refresh_token={SECRET}",
+    f"?client_secret={SECRET}&grant_type=refresh_token",
+    f"OPENAI_API_KEY={SECRET}",
+    f"urlMachine=https://x.example/{SECRET}",
+    json.dumps({"urlMachine": f"https://x.example/{SECRET}?x"}),
+    json.dumps(json.dumps({"refresh_token": SECRET})),
+    repr({"access_token": SECRET, "id": 1}),
+    repr({"X-API-Key": SECRET}),
+    f"X-API-Key: {SECRET}",
+    f"Authorization: Bearer {SECRET}",
+    f"Authorization: Basic {SECRET}==",
+    f"key sk-{SECRET}",
+    f"key sk-proj-{SECRET}_x",
+    f"https://api.telegram.org/bot{BOT}/getMe",
+    f"http://127.0.0.1:8080/bot12:{SECRET}/getMe",
+    f"token {BOT}.",
+    f"postgresql://sdelka:{SECRET}@db:5432/sdelka",
+]
+
+PLAIN = [
+    "",
+    "Сделка 410: сумма 1 000 000 ₽, ответственный Иванов",
+    "https://portal.example/crm/deal/details/410/",
+    "https://portal.example/rest/",
+    "the rest/of the path, interest/1/year",
+    "author=Ivanov, tokens: 120, secretary=Anna, task-force-of-the-year",
+    "max_tokens=400 at 2026-11-21T12:34:56Z, 1234567890:short",
+    "Bearer of news; the basic idea",
+    json.dumps({"result": {"ID": "410", "TITLE": "rest/1"}}),
+]
+
+
+@pytest.mark.req("S004-A12", "S004-42")
+@pytest.mark.parametrize("text", HIDDEN, ids=lambda text: text[:24])
+def test_hidden(text: str) -> None:
+    """A secret is hidden in any wrapping."""
+    masked = mask(f"before {text} after")
+
+    assert SECRET not in masked
+    assert BOT[11:] not in masked
+    assert "***" in masked
+    assert masked.startswith("before ")
+    assert masked.endswith(" after")
+    assert mask(masked) == masked
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain(text: str) -> None:
+    """Ordinary text is left alone."""
+    assert mask(text) == text
+
+
+def test_readable() -> None:
+    """What is no secret stays readable."""
+    assert mask(f"POST {WEBHOOK}?a=1") == "POST https://portal.example/rest/1/***/crm.deal.get?a=1"
+
+
+@pytest.mark.req("S004-A12")
+def test_mask_value() -> None:
+    """Data is masked by key and inside strings and is not changed in place."""
+    data = {
+        "auth": {"access_token": SECRET, "domain": "x"},
+        "REFRESH_TOKEN": SECRET,
+        "item": {"id": 5, "file": [{"urlMachine": f"https://x/{SECRET}", "note": WEBHOOK}], "token": None},
+        WEBHOOK: (True, 1.5, f"auth={SECRET}"),
+    }
+    kept = json.dumps(data)
+    masked = mask_value(data)
+
+    assert SECRET not in json.dumps(masked)
+    assert masked["item"]["id"] == 5
+    assert masked["item"]["token"] is None
+    assert masked["auth"] == "***"
+    assert json.dumps(data) == kept
+    assert mask_value(masked) == masked
+
+
+def test_bottomless() -> None:
+    """Bottomless data is cut rather than followed."""
+    data: dict[str, Any] = {}
+    leaf = data
+    for _ in range(5_000):
+        leaf["a"] = {}
+        leaf = leaf["a"]
+    leaf["x"] = WEBHOOK
+
+    assert "***" in json.dumps(mask_value(data))
+
+
+_parts = st.sampled_from([*HIDDEN, *PLAIN, "token", '"', "\\", "=", ":", "/", "auth", "rest/1/", "%2F", "sk-", "bot"])
+
+
+@given(st.lists(_parts | st.text(max_size=5), max_size=6).map("".join))
+def test_idempotent(text: str) -> None:
+    """Masking twice is masking once."""
+    assert mask(mask(text)) == mask(text)
+
+
+@pytest.mark.parametrize("piece", ['"token": "', "rest/1/", "auth=", "://a:", "12345678:", "sk-", 'token\\": \\"', "bot"])
+def test_linear_time(piece: str) -> None:
+    """A long hostile text is masked in time that grows with its length."""
+    text = piece * (200_000 // len(piece))
+    began = time.perf_counter()
+    mask(text)
+
+    assert time.perf_counter() - began < 1.0
+
+
+class Lines(logging.Handler):
+    """Keeps the lines that a handler would write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+
+@pytest.fixture
+def lines() -> Iterator[list[str]]:
+    """What one more handler of the root logger writes; everything is put back afterwards."""
+    root, handler = logging.getLogger(), Lines()
+    levels = {name: logging.getLogger(name).level for name in ("httpx", "httpcore")}
+    before = [(kept, list(kept.filters)) for kept in [*root.handlers, logging.lastResort] if kept]
+    root.addHandler(handler)
+    yield handler.lines
+    root.removeHandler(handler)
+    for kept, filters in before:
+        kept.filters[:] = filters
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+
+
+@pytest.mark.req("S004-A12")
+def test_log_filter(lines: list[str]) -> None:
+    """Log lines arguments and tracebacks are masked."""
+    install_log_filter()
+    install_log_filter()
+    log = logging.getLogger("some.module")
+    log.error("called %s with %s", WEBHOOK, {"access_token": SECRET})
+    try:
+        raise RuntimeError(WEBHOOK)  # noqa: TRY301 - the traceback is what is tested
+    except RuntimeError:
+        log.exception("failed")
+    log.error("badly written %d", WEBHOOK)
+    log.error("plain %s", "text", stack_info=True)
+
+    text = "\n".join(lines)
+    assert SECRET not in text
+    assert "rest/1/***/crm.deal.get" in text
+    assert "RuntimeError" in text
+    assert "plain text" in text
+    assert len(lines) == 4
+
+
+def test_library_levels(lines: list[str]) -> None:
+    """The libraries that log addresses are silenced."""
+    logging.getLogger("httpcore").setLevel(logging.ERROR)
+    install_log_filter()
+
+    assert not logging.getLogger("httpx").isEnabledFor(logging.INFO)
+    assert logging.getLogger("httpcore").level == logging.ERROR
