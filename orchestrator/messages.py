@@ -147,6 +147,8 @@ class Reply(Frozen):
     """What one turn says to the person. Doors render it; exactly one final reply ends a turn."""
 
     parts: tuple[Annotated[Text | Table, Field(discriminator="kind")], ...] = ()
+    sections: tuple[tuple[Notice, Table], ...] = ()
+    """Headed lists made by code (/today)."""
     notices: tuple[Notice, ...] = ()
     choices: tuple[Choice, ...] = ()
     confirmations: tuple[str, ...] = ()

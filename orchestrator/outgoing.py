@@ -26,6 +26,11 @@ def card_row(session: str, entry: Mapping[str, Any], now: datetime, *, stage: in
     return _row(session, "card", body, now, f"card:{entry['confirmation_id']}")
 
 
+def code_row(session: str, text: str, now: datetime) -> OutboxRow:
+    """Text shown exactly as it is."""
+    return _row(session, "code", {"text": text}, now, "")
+
+
 def toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
     """The answer to one press."""
     return _row(session, "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")

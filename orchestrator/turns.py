@@ -81,7 +81,7 @@ def _input(row: InboxRow, session: Session) -> TurnInput | None:
     choice: Mapping[str, Any] = {}
     if body.get("answers"):
         question = session.state["question"]
-        if not question or question["question_id"] != body["answers"]:
+        if not question or question["question_id"] != body["answers"] or not 0 <= body["option"] < len(question["options"]):
             return None
         option = question["options"][body["option"]]
         targets = [option["target"]] if option["target"] else []

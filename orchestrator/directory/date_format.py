@@ -53,7 +53,7 @@ def format_when(when: When, *, now: datetime, locale: Locale = "ru") -> str:
 
 
 def calendar(now: datetime, zone: str, *, days: int = 14, locale: Locale = "ru") -> list[str]:
-    """The coming days for the prompt, one a line: «пн 23.11.2026 — сегодня». The dotted date is spelled as people type it."""
+    """The coming days for the prompt, one a line: «пн 23.11 (2026-11-23) — сегодня»."""
     today = now.astimezone(ZoneInfo(zone)).date()
     return [_line(today + timedelta(days=ahead), ahead, locale) for ahead in range(days)]
 

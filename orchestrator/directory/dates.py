@@ -15,6 +15,7 @@ from orchestrator.directory.date_format import bitrix_date, bitrix_datetime, cal
 from orchestrator.directory.day_words import Named, Refused, find_days
 from orchestrator.directory.hour_words import Hour, find_hour
 from orchestrator.directory.moments import Choice, Past, Unclear, Wanted, When
+from orchestrator.directory.number_words import ordinals_to_digits
 from orchestrator.directory.text import plain
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
 DEADLINE: Final = time(18)
 _LATE: Final = time(23, 59)
 _YEARS_AHEAD: Final = 10
+_FIRST_YEAR: Final = 1970
 _MOST_OPTIONS: Final = 6
 
 
@@ -54,7 +56,7 @@ def parse_when(text: str, *, now: datetime, zone: str, wanted: Wanted = "deadlin
 
 
 def _decide(text: str, here: datetime, wanted: Wanted) -> When | Choice | Past | Unclear:
-    named, rest = find_days(text, here.date())
+    named, rest = find_days(ordinals_to_digits(text), here.date())
     hour = find_hour(rest)
     span = next((one.span for one in named if one.span is not None), None)
     if span is not None:
@@ -64,6 +66,10 @@ def _decide(text: str, here: datetime, wanted: Wanted) -> When | Choice | Past |
     days = _agreed(named) if named else (here.date(),)
     if max(days) > here.date() + timedelta(days=366 * _YEARS_AHEAD):
         return Unclear("too_far")
+    if min(days).year < _FIRST_YEAR:
+        return Unclear("impossible")
+    if hour is not None and wanted == "day":
+        hour = Hour(hour.options[:1])
     return _settled(_moments(days, hour, here), here, wanted)
 
 

@@ -28,7 +28,7 @@ class Named:
     span: timedelta | None = None
 
 
-class Refused(Exception):  # noqa: N818 — not an error of the program: a phrase that names no day we may use
+class Refused(Exception):
     """Carries the reason out of a recogniser; never leaves `dates.parse_when`."""
 
     def __init__(self, reason: WhenReason) -> None:
@@ -77,8 +77,7 @@ def find_days(text: str, today: date) -> tuple[list[Named], str]:
     """Every day phrase of a folded text, and the text with these phrases blanked out; raises `Refused`."""
     found: list[Named] = []
     for pattern, read in _RECOGNISERS:
-        for match in pattern.finditer(text):
-            found.append(read(match, today))
+        found += [read(match, today) for match in pattern.finditer(text)]
         text = pattern.sub(lambda match: "|" * len(match.group()), text)
     return found, text
 
@@ -249,27 +248,46 @@ def _refuse(reason: WhenReason) -> Recogniser:
 _WHICH: Final = r"(?P<which>следующ\w+|след\.?|ближайш\w+|эт\w+|прошл\w+|кажд\w+|next|this|last|coming|every)"
 _END_OF: Final = r"(?:кон(?:ца|цу|це|ец)|(?:the )?end of(?: the)?)"
 _END_UNIT: Final = rf"(?P<unit>рабочего дня|дня|недел[июяе]|месяц[ау]?|квартал[ау]?|год[ау]?|day|week|month|quarter|year|{_MONTH})"
-_UNIT: Final = r"(?P<unit>полчаса|полгода|дн(?:я|ей)|день|недел[юиь]?|месяц(?:а|ев)?|год(?:а)?|лет|час(?:а|ов)?|минут[уы]?|days?|weeks?|months?|years?|hours?|minutes?|mins?)"
+_UNIT: Final = (
+    r"(?P<unit>полчаса|полгода|дн(?:я|ей)|день|недел[юиь]?|месяц(?:а|ев)?|год(?:а)?|лет|час(?:а|ов)?|минут[уы]?"
+    r"|days?|weeks?|months?|years?|hours?|minutes?|mins?)"
+)
+_EVERY_WEEKDAY: Final = (
+    r"(?<!\w)(?:по (?:понедельник|вторник|четверг|воскресень|сред|пятниц|суббот)\w*(?:ам|ям)"
+    r"|еженедельно|ежедневно|ежемесячно)(?!\w)"
+)
+_MONTH_FIRST: Final = (
+    rf"(?<!\w)(?P<month>{_MONTH})\.? (?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,][0-9])"
+    rf"(?:,? (?P<year>20[0-9]{{2}})(?!\w))?{_NEVER}"
+)
+_NEAR_DAY: Final = (
+    r"(?<!\w)(?P<word>послезавтра|позавчера|завтра|вчера|сегодня"
+    r"|(?:the )?day after tomorrow|tomorrow|yesterday|today|tonight)(?!\w)"
+)
+_NO_DAY: Final = (
+    rf"(?<!\w)(?:(?:в|на|in) (?:{_MONTH}|{_WHICH} (?:месяц\w*|квартал\w*|год\w*|month|quarter|year))"
+    rf"|(?:начал|середин)\w* (?:недел|месяц|квартал|год|{_MONTH})\w*|выходн\w+|weekend)(?!\w)"
+)
 _RECOGNISERS: Final[tuple[tuple[re.Pattern[str], Recogniser], ...]] = tuple(
     (re.compile(pattern), read)
     for pattern, read in (
         (r"(?<!\w)(?:с|со|from) [0-9]{1,2} (?:по|до|to|till|until) [0-9]{1,2}(?= )", _refuse("several")),
-        (r"(?<!\w)(?:по (?:понедельник|вторник|четверг|воскресень|сред|пятниц|суббот)\w*(?:ам|ям)|еженедельно|ежедневно|ежемесячно)(?!\w)", _refuse("repeats")),
+        (_EVERY_WEEKDAY, _refuse("repeats")),
         (r"(?<![\w-])(?P<y>[0-9]{4})-(?P<m>[0-9]{2})-(?P<d>[0-9]{2})(?![\w-])", _full_date),
         (rf"{_B}(?P<d>[0-9]{{1,2}})\.(?P<m>[0-9]{{1,2}})\.(?P<y>[0-9]{{4}}|[0-9]{{2}})(?!\.?[\w])", _full_date),
         (rf"{_B}(?P<d>[0-9]{{1,2}})/(?P<m>[0-9]{{1,2}})/(?P<y>[0-9]{{4}}|[0-9]{{2}})(?![\w/])", _full_date),
         (rf"{_B}(?P<d>[0-9]{{1,2}})(?:-?го|-?е|st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})(?!\w)\.?{_YEAR}(?!\w)", _month_date),
-        (rf"(?<!\w)(?P<month>{_MONTH})\.? (?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,][0-9])(?:,? (?P<year>20[0-9]{{2}})(?!\w))?{_NEVER}", _month_date),
+        (_MONTH_FIRST, _month_date),
         (rf"(?<!\w)(?:(?:до|к|в|by|at|until|till|before) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _end),
         (rf"(?<!\w)(?:by )?{_NEVER}(?P<unit>eod|eow|eom)(?!\w)", _end),
         (rf"(?<!\w)(?:через|in) (?:{_NUMBER} )?{_UNIT}(?!\w)", _after),
         (rf"{_B}(?P<d>[0-9]{{1,2}})(?:-?го)? числ[ау](?!\w)", _day_of_month),
         (r"(?<!\w)(?:on|by|until) the (?P<d>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _day_of_month),
-        (r"(?<!\w)(?P<word>послезавтра|позавчера|завтра|вчера|сегодня|(?:the )?day after tomorrow|tomorrow|yesterday|today|tonight)(?!\w)", _relative),
+        (_NEAR_DAY, _relative),
         (rf"(?<!\w)(?:(?:на|в|до|к|during|on|by|until) )?{_WHICH} (?:недел[еиюя]|week)(?!\w)", _week),
         (rf"(?<!\w)(?:{_WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?", _weekday),
         (rf"(?<!\w)(?<!в )(?<!at )(?<![.,:/-]){_DAY_MONTH}{_NO_SUM}", _short_date),
         (rf"(?<!\w)(?:в|at) (?P<d>2[4-9]|3[01])\.(?P<m>0[1-9]|1[0-2]){_NO_SUM}", _short_date),
-        (rf"(?<!\w)(?:(?:в|на|in) (?:{_MONTH}|{_WHICH} (?:месяц\w*|квартал\w*|год\w*|month|quarter|year))|(?:начал|середин)\w* (?:недел|месяц|квартал|год|{_MONTH})\w*|выходн\w+|weekend)(?!\w)", _refuse("which_day")),
+        (_NO_DAY, _refuse("which_day")),
     )
 )

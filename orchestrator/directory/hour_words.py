@@ -29,7 +29,9 @@ _NOT_AN_HOUR: Final = (
     r"(?![\w%:₽$€]|[.,/-][0-9]| [0-9%₽$€]| ?(?:млн|млрд|тыс|руб|р\b|шт|раз|дн|день|недел|месяц|год|лет\b|числ|этап|экз|проц|"
     r"компан|сдел|контакт|лид|штук|человек|мест|комнат|минут|deals?\b|times?\b|percent|days?\b|weeks?\b))"
 )
-_BARE: Final = re.compile(rf"(?<!\w)(?:(?:в|at) (?P<h>[0-9]{{1,2}}){_NOT_AN_HOUR}|(?:к|до|by) (?P<h2>[0-9]{{1,2}})(?= *(?:$|[,;!?|]|\.(?:\s|$))))")
+_BARE: Final = re.compile(
+    rf"(?<!\w)(?:(?:в|at) (?P<h>[0-9]{{1,2}}){_NOT_AN_HOUR}|(?:к|до|by) (?P<h2>[0-9]{{1,2}})(?= *(?:$|[,;!?|]|\.(?:\s|$))))"
+)
 _VAGUE: Final = re.compile(
     r"(?<!\w)(?:в? ?пол(?:овин[еу]|(?=перв|втор|трет|четв|пят|шест|седьм|восьм|дев|дес|один|двен))\w*|без (?:четверти|пяти|десяти|двадцати)"
     r"|ноч(?:ью|и)|полноч[ьи]|midnight|half past|quarter (?:past|to))(?!\w)",
@@ -83,11 +85,7 @@ def _part(text: str) -> tuple[str, time] | None:
     if noon:
         return "дня", time(_NOON)
     names = ("утра", "дня", "дня", "вечера")
-    found = [
-        (name, value)
-        for name, (pattern, value) in zip(names, _PARTS, strict=True)
-        if re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text)
-    ]
+    found = [(name, value) for name, (pattern, value) in zip(names, _PARTS, strict=True) if re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text)]
     if len(found) > 1:
         raise Refused("several")
     return found[0] if found else None
@@ -114,7 +112,7 @@ def _of_half(hour: int, half: str) -> int:
         "pm": (1, 11, 12),
     }[half]
     if hour == _NOON:
-        if half in {"вечера", "утра"}:
+        if half in {"вечера", "ночи", "утра"}:  # the midnight before that day or after it?
             raise Refused("which_hour")
         return 12 if half in {"дня", "pm"} else 0
     if hour > _NOON and half in {"дня", "вечера", "pm"}:

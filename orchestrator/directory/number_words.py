@@ -1,5 +1,6 @@
 """Small numbers written as words, Russian and English: «сто двадцать пять» is 125. Ring 2, data and one reader."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -49,9 +50,7 @@ _ENGLISH: Final = {
         for tens, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)  # noqa: SIM905 — as above
     },
 }
-VALUES: Final = {
-    word: value for table in (_RUSSIAN, _ENGLISH) for value, words in table.items() for word in words.split()
-}
+VALUES: Final = {word: value for table in (_RUSSIAN, _ENGLISH) for value, words in table.items() for word in words.split()}
 HUNDRED: Final = "hundred"
 # Longest first, so that an alternation never stops at «пят» of «пятьсот».
 PATTERN: Final = "|".join(sorted([*VALUES, HUNDRED], key=len, reverse=True))
@@ -79,3 +78,21 @@ def _room_below(value: int) -> int:
         if value >= step and value % step == 0:
             return step
     return 0
+
+
+_ORDINALS: Final = {
+    **dict(enumerate(("перв", "втор", "третье", "четверт", "пят", "шест", "седьм", "восьм", "девят", "десят"), start=1)),
+    **{number: word.removesuffix("ь") for word, number in VALUES.items() if word.endswith("надцать")},
+    20: "двадцат",
+    30: "тридцат",
+}
+_ORDINAL: Final = re.compile(
+    rf"(?<!\w)(?:(двадцать|тридцать) )?({'|'.join(sorted(_ORDINALS.values(), key=len, reverse=True))})(?:ого|го|ое|ому|му|е)?(?!\w)"
+    r"(?= (?:числ|янв|фев|мар|апр|ма[яйе]|июн|июл|авг|сен|окт|ноя|дек))"
+)
+
+
+def ordinals_to_digits(text: str) -> str:
+    """Folded text with Russian ordinals before a month or «числа» as digits: «двадцать пятого декабря» is «25 декабря»."""
+    values = {word: number for number, word in _ORDINALS.items()}
+    return _ORDINAL.sub(lambda found: str(VALUES.get(found[1] or "", 0) + values[found[2]]), text)

@@ -35,7 +35,8 @@ def _fold_char(char: str) -> str:
 
 def plain(text: str) -> str:
     """Folded text without hidden characters and stress marks, spaces collapsed; positions are lost."""
-    shown = "".join(char for char in unicodedata.normalize("NFKC", text) if not _hidden(char))
+    # NFKC would spell № as the letters "no" and glue them to the number.
+    shown = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _hidden(char))
     return " ".join(fold("".join(char for char in shown if unicodedata.category(char) != "Mn")).split())
 
 

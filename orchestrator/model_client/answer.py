@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import ModelClientError
-from orchestrator.model_client.failures import Scrub, error_of
+from orchestrator.model_client.failures import NOT_UTF8, Scrub, error_of
 
 MAX_CHARACTERS = 200_000
 FINISHED = frozenset({"stop", "eos", "end_turn"})
@@ -19,11 +19,11 @@ _CUT = {
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """A finished answer. Token counts are None when the service did not tell them."""
+    """A finished answer. Token counts are 0 when the service did not tell them."""
 
     text: str
-    prompt_tokens: int | None
-    completion_tokens: int | None
+    prompt_tokens: int
+    completion_tokens: int
     model: str
     finish_reason: str
     seconds: float
@@ -41,6 +41,16 @@ class AnswerReader:
         self._model = ""
         self._usage: dict[str, Any] = {}
         self._finish_reason = ""
+
+    @property
+    def has_text(self) -> bool:
+        """Tell whether the answer has begun."""
+        return self._size > 0
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the model has said that the answer is whole; only the usage may be missing."""
+        return self._finish_reason in FINISHED
 
     def take(self, data: str) -> str:
         """Return the new text of one event."""
@@ -103,6 +113,14 @@ class AnswerReader:
         return text
 
 
+def decode(body: bytes) -> str:
+    """Return the text of `body`; raise `ModelClientError` when it is not UTF-8."""
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ModelClientError(NOT_UTF8) from None
+
+
 def load_object(text: str | bytes) -> dict[str, Any]:
     """Return the JSON object in `text`; raise `ModelClientError` on anything else."""
     try:
@@ -122,5 +140,5 @@ def _first_choice(event: dict[str, Any]) -> dict[str, Any]:
     return next((choice for choice in choices if choice.get("index", 0) == 0), {})
 
 
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

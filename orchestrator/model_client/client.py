@@ -6,14 +6,15 @@ It judges the wire and not the words: what the answer means is for the engine th
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
 
 import httpx
+from tenacity import AsyncRetrying
 
 from orchestrator.errors import ModelClientError
-from orchestrator.model_client.answer import AnswerReader, ModelAnswer, load_object
+from orchestrator.model_client.answer import AnswerReader, ModelAnswer, decode, load_object
 from orchestrator.model_client.failures import TryAgainError, error_of, failure_of_status, failure_of_wire, scrubber
 from orchestrator.model_client.retry import Sleep, retrying
 from orchestrator.model_client.settings import ModelSettings
@@ -23,6 +24,8 @@ OnDelta = Callable[[str], Awaitable[None]]
 
 MAX_BODY = 8_000_000
 _OK = 200
+_DRAIN = 0.25
+"""How long the end of a finished stream is awaited, so that its connection can serve the next call."""
 _DONE = "[DONE]"
 _WIRE_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
@@ -69,7 +72,7 @@ class ModelClient:
         if verbose:
             _log.debug("chat completions request: %s", self._mask(request))
         async with self._deadline():
-            body: dict[str, Any] = await self._retrying()(self._ask_once, request)
+            body: dict[str, Any] = await self._policy()(self._ask_once, request)
         if verbose:
             _log.debug("chat completions response: %s", self._mask(json.dumps(body, ensure_ascii=False).encode()))
         return body
@@ -82,7 +85,7 @@ class ModelClient:
         """
         request = self._prepare(payload, {"stream": True, "stream_options": {"include_usage": True}})
         async with self._deadline():
-            answer: ModelAnswer = await self._retrying()(self._stream_once, request, on_delta)
+            answer: ModelAnswer = await self._policy()(self._stream_once, request, on_delta)
         return answer
 
     def _prepare(self, payload: dict[str, Any], extra: dict[str, Any]) -> bytes:
@@ -103,14 +106,13 @@ class ModelClient:
             raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
         return {**headers, "Authorization": f"Bearer {secret}"} if secret else headers
 
-    def _retrying(self) -> Callable[..., Awaitable[Any]]:
+    def _policy(self) -> AsyncRetrying:
         settings = self._settings
-        policy = retrying(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
-        return policy.__call__
+        return retrying(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
 
     async def _ask_once(self, request: bytes) -> dict[str, Any]:
         async with aclosing(self._body(request)) as chunks:
-            body = load_object(await _join(chunks, b""))
+            body = load_object(b"".join([chunk async for chunk in chunks]))
         if error := body.get("error"):
             raise error_of(error, self._scrub)
         return body
@@ -121,20 +123,25 @@ class ModelClient:
         async with aclosing(self._events(request)) as events:
             while True:
                 try:
-                    data = await self._next(events, patient=not handed_out)
+                    data = await self._next(events, patient=not reader.has_text)
                 except TryAgainError as error:
-                    if not handed_out:
-                        raise
-                    raise ModelClientError(error.reason) from None
+                    if reader.is_finished:
+                        break
+                    if handed_out:
+                        raise ModelClientError(error.reason) from None
+                    raise
                 if data is None or data.strip() == _DONE:
                     break
                 piece = reader.take(data)
                 if piece and on_delta:
                     handed_out = True
                     await on_delta(piece)
+            with suppress(TimeoutError, ModelClientError):
+                async with asyncio.timeout(_DRAIN):
+                    await anext(events, None)
         return reader.finish(asyncio.get_running_loop().time() - begun)
 
-    async def _next(self, events: AsyncIterator[str], *, patient: bool) -> str | None:
+    async def _next(self, events: AsyncGenerator[str], *, patient: bool) -> str | None:
         """Return the next event, or None at the end; once text has flowed a long silence is a failure."""
         watch = asyncio.timeout(None if patient else self._settings.silence)
         try:
@@ -145,7 +152,7 @@ class ModelClient:
                 raise
             raise ModelClientError("The model fell silent in the middle of its answer.") from None
 
-    async def _events(self, request: bytes) -> AsyncIterator[str]:
+    async def _events(self, request: bytes) -> AsyncGenerator[str]:
         """Yield the data of each event; a server that ignores `stream` sends one JSON object, which is one event."""
         decoder = SseDecoder()
         async with aclosing(self._body(request)) as chunks:
@@ -155,8 +162,7 @@ class ModelClient:
                 if head.strip():
                     break
             if head.lstrip().startswith(b"{"):
-                whole = await _join(chunks, head)
-                yield whole.decode(errors="replace")
+                yield decode(head + b"".join([chunk async for chunk in chunks]))
                 return
             for data in decoder.feed(head):
                 yield data
@@ -166,21 +172,18 @@ class ModelClient:
             for data in decoder.close():
                 yield data
 
-    async def _body(self, request: bytes) -> AsyncIterator[bytes]:
+    async def _body(self, request: bytes) -> AsyncGenerator[bytes]:
         """Yield the body of a successful answer; the one place where the wire's errors become ours."""
         url = self._settings.base_url.rstrip("/") + "/chat/completions"
-        size = 0
+        if self._http.is_closed:
+            raise ModelClientError("The model client is closed.")
         try:
             async with self._http.stream("POST", url, content=request, headers=self._headers()) as response:
-                async for chunk in response.aiter_bytes():
-                    size += len(chunk)
-                    if size > MAX_BODY:
-                        raise ModelClientError("The model service sends more than an answer can hold.")
-                    if response.status_code != _OK:
-                        raise failure_of_status(response, chunk, self._scrub)
-                    yield chunk
+                chunks = _limited(response, MAX_BODY)
                 if response.status_code != _OK:
-                    raise failure_of_status(response, b"", self._scrub)
+                    raise failure_of_status(response, b"".join([chunk async for chunk in chunks]), self._scrub)
+                async for chunk in chunks:
+                    yield chunk
         except _WIRE_ERRORS as error:
             raise failure_of_wire(error) from None
 
@@ -201,8 +204,10 @@ class ModelClient:
         return shown.replace(secret, "***") if secret else shown
 
 
-async def _join(chunks: AsyncIterator[bytes], head: bytes) -> bytes:
-    pieces = [head]
-    async for chunk in chunks:
-        pieces.append(chunk)
-    return b"".join(pieces)
+async def _limited(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
+    size = 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > limit:
+            raise ModelClientError("The model service sends more than an answer can hold.")
+        yield chunk

@@ -13,10 +13,13 @@ from orchestrator.errors import ModelClientError
 
 Scrub = Callable[[str], str]
 
+NOT_UTF8 = "The model service sent bytes that are not UTF-8."
+
 _KEY_LIKE = re.compile(r"(?:\bsk-|\bBearer\s+)[^\s\"',]{4,}", re.IGNORECASE)
 _ADDRESS = re.compile(r"\bhttps?://[^\s\"']+", re.IGNORECASE)
 _LONGEST = 300
 _TOO_MANY = 429
+_KEY_REFUSED = frozenset({401, 403})
 _NEVER_HELPS = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
@@ -49,6 +52,8 @@ def error_of(error: object, scrub: Scrub) -> ModelClientError:
 
 def failure_of_status(response: httpx.Response, body: bytes, scrub: Scrub) -> ModelClientError:
     """Return the failure behind a status other than 200; `TryAgainError` where another attempt may help."""
+    if response.status_code in _KEY_REFUSED:  # nothing of the body: some services quote the key, even in part
+        return ModelClientError(f"The model service answers {response.status_code}: check OPENAI_API_KEY.")
     error = _error_in(body)
     reason = f"The model service answers {response.status_code}: {_said(error, scrub)}."
     code = error.get("code") if isinstance(error, dict) else None
@@ -80,7 +85,7 @@ def _error_in(body: bytes) -> object:
 
 
 def _said(error: object, scrub: Scrub) -> str:
-    """Return what the service says, masked; a rejected key is quoted by some services, even in part."""
+    """Return what the service says, masked."""
     fields: dict[str, Any] = error if isinstance(error, dict) else {"message": error}
     told = [fields.get(name) for name in ("code", "type", "message")]
     parts = [str(part) for part in told if isinstance(part, str | int) and part != ""]

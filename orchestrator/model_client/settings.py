@@ -50,4 +50,4 @@ def _is_address(url: str) -> bool:
         port = parts.port
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and not parts.query

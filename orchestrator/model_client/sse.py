@@ -4,6 +4,7 @@ import codecs
 import re
 
 from orchestrator.errors import ModelClientError
+from orchestrator.model_client.failures import NOT_UTF8
 
 MAX_LINE = 1_000_000
 _LINE_END = re.compile(r"\r\n|\n|\r(?=.)", re.DOTALL)
@@ -34,7 +35,7 @@ class SseDecoder:
         try:
             text = self._utf8.decode(chunk, final)
         except UnicodeDecodeError:
-            raise ModelClientError("The model service sent bytes that are not UTF-8.") from None
+            raise ModelClientError(NOT_UTF8) from None
         if not self._begun and text:
             self._begun = True
             text = text.removeprefix("\ufeff")

@@ -33,6 +33,7 @@ _TIME = (
 )
 _DATE = re.compile(rf"(?<![\w№#])(?:{'|'.join(_PATTERNS)})(?:{_TIME})?(?!\w)")
 _DROP = re.compile(r"(?:на|к|ко|for|to|by)\s", re.IGNORECASE)
+_RELATIVE = re.compile(rf"(?:на|к|ко)\s{_THAT}\s")
 _WEEKDAY_RU = re.compile(rf"(?:на|к|ко)\s(?:{_DAYS_RU})")
 _WEEKDAY_EN = re.compile(rf"(?:by|for|to)\s{_DAYS_EN}")
 
@@ -52,5 +53,5 @@ def _plain(phrase: str) -> str:
         return f"{'во' if fold(day).startswith('вторник') else 'в'} {day}"
     if _WEEKDAY_EN.match(folded):
         return f"on {phrase.split(maxsplit=1)[1]}"
-    dropped = _DROP.match(phrase)
+    dropped = None if _RELATIVE.match(folded) else _DROP.match(phrase)
     return phrase[dropped.end() :] if dropped else phrase

@@ -12,7 +12,7 @@ _UNITS = {
     r"млн\.?|миллион\w*|лям\w*|mln|million|кк|kk|m|м": 1_000_000,
     r"млрд\.?|миллиард\w*|bn|billion": 1_000_000_000,
 }
-_UNIT = r"(?:" + "|".join(_UNITS) + r")(?![а-яa-z])"
+_UNIT = r"(?:(?:" + "|".join(_UNITS) + r")(?![а-яa-z]))"
 _MONEY = r"(?:руб(?:л\w*|\.)?|₽|р\.?(?![а-яa-z])|rub\w*|roubles?|rubles?|долл\w*|\$|usd|евро|eur|€)"
 _WORDS = {
     "полтора": "1.5", "полторы": "1.5", "один": "1", "одну": "1", "одного": "1", "два": "2", "две": "2", "двух": "2", "три": "3", "трех": "3", "четыре": "4",
@@ -43,7 +43,8 @@ def sums(text: str) -> tuple[Span, ...]:
 def _tidy(span: Span) -> Span:
     words = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", " ", span.text)
     stripped = words.rstrip(" ,")
-    return Span(span.start, span.start + len(span.text.rstrip(" ,")), stripped)
+    one = re.match(r"миллион|million", stripped, re.IGNORECASE)
+    return Span(span.start, span.start + len(span.text.rstrip(" ,")), f"1 {one[0].lower()}" if one else stripped)
 
 
 def _overlap(one: Span, other: Span) -> bool:

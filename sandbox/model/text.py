@@ -33,10 +33,12 @@ def _fold_char(char: str) -> str:
 
 
 def language_of(text: str) -> Lang:
-    """Russian when any Cyrillic letter or no letter at all is there, else English."""
-    if re.search(r"[а-яё]", text, re.IGNORECASE):
-        return "ru"
-    return "en" if re.search(r"[a-z]", text, re.IGNORECASE) else "ru"
+    """The language of most plain words: names in quotes do not count, capitalised ones count less; Russian when even."""
+    score = {"ru": 0, "en": 0}
+    for index, match in enumerate(re.finditer(r"[a-z]+|[а-яё]+", QUOTED.sub(" ", text), re.IGNORECASE)):
+        script: Lang = "en" if match[0].isascii() else "ru"
+        score[script] += 1 if index and match[0][0].isupper() else 2
+    return "en" if score["en"] > score["ru"] else "ru"
 
 
 def quotes(text: str) -> tuple[Span, ...]:

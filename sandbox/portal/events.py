@@ -73,10 +73,12 @@ class EventSender:
                 pair = self._tokens.issue(raised.user_id, raised.at)
                 token = {name: pair[name] for name in ("access_token", "expires_in", "status", "application_token")}
                 found.append((row["ID"], row["HANDLER"], {**token, "scope": "crm,task,user,im", **common}))
-        for row in self._store.walk("outgoing"):
-            if raised.name in row["EVENTS"]:
-                found.append((row["ID"], row["HANDLER"], {**common, "application_token": row["TOKEN"]}))
-        return found
+        outgoing = [
+            (row["ID"], row["HANDLER"], {**common, "application_token": row["TOKEN"]})
+            for row in self._store.walk("outgoing")
+            if raised.name in row["EVENTS"]
+        ]
+        return found + outgoing
 
     async def _post(self, raised: Raised, url: str, body: Row) -> None:
         if self._client is None:

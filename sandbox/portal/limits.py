@@ -6,6 +6,8 @@ from collections import defaultdict, deque
 from dataclasses import dataclass
 from datetime import datetime
 
+from sandbox.portal.errors import PortalError
+
 _WINDOW = 600.0
 _COUNTED_FROM = 0.1
 
@@ -33,16 +35,17 @@ class RequestLimit:
         self._bucket = bucket
         self._levels: dict[str, tuple[float, float]] = {}
 
-    def admit(self, source: str, now: datetime) -> bool:
-        """Count one request unless the counter of this source is full."""
+    def admit(self, source: str, now: datetime) -> None:
+        """Count one request; raise QUERY_LIMIT_EXCEEDED if the counter of this source is full."""
         if self._bucket is None:
-            return True
+            return
         at = now.timestamp()
         level, seen = self._levels.get(source, (0.0, at))
         level = max(0.0, level - max(0.0, at - seen) * self._bucket.rate)
         admitted = level + 1 <= self._bucket.size
         self._levels[source] = (level + admitted, at)
-        return admitted
+        if not admitted:
+            raise PortalError(503, "QUERY_LIMIT_EXCEEDED", "Too many requests")
 
 
 class OperatingLimit:
@@ -52,9 +55,10 @@ class OperatingLimit:
         self.seconds = seconds
         self._spent: dict[str, deque[tuple[float, float]]] = defaultdict(deque)
 
-    def blocked(self, method: str, now: datetime) -> bool:
-        """Whether the budget of this method is spent."""
-        return self.seconds is not None and self.spent(method, now) > self.seconds
+    def admit(self, method: str, now: datetime) -> None:
+        """Let a method run; raise OPERATION_TIME_LIMIT if its budget is spent."""
+        if self.seconds is not None and self.spent(method, now) > self.seconds:
+            raise PortalError(429, "OPERATION_TIME_LIMIT", "Method is blocked due to operation time limit.")
 
     def add(self, method: str, now: datetime, seconds: float) -> None:
         """Note one execution; quick ones are not counted."""
@@ -66,7 +70,7 @@ class OperatingLimit:
         entries = self._spent[method]
         while entries and entries[0][0] <= now.timestamp() - _WINDOW:
             entries.popleft()
-        return sum(seconds for _, seconds in entries)
+        return sum((seconds for _, seconds in entries), 0.0)
 
     def reset_at(self, method: str, now: datetime) -> int:
         """When the oldest counted execution leaves the window."""

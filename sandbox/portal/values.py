@@ -104,11 +104,15 @@ def _text(stored: Any) -> str | None:
     return None if stored is None else str(stored)
 
 
+def _truth(stored: Any) -> bool:
+    return bool(stored)
+
+
 _CLASSIC: dict[str, Callable[[Any], Any]] = {
     "double": lambda v: None if v is None else f"{v:.2f}",
     "date": _date,
     "datetime": lambda v: show_moment(v) if v else None,
-    "bool": lambda v: bool(v),
+    "bool": _truth,
     "raw": lambda v: [] if v is None else v,
 }
 
@@ -148,7 +152,8 @@ def show_classic(schema: Schema, row: Row, names: Iterable[str] | None = None) -
             if phones := multifield(row, name):
                 shown[name] = phones
         else:
-            shown[name] = _CLASSIC.get(field.type, _text)(_value(field, row))
+            convert: Callable[[Any], Any] = _CLASSIC.get(field.type, _text)
+            shown[name] = convert(_value(field, row))
     return shown
 
 
@@ -160,8 +165,8 @@ def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_u
         if field.type == "crm_multifield":
             continue
         key = field.name if field.custom and original_uf == "Y" else field.camel
-        stored = row.get(name) or [] if field.multiple else _value(field, row)
-        shown[key] = stored if field.multiple else _UNIVERSAL.get(field.type, _as_is)(stored)
+        convert: Callable[[Any], Any] = _UNIVERSAL.get(field.type, _as_is)
+        shown[key] = row.get(name) or [] if field.multiple else convert(_value(field, row))
     return shown
 
 

@@ -4,14 +4,14 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException
-from fastapi.responses import StreamingResponse
+from fastapi.responses import FileResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from sandbox.telegram import acting
 from sandbox.telegram.faults import ANY_METHOD, Fault, FaultKind
 from sandbox.telegram.limits import RateLimits, RateWatch
 from sandbox.telegram.methods.commands import menu_of_chat
-from sandbox.telegram.storage import callbacks, messages, people, updates
+from sandbox.telegram.storage import callbacks, files, messages, people, updates
 from sandbox.telegram.storage.people import Person
 from sandbox.telegram.views import draft_view, message_view
 from sandbox.telegram.wire import JsonObject
@@ -190,6 +190,15 @@ def _reading_routes(router: APIRouter, world: World) -> None:
             raise HTTPException(404, f"there is no press {callback_id}")
         answer = found.pop("answer")
         return {**found, "answered": answer is not None, "answer": answer}
+
+    @router.get("/files/{file_id}")
+    async def file(file_id: str) -> FileResponse:
+        stored = files.find(world.db, file_id)
+        if stored is None:
+            raise HTTPException(404, f"there is no file {file_id}")
+        # Only a download or a picture: a page or script sent as a document must not run in this page's origin.
+        headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
+        return FileResponse(world.files_dir / stored["path"], media_type=stored["mime"], headers=headers)
 
     @router.get("/chats/{chat_id}/stream")
     async def chat_stream(chat_id: int) -> StreamingResponse:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from state import canonical
 from state.clock import iso, new_id
 from state.journal import RecordHead, chained, record_text
-from state.sql import rows
+from state.sql import outbox, rows
 from state.sql.database import Transaction
 from state.sql.statements import Statements
-from state.store import Commit, EffectChange, EffectConflict, InboxRow, OutboxRow, StaleEpoch, StoredEvent, Timer
+from state.store import Commit, EffectChange, EffectConflict, InboxRow, StaleEpoch, StoredEvent, Timer
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def write(transaction: Transaction, statements: Statements, commit: Commit, made
     for change in commit.effects:
         _change_effect(transaction, statements, commit, change)
     for row in commit.outbox:
-        put_outbox(transaction, statements, row)
+        outbox.put(transaction, statements, row)
     for timer in commit.timers:
         _set_timer(transaction, statements, timer)
     for row_id in commit.inbox_done:
@@ -76,21 +76,6 @@ def write(transaction: Transaction, statements: Statements, commit: Commit, made
 def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[InboxRow]) -> list[bool]:
     """Add inputs; False for each whose source is known."""
     return [transaction.run(statements.add_inbox, rows.inbox_params(row)) == 1 for row in new]
-
-
-def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow) -> None:
-    """Add a delivery. An unsent one with the same key makes way: the new one takes its place in the queue.
-
-    The old one stays as "replaced" until the new one is sent, for it may be on the wire and report where it arrived.
-    """
-    params = rows.outbox_params(row)
-    found = row.key and transaction.row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
-    if not found:
-        transaction.run(statements.add_outbox, {**params, "note": ""})
-        return
-    position, old_id = found
-    transaction.run(statements.replace_outbox, {**params, "at_pos": position})
-    transaction.run(statements.add_outbox, {**params, "id": old_id, "status": "replaced", "body": "{}", "note": ""})
 
 
 def _fence(transaction: Transaction, statements: Statements, commit: Commit) -> tuple[int, str]:

@@ -21,15 +21,14 @@ def event_params(event: StoredEvent, data: str) -> Params:
         "v": event.v,
         "actor": event.actor,
         "data": data,
-        "prev": event.prev,
         "hash": event.hash,
     }
 
 
-def stored_event(row: Row) -> StoredEvent:
-    """An event as it was stored, its data in today's shape; raises UnknownEvent where a newer program wrote it."""
+def stored_event(row: Row, prev: str) -> StoredEvent:
+    """An event that follows the hash `prev`, as it was stored, its data in today's shape; raises UnknownEvent where a newer program wrote it."""
     head = RecordHead(*row[:7])
-    data, prev, hash_ = row[7:]
+    data, hash_ = row[7:]
     shown = events.upcast(head.type, head.v, canonical.loads(data))
     return StoredEvent(**head._asdict(), data=shown, raw=record_text(head, data), prev=prev, hash=hash_)
 
@@ -81,7 +80,7 @@ def outbox_params(row: OutboxRow) -> dict[str, Any]:
         "status": row.status,
         "attempts": row.attempts,
         "due_at": iso(row.due_at),
-        "sent_ref": row.sent_ref,
+        "note": "",
     }
 
 

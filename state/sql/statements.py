@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, case, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, case, delete, func, or_, select, update
 
 from state.sql.database import Database, Statement
 from state.sql.dialect import Dialect
-from state.sql.tables import blobs, effects, events, inbox, leases, outbox, snapshots, timers, values
+from state.sql.tables import blobs, deliveries, effects, events, inbox, leases, outbox, snapshots, timers, values
 from state.store import StaleEpoch
 
-EVENT = ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "prev", "hash")
+EVENT = ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash")
 INBOX = ("id", "source", "session", "lane", "kind", "actor", "body", "received_at", "status", "attempts")
-OUTBOX = ("id", "session", "channel", "kind", "body", "key", "created_at", "status", "attempts", "due_at", "sent_ref")
+OUTBOX = ("id", "session", "channel", "kind", "body", "key", "created_at", "status", "attempts", "due_at")
 EFFECT = ("effect_id", "stream", "status", "fingerprint", "call", "epoch", "updated_at", "outcome")
 TIMER = ("id", "due_at", "session", "kind", "body")
 
@@ -39,9 +39,9 @@ class Statements:
 
     def _journal(self) -> None:
         self.add_event = self._compile(_insert(events, EVENT), StaleEpoch)
-        self.events_after = self._compile(
+        self.events_from = self._compile(
             select(*_columns(events, EVENT))
-            .where(events.c.stream == bindparam("at_stream"), events.c.seq > bindparam("at_seq"))
+            .where(events.c.stream == bindparam("at_stream"), events.c.seq >= bindparam("at_seq"))
             .order_by(events.c.seq)
             .limit(bindparam("at_most"))
         )
@@ -84,61 +84,34 @@ class Statements:
     def _outbox(self) -> None:
         self.add_outbox = self._compile(_insert(outbox, (*OUTBOX, "note")))
         mine = and_(outbox.c.session == bindparam("at_session"), outbox.c.key == bindparam("at_key"))
-        known = and_(mine, outbox.c.key != "")
-        self.unsent_with_key = self._compile(select(outbox.c.pos, outbox.c.id).where(known, outbox.c.status == "new").with_for_update())
+        self.unsent_with_key = self._compile(select(outbox.c.pos, outbox.c.id).where(mine, outbox.c.status == "new").with_for_update())
         self.replace_outbox = self._compile(
             update(outbox).where(outbox.c.pos == bindparam("at_pos")).values({name: bindparam(name) for name in OUTBOX})
         )
-        self.where_sent = self._compile(
-            select(outbox.c.sent_ref).where(known, outbox.c.sent_ref != "").order_by(outbox.c.pos.desc()).limit(1)
-        )
-        older = outbox.alias("older")
-        last = outbox.alias("last")
-        ref = (
-            select(last.c.sent_ref)
-            .where(outbox.c.key != "", last.c.key != "", last.c.key == outbox.c.key)
-            .where(last.c.session == outbox.c.session, last.c.sent_ref != "")
-            .order_by(last.c.pos.desc())
-            .limit(1)
-            .correlate(outbox)
-            .scalar_subquery()
-        )
-        waits = exists().where(older.c.session == outbox.c.session, older.c.status == "new", older.c.pos < outbox.c.pos)
+        self.drop_replaced = self._compile(delete(outbox).where(mine, outbox.c.status == "replaced"))
+        first = select(func.min(outbox.c.pos)).where(outbox.c.status == "new").group_by(outbox.c.session)
         self.due_outbox = self._compile(
-            select(*_columns(outbox, OUTBOX[:-1]), func.coalesce(ref, ""))
-            .where(outbox.c.status == "new", outbox.c.channel == bindparam("at_channel"))
-            .where(outbox.c.due_at <= bindparam("at_now"), ~waits)
+            select(*_columns(outbox, OUTBOX), func.coalesce(deliveries.c.sent_ref, ""))
+            .outerjoin(deliveries, and_(deliveries.c.session == outbox.c.session, deliveries.c.key == outbox.c.key))
+            .where(outbox.c.pos.in_(first), outbox.c.channel == bindparam("at_channel"))
+            .where(outbox.c.due_at <= bindparam("at_now"))
             .order_by(outbox.c.pos)
             .limit(bindparam("at_most"))
         )
-        self._outbox_outcomes()
+        self._deliveries()
 
-    def _outbox_outcomes(self) -> None:
+    def _deliveries(self) -> None:
         by_id = outbox.c.id == bindparam("at_id")
-        self.outbox_sent = self._compile(
-            update(outbox)
-            .where(by_id)
-            .values(sent_ref=bindparam("sent_ref"), status=case((outbox.c.status == "replaced", "replaced"), else_="sent"))
-            .returning(outbox.c.session, outbox.c.key, outbox.c.status)
+        self.delivered = self._compile(select(outbox.c.session, outbox.c.key, outbox.c.status).where(by_id))
+        self.drop_outbox = self._compile(delete(outbox).where(by_id))
+        self.set_delivery = self._compile(self._upsert(deliveries, ("session", "key", "sent_ref"), keys=2))
+        self.where_sent = self._compile(
+            select(deliveries.c.sent_ref).where(deliveries.c.session == bindparam("at_session"), deliveries.c.key == bindparam("at_key"))
         )
-        self.drop_replaced = self._compile(
-            delete(outbox).where(
-                outbox.c.session == bindparam("at_session"),
-                outbox.c.key == bindparam("at_key"),
-                outbox.c.key != "",
-                outbox.c.status == "replaced",
-            )
-        )
-        self.outbox_retry = self._compile(
-            update(outbox)
-            .where(by_id, outbox.c.status == "new")
-            .values(attempts=outbox.c.attempts + 1, due_at=bindparam("due_at"), note=bindparam("note"))
-        )
-        self.outbox_failed = self._compile(
-            update(outbox)
-            .where(by_id, outbox.c.status == "new")
-            .values(attempts=outbox.c.attempts + 1, status="failed", note=bindparam("note"))
-        )
+        unsent = and_(by_id, outbox.c.status == "new")
+        tried = {"attempts": outbox.c.attempts + 1, "note": bindparam("note")}
+        self.outbox_retry = self._compile(update(outbox).where(unsent).values(**tried, due_at=bindparam("due_at")))
+        self.outbox_failed = self._compile(update(outbox).where(unsent).values(**tried, status="failed"))
 
     def _effects(self) -> None:
         self.add_effect = self._compile(
@@ -195,9 +168,9 @@ class Statements:
         self.set_value = self._compile(self._upsert(values, ("key", "value")))
         self.value = self._compile(select(values.c.value).where(values.c.key == bindparam("at_key")))
 
-    def _upsert(self, table: Table, names: tuple[str, ...]) -> Any:
+    def _upsert(self, table: Table, names: tuple[str, ...], keys: int = 1) -> Any:
         new = self._insert(table).values({name: bindparam(name) for name in names})
-        return new.on_conflict_do_update(index_elements=[names[0]], set_={name: new.excluded[name] for name in names[1:]})
+        return new.on_conflict_do_update(index_elements=names[:keys], set_={name: new.excluded[name] for name in names[keys:]})
 
 
 def _effect_update(expected: ColumnElement[bool]) -> Update:

@@ -10,7 +10,7 @@ import orjson
 from state import canonical
 from state.clock import iso
 from state.sql import commit as writing
-from state.sql import rows, schema
+from state.sql import outbox, rows, schema
 from state.sql.database import Database, Params, Row, Statement, translated
 from state.sql.dialect import Dialect, opening
 from state.sql.statements import Statements
@@ -91,8 +91,13 @@ class SqlStore:
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Events of the stream with seq > after, in order; UnknownEvent where a newer program wrote one."""
-        wanted = {"at_stream": stream, "at_seq": after, "at_most": limit}
-        return [rows.stored_event(row) for row in self._rows(self._statements.events_after, wanted)]
+        wanted = {"at_stream": stream, "at_seq": after, "at_most": limit + 1}
+        found, prev = [], ""
+        for row in self._rows(self._statements.events_from, wanted):
+            if row[1] > after:
+                found.append(rows.stored_event(row, prev))
+            prev = row[-1]
+        return found[:limit]
 
     def head(self, stream: str) -> tuple[int, str]:
         """The seq and hash that the stream should end at."""
@@ -138,10 +143,7 @@ class SqlStore:
     def outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Delivered. For a row that was replaced meanwhile only the place is kept, for the edit that follows."""
         with self._database.write() as transaction:
-            found = transaction.row(self._statements.outbox_sent, {"at_id": row_id, "sent_ref": sent_ref})
-            if found is not None and found[2] == "sent":
-                mine = {"at_session": found[0], "at_key": found[1]}
-                transaction.run(self._statements.drop_replaced, mine)
+            outbox.delivered(transaction, self._statements, row_id, sent_ref)
 
     def outbox_retry(self, row_id: str, due_at: datetime, note: str) -> None:
         """Not delivered: it goes first again at `due_at`."""

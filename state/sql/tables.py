@@ -31,6 +31,11 @@ def _position() -> Column[int]:
     return Column("pos", Position, primary_key=True, autoincrement=True)
 
 
+def _keyed(name: str, *columns: Column[Any]) -> Table:
+    """A table that lives in the tree of its key: SQLite then writes one page instead of two."""
+    return Table(name, metadata, *columns, sqlite_with_rowid=False)
+
+
 events = Table(
     "events",
     metadata,
@@ -42,15 +47,14 @@ events = Table(
     _number("v"),
     _text("actor"),
     _text("data"),
-    _text("prev"),
+    # Of this record and, through it, of all before; what it follows is the hash one row earlier.
     _text("hash"),
     PrimaryKeyConstraint("stream", "seq"),
     UniqueConstraint("id"),
 )
 
-leases = Table(
+leases = _keyed(
     "leases",
-    metadata,
     _text("session", primary_key=True),
     _text("owner"),
     _number("epoch"),
@@ -81,6 +85,7 @@ inbox = Table(
 _new = inbox.c.status == "new"
 Index("ix_inbox_new", inbox.c.session, inbox.c.lane, inbox.c.pos, sqlite_where=_new, postgresql_where=_new)
 
+# Holds only what is still to be delivered or was given up: it stays small, so it needs no further index.
 outbox = Table(
     "outbox",
     metadata,
@@ -95,18 +100,14 @@ outbox = Table(
     _text("status"),
     _number("attempts"),
     _text("due_at"),
-    _text("sent_ref"),
     _text("note"),
     UniqueConstraint("id"),
 )
-_unsent = outbox.c.status == "new"
-_keyed = outbox.c.key != ""
-Index("ix_outbox_new", outbox.c.session, outbox.c.pos, sqlite_where=_unsent, postgresql_where=_unsent)
-Index("ix_outbox_key", outbox.c.session, outbox.c.key, sqlite_where=_keyed, postgresql_where=_keyed)
 
-effects = Table(
+deliveries = _keyed("deliveries", _text("session", primary_key=True), _text("key", primary_key=True), _text("sent_ref"))
+
+effects = _keyed(
     "effects",
-    metadata,
     _text("effect_id", primary_key=True),
     _text("stream"),
     _text("status"),
@@ -121,8 +122,8 @@ Index("ix_effects_stream", effects.c.stream, effects.c.status)
 timers = Table("timers", metadata, _text("id", primary_key=True), _text("due_at"), _text("session"), _text("kind"), _text("body"))
 Index("ix_timers_due_at", timers.c.due_at)
 
-snapshots = Table("snapshots", metadata, _text("stream", primary_key=True), _number("seq"), _text("state"))
+snapshots = _keyed("snapshots", _text("stream", primary_key=True), _number("seq"), _text("state"))
 
 blobs = Table("blobs", metadata, _text("digest", primary_key=True), _text("content"))
 
-values = Table("values", metadata, _text("key", primary_key=True), _text("value"))
+values = _keyed("values", _text("key", primary_key=True), _text("value"))

@@ -18,11 +18,11 @@ _FINAL_VERB = re.compile(r"(?<!\w)(?:закр\w+|close|mark|отмет\w+|выи
 _RENAME = re.compile(r"(?<!\w)(?:в|на|to|as|→|->)\s+(?=[«\"“„]|\w)")
 
 
-def set_sum(wish: Wish) -> Answer | None:
-    """Set the sum; declined without a sum, asks which deal when nothing tells."""
+def set_sum(wish: Wish) -> Answer:
+    """Set the sum; asks for the sum or the deal when one is missing."""
     amounts = sums(wish.text)
     if not amounts:
-        return None
+        return asking("which.sum", wish)
     amount = amounts[-1]
     deal = target(wish, taken=amounts)
     if deal is None:

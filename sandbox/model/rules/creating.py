@@ -8,11 +8,14 @@ from sandbox.model.dates import date_phrase
 from sandbox.model.names import nominative_title, people
 from sandbox.model.rules.base import Handler, asking, proposing
 from sandbox.model.slots import emails, phones, sums
-from sandbox.model.text import HOLE, Span, capitalised, mask, quotes
+from sandbox.model.text import HOLE, Span, capitalised, fold, mask, quotes, squeeze
 from sandbox.model.wishes import Wish, leftover
 
 _COMPANY = re.compile(r"(?:(?:для|с|от|у|for|with|from)\s)?(?:компани\w+|фирм\w+|клиент\w{0,2}|company|client|customer)\s|(?:для|for)\s", re.IGNORECASE)
 _NAMED = re.compile(r"(?:[A-ZА-ЯЁ][\w-]*)(?:\s[A-ZА-ЯЁ][\w-]*)*")
+_KIND = re.compile(r"(?<!\w)(?:сделк\w+|лид\w{0,2}|компани\w+|фирм\w+|контакт\w{0,2}|deal|lead|company|contact)(?!\w)")
+_LOOSE_START = re.compile(r"^(?:с названием|под названием|по имени|на|для|мне|named|called|titled|for|of)(?:\s+|$)", re.IGNORECASE)
+_LOOSE_END = re.compile(r"\s(?:на|для|с|со|и|телефон|тел|почта|сумма|сумму|с суммой|worth|for|with|phone|email|amount|at|of)$", re.IGNORECASE)
 _TO = re.compile(r"(?<!\w)(?:ответственн\w+|на|owner|responsible|assigned to|to)\s*[:—-]?\s*$")
 
 
@@ -48,8 +51,14 @@ def _company(text: str) -> Span | None:
 
 
 def _title(masked: str) -> str:
+    """The quoted title, else the words right after «сделку» or "lead", else whatever looks like a name."""
     quoted = quotes(masked)
-    return quoted[0].text if quoted else capitalised(leftover(masked).strip(HOLE + " "))
+    if quoted:
+        return quoted[0].text
+    kind = _KIND.search(fold(masked))
+    following = re.split(rf"[,;{HOLE}]", masked[kind.end() :])[0] if kind else ""
+    title = _LOOSE_END.sub("", squeeze(_LOOSE_START.sub("", squeeze(following))))
+    return capitalised(title or leftover(masked).strip(HOLE + " "))
 
 
 def _adding(wish: Wish, kind: str, fields: dict[str, Any], title: str) -> Answer:

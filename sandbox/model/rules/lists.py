@@ -14,6 +14,12 @@ from sandbox.model.wishes import Wish, leftover
 
 _MINE = re.compile(r"(?<!\w)(?:мо[иеяй]\w{0,2}|у меня|на мне|за мной|mine|my|i have|do i)(?!\w)")
 _ALL = re.compile(r"(?<!\w)(?:все|всех|all|everyone\w*|every)(?!\w)")
+_PERIOD_ENDS = {
+    r"эт\w+ недел": "до конца недели",
+    r"эт\w+ месяц": "до конца месяца",
+    r"this week": "end of the week",
+    r"this month": "end of the month",
+}
 _LESS = re.compile(r"(?<!\w)(?:меньше|дешевле|до|under|below|less than)\s")
 
 
@@ -73,8 +79,17 @@ def closing(wish: Wish) -> Answer | None:
     when = date_phrase(wish.text)
     if when is None:
         return None
-    filters = {**_owner(wish), "<=CLOSEDATE": f"@date:{when.text}"}
-    return _deals(wish, "deals.closing", filters, order={"CLOSEDATE": "ASC"}, when=when.text)
+    limit = _last_day(when.text)
+    filters = {**_owner(wish), "<=CLOSEDATE": f"@date:{limit}"}
+    return _deals(wish, "deals.closing", filters, order={"CLOSEDATE": "ASC"}, when=limit)
+
+
+def _last_day(phrase: str) -> str:
+    """«на этой неделе» limits a list by the end of that week."""
+    for pattern, end in _PERIOD_ENDS.items():
+        if re.search(pattern, phrase.lower()):
+            return end
+    return phrase
 
 
 def by_size(wish: Wish) -> Answer | None:

@@ -9,7 +9,7 @@ from sandbox.model.names import Person, people
 from sandbox.model.rules.base import TASK_FIELDS, Handler, asking, listing, proposing
 from sandbox.model.slots import numbers
 from sandbox.model.text import HOLE, Span, capitalised, fold, mask, quotes, squeeze
-from sandbox.model.wishes import Target, Wish, leftover, spoken, target
+from sandbox.model.wishes import Target, Wish, spoken, target
 
 _TASK_WORD = r"(?:задач\w*|задани[еяй]\w?|tasks?|напомни\w*|напоминание|remind(?:er)?)"
 _TASK_HEAD = re.compile(rf"^.*?(?<!\w){_TASK_WORD}(?!\w)(?:\s(?:мне|меня|me))?(?:\s?[:—-])?(?:\s(?:to|о том,? чтобы|чтобы|что|about|that|про|о))?(?!\w)")
@@ -27,11 +27,11 @@ def mine(wish: Wish) -> Answer:
     named = people(wish.text)
     who = f"@user:{named[0].name}" if named else "@me"
     filters: dict[str, Any] = {"RESPONSIBLE_ID": who, "!STATUS": "5"}
-    today = "сегодня" if wish.lang == "ru" else "today"
+    today, tomorrow = ("сегодня", "завтра") if wish.lang == "ru" else ("today", "tomorrow")
     if _OVERDUE.search(wish.folded):
         filters["<DEADLINE"] = f"@date:{today}"
     elif _TODAY.search(wish.folded):
-        filters["<=DEADLINE"] = f"@date:{today} 23:59"
+        filters["<DEADLINE"] = f"@date:{tomorrow}"
     step = listing(wish, "tasks.task.list", filters, select=TASK_FIELDS, order={"DEADLINE": "ASC"})
     return proposing(wish, "tasks.list", step)
 
@@ -95,8 +95,8 @@ def complete(wish: Wish) -> Answer:
     return proposing(wish, "task.complete", step, record=spoken(task, wish.lang))
 
 
-def todo(wish: Wish) -> Answer | None:
-    """A planned activity in a deal; declined for a plain reminder, asks for a missing deadline or deal."""
+def todo(wish: Wish) -> Answer:
+    """A planned activity in a deal; asks for a missing deadline or deal."""
     when, about = date_phrase(wish.text), _about(wish)
     deal = _deal_in(about, wish)
     if when is None:
@@ -154,17 +154,7 @@ def comment(wish: Wish) -> Answer:
         return asking("which.deal", wish)
     fields = {"ENTITY_TYPE": "deal", "ENTITY_ID": deal, "COMMENT": capitalised(words)}
     step = Step("crm.timeline.comment.add", {"fields": fields}, comment=say("comment.add", wish.lang))
-    return proposing(wish, "comment.add", step, record=spoken(deal, wish.lang))
-
-
-def reminder(wish: Wish) -> Answer | None:
-    """A reminder about a deal becomes an activity of that deal; declined for the rest."""
-    return todo(wish) if _about(wish) and leftover(_about_text(wish)) else None
-
-
-def _about_text(wish: Wish) -> str:
-    about = _about(wish)
-    return about.text if about else ""
+    return proposing(wish, "timeline.add", step, record=spoken(deal, wish.lang))
 
 
 HANDLERS: dict[str, Handler] = {

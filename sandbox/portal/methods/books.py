@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.portal import query, stages
+from sandbox.portal import conditions, query, stages
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, invalid_argument
 from sandbox.portal.schema import CRM, HISTORY, STATUS, Row
@@ -107,7 +107,7 @@ def _history(call: Call) -> query.Page:
     if kind not in {1, 2}:
         raise PortalError(400, "ENTITY_TYPE_NOT_SUPPORTED", "Сущность не поддерживается")
     for key in query.want_array(params, "filter"):
-        name = query.split_key(str(key))[1]
+        name = conditions.split_key(str(key))[1]
         if name not in HISTORY.fields:
             raise invalid_argument(f"Invalid filter: field '{name}' is not allowed in filter")
     filters = {**query.want_array(params, "filter"), "=ENTITY_TYPE_ID": kind}

@@ -11,7 +11,7 @@ from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, classic
 from sandbox.portal.multifields import classic_changes
 from sandbox.portal.schema import CRM, Field, Row, Schema
-from sandbox.portal.values import show_classic
+from sandbox.portal.values import show_classic, to_int
 
 Handler = Callable[[Call], Any]
 
@@ -30,7 +30,7 @@ def _known(schema: Schema, given: Row) -> list[tuple[Field, Any]]:
     pairs = []
     for name, raw in given.items():
         field = schema.fields.get(name)
-        if field is None or field.name == "CONTACT_IDS" and not isinstance(raw, list):
+        if field is None or (field.name == "CONTACT_IDS" and not isinstance(raw, list)):
             continue
         try:
             records.read_fields(schema, [(field, raw)])
@@ -133,7 +133,7 @@ def _contact_items_set(call: Call) -> bool:
         raise query.as_array_error("items")
     known = [item for item in items if isinstance(item, dict) and item.get("CONTACT_ID")]
     known.sort(key=lambda item: item.get("IS_PRIMARY") != "Y")
-    return _bind_contacts(call, [int(item["CONTACT_ID"]) for item in known])
+    return _bind_contacts(call, [to_int(item["CONTACT_ID"]) for item in known])
 
 
 def _contact_items_delete(call: Call) -> bool:
@@ -141,7 +141,7 @@ def _contact_items_delete(call: Call) -> bool:
 
 
 def _contact_add(call: Call) -> bool:
-    number = int(_fields_argument(call).get("CONTACT_ID") or 0)
+    number = to_int(_fields_argument(call).get("CONTACT_ID"))
     ids = _find(CRM["deal"], call, "update").get("CONTACT_IDS") or []
     if not number or call.store.get("contact", number) is None:
         raise classic("Contact is not found")
@@ -149,7 +149,7 @@ def _contact_add(call: Call) -> bool:
 
 
 def _contact_delete(call: Call) -> bool:
-    number = int(_fields_argument(call).get("CONTACT_ID") or 0)
+    number = to_int(_fields_argument(call).get("CONTACT_ID"))
     ids = _find(CRM["deal"], call, "update").get("CONTACT_IDS") or []
     return _bind_contacts(call, [i for i in ids if i != number]) if number in ids else False
 

@@ -15,7 +15,7 @@ _KINDS = ("lead", "contact", "company")
 def _plain(kind: str, value: str) -> str:
     if kind == "EMAIL":
         return value.strip().lower()
-    digits = "".join(c for c in value.split(";")[0] if c.isdigit())
+    digits = "".join(c for c in value.partition(";")[0] if c.isdigit())
     return "7" + digits[1:] if len(digits) == 11 and digits.startswith("8") else digits
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.portal import query
+from sandbox.portal import conditions, query
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError
 from sandbox.portal.schema import USER, Row
 from sandbox.portal.values import show_classic, to_int
 
-_NAMES = tuple(n for n in USER.fields if n not in {"TIME_ZONE"})
+_NAMES = tuple(n for n in USER.fields if n != "TIME_ZONE")
 
 
 def _me(call: Call) -> Row:
@@ -24,10 +24,10 @@ def _page(call: Call, params: Row) -> query.Page:
     departments = [v for k, v in (filters.items() if isinstance(filters, dict) else ()) if k == "UF_DEPARTMENT"]
     if departments:
         wanted = {to_int(d) for d in (departments[0] if isinstance(departments[0], list) else departments)}
-        inside: query.Predicate = lambda row: bool(wanted & set(row["UF_DEPARTMENT"]))  # noqa: E731  (one use)
+        inside: conditions.Predicate = lambda row: bool(wanted & set(row["UF_DEPARTMENT"]))  # noqa: E731  (one use)
         bare = {**params, "filter": {k: v for k, v in filters.items() if k != "UF_DEPARTMENT"}}
         plan = query.plan_classic(USER, bare)
-        plan = query.Plan(query.all_of([plan.test, inside]), plan.order, plan.start)
+        plan = query.Plan(conditions.all_of([plan.test, inside]), plan.order, plan.start)
     page = query.run(call.store.table("user"), plan)
     return query.Page([show_classic(USER, row, _NAMES) for row in page.rows], page.total, page.next)
 

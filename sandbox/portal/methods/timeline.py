@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.portal import query
+from sandbox.portal import conditions, query
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, invalid_argument, missing_parameter
 from sandbox.portal.schema import COMMENT, Row
@@ -58,7 +58,7 @@ def _get(call: Call) -> Row:
 def _list(call: Call) -> query.Page:
     filters = call.required_map("filter")
     for name in ("ENTITY_ID", "ENTITY_TYPE"):
-        if not any(query.split_key(key)[1] == name for key in filters):
+        if not any(conditions.split_key(key)[1] == name for key in filters):
             raise missing_parameter(name)
     page = query.run(call.store.table("comment"), query.plan_classic(COMMENT, call.params))
     return query.Page([show_classic(COMMENT, row, _NAMES) for row in page.rows], page.total, page.next)

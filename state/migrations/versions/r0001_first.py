@@ -31,7 +31,7 @@ def _journal() -> None:
     op.create_table(
         "events",
         *(_text("stream"), _number("seq"), _text("id"), _text("ts"), _text("type"), _number("v")),
-        *(_text("actor"), _text("data"), _text("prev"), _text("hash")),
+        *(_text("actor"), _text("data"), _text("hash")),
         sa.PrimaryKeyConstraint("stream", "seq", name="pk_events"),
         sa.UniqueConstraint("id", name="uq_events_id"),
     )
@@ -39,6 +39,7 @@ def _journal() -> None:
         "leases",
         *(_text("session"), _text("owner"), _number("epoch"), _text("until"), _number("seq"), _text("hash")),
         sa.PrimaryKeyConstraint("session", name="pk_leases"),
+        sqlite_with_rowid=False,
     )
 
 
@@ -52,17 +53,23 @@ def _queues() -> None:
         sa.UniqueConstraint("id", name="uq_inbox_id"),
         sa.UniqueConstraint("source", name="uq_inbox_source"),
     )
-    _partial("ix_inbox_new", "inbox", ["session", "lane", "pos"], "status = 'new'")
+    new = sa.text("status = 'new'")
+    columns = ["session", "lane", "pos"]
+    op.create_index("ix_inbox_new", "inbox", columns, sqlite_where=new, postgresql_where=new)
     op.create_table(
         "outbox",
         Column("pos", POSITION, autoincrement=True, nullable=False),
         *(_text("id"), _text("session"), _text("channel"), _text("kind"), _text("body"), _text("key")),
-        *(_text("created_at"), _text("status"), _number("attempts"), _text("due_at"), _text("sent_ref"), _text("note")),
+        *(_text("created_at"), _text("status"), _number("attempts"), _text("due_at"), _text("note")),
         sa.PrimaryKeyConstraint("pos", name="pk_outbox"),
         sa.UniqueConstraint("id", name="uq_outbox_id"),
     )
-    _partial("ix_outbox_new", "outbox", ["session", "pos"], "status = 'new'")
-    _partial("ix_outbox_key", "outbox", ["session", "key"], "key != ''")
+    op.create_table(
+        "deliveries",
+        *(_text("session"), _text("key"), _text("sent_ref")),
+        sa.PrimaryKeyConstraint("session", "key", name="pk_deliveries"),
+        sqlite_with_rowid=False,
+    )
 
 
 def _small_tables() -> None:
@@ -71,21 +78,19 @@ def _small_tables() -> None:
         *(_text("effect_id"), _text("stream"), _text("status"), _text("fingerprint"), _text("call"), _number("epoch")),
         *(_text("updated_at"), Column("outcome", Text)),
         sa.PrimaryKeyConstraint("effect_id", name="pk_effects"),
+        sqlite_with_rowid=False,
     )
     op.create_index("ix_effects_stream", "effects", ["stream", "status"])
     op.create_table(
         "timers",
         *(_text("id"), _text("due_at"), _text("session"), _text("kind"), _text("body")),
         sa.PrimaryKeyConstraint("id", name="pk_timers"),
+        sqlite_with_rowid=False,
     )
     op.create_index("ix_timers_due_at", "timers", ["due_at"])
     for name, columns in (
         ("snapshots", (_text("stream"), _number("seq"), _text("state"))),
-        ("blobs", (_text("digest"), _text("content"))),
         ("values", (_text("key"), _text("value"))),
     ):
-        op.create_table(name, *columns, sa.PrimaryKeyConstraint(columns[0].name, name=f"pk_{name}"))
-
-
-def _partial(name: str, table: str, columns: list[str], where: str) -> None:
-    op.create_index(name, table, columns, sqlite_where=sa.text(where), postgresql_where=sa.text(where))
+        op.create_table(name, *columns, sa.PrimaryKeyConstraint(columns[0].name, name=f"pk_{name}"), sqlite_with_rowid=False)
+    op.create_table("blobs", _text("digest"), _text("content"), sa.PrimaryKeyConstraint("digest", name="pk_blobs"))

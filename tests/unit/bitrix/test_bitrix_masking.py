@@ -2,6 +2,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 
 import pytest

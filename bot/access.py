@@ -1,0 +1,88 @@
+"""Who may use the bot: the access file (YAML), deny by default (DESIGN §6). Ring 3."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from orchestrator.errors import SettingsError
+from orchestrator.messages import Actor, Mode, Role
+
+
+def _zone(name: str) -> str:
+    ZoneInfo(name)
+    return name
+
+
+class Person(BaseModel):
+    """One entry of the access file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    telegram_id: int
+    name: str
+    bitrix_user_id: int | None = None
+    role: Role = "manager"
+    mode: Mode = "full"
+    sees: Literal["own", "all"] | list[int] | None = None
+    """Default: own for managers, all for leads and admins."""
+    time_zone: Annotated[str, AfterValidator(_zone)] = "Europe/Moscow"
+    locale: Literal["ru", "en"] = "ru"
+
+    def actor(self) -> Actor:
+        """The person as the orchestrator knows them."""
+        sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
+        return Actor(
+            key=f"tg:{self.telegram_id}",
+            name=self.name,
+            role=self.role,
+            max_mode=self.mode,
+            sees=sees if isinstance(sees, str) else tuple(sees),
+            bitrix_user_id=self.bitrix_user_id,
+            time_zone=self.time_zone,
+            locale=self.locale,
+        )
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    people: list[Person] = Field(default_factory=list)
+
+
+class Access:
+    """The people of the access file, by Telegram id."""
+
+    def __init__(self, people: list[Person]) -> None:
+        """Two entries for one Telegram id are an error."""
+        self._by_telegram: dict[int, Person] = {}
+        for person in people:
+            if person.telegram_id in self._by_telegram:
+                raise SettingsError(f"ACCESS_FILE: telegram_id {person.telegram_id} is listed twice")
+            self._by_telegram[person.telegram_id] = person
+
+    def actor(self, telegram_id: int) -> Actor | None:
+        """The person's rights, None for a stranger."""
+        person = self._by_telegram.get(telegram_id)
+        return person.actor() if person else None
+
+    def __len__(self) -> int:
+        """How many people may use the bot."""
+        return len(self._by_telegram)
+
+
+def load_access(path: Path | None) -> Access:
+    """Read the access file; raises SettingsError that names file, entry and mending. No file: nobody has access."""
+    if path is None:
+        return Access([])
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        raise SettingsError(f"ACCESS_FILE {path}: cannot be read ({error.strerror})") from error
+    except yaml.YAMLError as error:
+        raise SettingsError(f"ACCESS_FILE {path}: no valid YAML: {error}") from error
+    try:
+        return Access(_File.model_validate(content).people)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
+        raise SettingsError(f"ACCESS_FILE {path}: {faults}") from error

@@ -1,0 +1,71 @@
+welcome = Hello, { $name }! I help with Bitrix24: write in plain words what should happen. Important changes I show first and ask. { $mode ->
+    [shadow] This is shadow mode: I only show what I would do and change nothing.
+    [canary] This is careful mode: I read and create, and change nothing that exists.
+   *[full] This is full mode.
+}
+help = Write in plain words: “show my deals”, “raise the sum of deal Romashka to 150,000”, “create a task for me tomorrow”.
+    /pending — what waits for a decision, /today — today's work, /stop — stop, /new — start over, /mode — mode, /status — state.
+cleared = Starting over.{ $waiting ->
+    [0] {""}
+    [one] {" "}One confirmation still waits: /pending
+   *[other] {" "}{ $waiting } confirmations still wait: /pending
+}
+stopping = Stopping. If a call is already on its way to Bitrix24, you will see how it ended.
+stopped = Stopped.
+nothing-to-stop = Nothing is running.
+pending = { $count ->
+    [0] Nothing waits for a decision.
+    [one] { $count } request waits for a decision:
+   *[other] { $count } requests wait for a decision:
+}
+mode = Mode: { $mode ->
+    [shadow] shadow — I only show what I would do
+    [canary] careful — I read and create, and change nothing that exists
+   *[full] full — important changes with confirmation
+}.
+status = Mode: { $mode ->
+    [shadow] shadow
+    [canary] careful
+   *[full] full
+}. Waiting for a decision: { $waiting }. Unknown outcome: { $unknown }. Now { $running ->
+    [yes] working on your request.
+   *[no] free.
+}
+today-empty = Nothing urgent today: no overdue tasks and no deals about to close.
+today-overdue = Overdue
+today-tasks = Tasks for today
+today-closing = Closing this week
+unknown-command = No such command. There are: { $commands }
+degraded = Automatic actions are temporarily unavailable. Nothing was done. Please try again later; if that does not help, tell your administrator.
+failed = Something went wrong, the request was not handled. Give your administrator the code { $id }.
+store-trouble = I cannot write the journal, so nothing was sent to Bitrix24. Please try again later.
+choice-outdated = That choice is no longer valid. Please write your request again.
+iteration-limit = I stopped: { $limit } steps were not enough. Please be more specific.
+stranger = You are not on the list. Your ID is { $id }: give it to your administrator.
+too-long = The message is too long ({ $length } characters). Please send no more than { $limit }.
+only-text = I understand text only so far. Please write it in words.
+edited-ignored = You edited the message, but I had taken the old text already. Please send the corrected one as a new message.
+which-card = Several requests wait: press the button under the right card.
+shadow-plan = Shadow mode. I would have done:
+shadow-now = This is shadow mode: nothing was sent.
+planned-other = call { $method }
+list-total = { $shown } of { $total } shown
+list-all = { $total } in all
+list-sum = { $sum }
+list-empty = Nothing found.
+example-deals = Show my deals
+example-task = Create a task for me tomorrow: call the client
+example-sum = What do I have today?
+details-title = The exact call
+details-none = That card is gone.
+recovered-done = The program restarted during the call. I checked: the change was made in Bitrix24. { $detail }
+recovered-not-done = The program restarted during the call. I checked: the change was not made in Bitrix24. If you need it, ask again.
+recovered-unclear = The program restarted during the call. The outcome is unknown: please look at the record in Bitrix24. I will not repeat it myself.
+menu-start = Start
+menu-help = Help and examples
+menu-new = Start over
+menu-stop = Stop
+menu-pending = What waits for a decision
+menu-mode = Mode
+menu-status = State
+menu-today = Today's work

@@ -1,0 +1,81 @@
+"""Notices into sentences: Fluent catalogues ru (default) and en, one file a theme. Ring 3; knows no wire."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+from fluent.runtime import FluentBundle, FluentResource
+
+from orchestrator.messages import Notice
+from state.clock import parse_iso
+
+Locale = Literal["ru", "en"]
+_FOLDER = Path(__file__).parent
+_PLAIN = (str, int, float)
+
+
+class Translator:
+    """Says notices in one language and one time zone."""
+
+    def __init__(self, locale: Locale, time_zone: str = "Europe/Moscow") -> None:
+        """The catalogues are read once per process."""
+        self.locale: Locale = locale
+        self._zone = ZoneInfo(time_zone)
+        self._bundle = _bundle(locale)
+
+    def say(self, code: str, **args: Any) -> str:
+        """The sentence of `code`; a code without one is shown as itself, so that nothing is ever lost."""
+        if not self._bundle.has_message(code):
+            return code
+        pattern = self._bundle.get_message(code).value
+        if pattern is None:
+            return code
+        text, _ = self._bundle.format_pattern(pattern, {key: self._value(key, value) for key, value in args.items()})
+        return str(text)
+
+    def notice(self, notice: Notice) -> str:
+        """The sentence of a notice."""
+        return self.say(notice.code, **notice.args)
+
+    def knows(self, code: str) -> bool:
+        """Whether there is a sentence for `code`."""
+        return bool(self._bundle.has_message(code))
+
+    def clock(self, moment: str | datetime, now: datetime | None = None) -> str:
+        """ "18:30", or "22.11 18:30" on another day than `now`."""
+        here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
+        today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
+        return here.strftime("%H:%M" if here.date() == today else "%d.%m %H:%M")
+
+    def _value(self, key: str, value: Any) -> Any:
+        if key == "at" and isinstance(value, str) and value:
+            return self.clock(value)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return value if isinstance(value, _PLAIN) else str(value)
+
+
+@cache
+def _bundle(locale: Locale) -> FluentBundle:
+    bundle = FluentBundle([locale], use_isolating=False)
+    for path in sorted((_FOLDER / locale).glob("*.ftl")):
+        bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
+    return bundle
+
+
+def codes(locale: Locale) -> set[str]:
+    """Every message id of a language; a test compares the languages."""
+    found: set[str] = set()
+    for path in (_FOLDER / locale).glob("*.ftl"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line[:1].isalpha() and "=" in line:
+                found.add(line.split("=", 1)[0].strip())
+    return found
+
+
+def as_notice(data: Mapping[str, Any]) -> Notice:
+    """A notice back from stored data."""
+    return Notice.model_validate(data)

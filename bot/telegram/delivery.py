@@ -1,0 +1,178 @@
+"""Brings outbox rows to Telegram, at least once: waits out 429, edits cards in place, splits long texts. Ring 3.
+
+The only caller of sending methods; a row is marked sent after Telegram said so.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+
+
+from aiogram import Bot
+from aiogram.exceptions import (
+    TelegramAPIError,
+    TelegramBadRequest,
+    TelegramForbiddenError,
+    TelegramNetworkError,
+    TelegramRetryAfter,
+    TelegramServerError,
+)
+from aiogram.types import InlineKeyboardMarkup, MessageEntity
+from aiogram.utils.formatting import Text as Rich
+
+from bot.i18n.translate import Translator, as_notice
+from bot.telegram.cards import card_keyboard, card_text
+from bot.telegram.people import People
+from bot.telegram.render import keyboard, reply_text
+from bot.telegram.splitting import split
+from orchestrator.messages import Notice, Reply
+from state.clock import Clock
+from state.store import OutboxRow, StoreError
+from state.worker import AsyncStore
+
+log = logging.getLogger(__name__)
+
+POLL = 0.5
+MAX_ATTEMPTS = 20
+
+
+class Delivery:
+    """Drains the outbox of channel "tg" until cancelled."""
+
+    def __init__(self, bot: Bot, store: AsyncStore, people: People, clock: Clock) -> None:
+        """`people` knows the language and zone of a chat."""
+        self._bot = bot
+        self._store = store
+        self._people = people
+        self._clock = clock
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Something may be waiting."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Deliver until cancelled; a store that cannot be read is tried again."""
+        while True:
+            self._wake.clear()
+            try:
+                rows = await self._store.due_outbox("tg", self._clock.now())
+                await asyncio.gather(*(self._deliver_chat(chat) for chat in _by_session(rows)))
+            except StoreError:
+                log.exception("the outbox cannot be read", extra={"action": "store_trouble"})
+                rows = []
+            if not rows:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), POLL)
+
+    async def _deliver_chat(self, rows: Sequence[OutboxRow]) -> None:
+        """One chat's rows in order; the first that must wait holds the rest back."""
+        for row in rows:
+            if not await self._deliver(row):
+                return
+
+    async def _deliver(self, row: OutboxRow) -> bool:
+        try:
+            ref = await self._send(row)
+        except TelegramRetryAfter as error:
+            await self._later(row, error.retry_after, "429")
+            return False
+        except (TelegramNetworkError, TelegramServerError) as error:
+            await self._later(row, min(60, 2**row.attempts), type(error).__name__)
+            return False
+        except TelegramForbiddenError as error:
+            await self._store.outbox_failed(row.id, f"forbidden: {error.message}")
+        except TelegramAPIError as error:
+            log.error("a message cannot be delivered: %s", error.message, extra={"action": "delivery_failed"})  # noqa: TRY400
+            await self._store.outbox_failed(row.id, error.message)
+        else:
+            await self._store.outbox_sent(row.id, ref)
+        return True
+
+    async def _later(self, row: OutboxRow, seconds: float, note: str) -> None:
+        if row.attempts >= MAX_ATTEMPTS:
+            await self._store.outbox_failed(row.id, note)
+        else:
+            await self._store.outbox_retry(row.id, self._clock.now() + timedelta(seconds=seconds), note)
+
+    async def _send(self, row: OutboxRow) -> str:
+        tr = self._people.translator(row.session)
+        match row.kind:
+            case "toast":
+                return await self._toast(row, tr)
+            case "card":
+                return await self._message(row, card_text(row.body, tr), card_keyboard(row.body, tr))
+            case "code":
+                return await self._message(row, Rich(str(row.body["text"])), None)
+            case _:
+                reply = Reply.model_validate(row.body)
+                return await self._message(row, reply_text(reply, tr), keyboard(reply, tr))
+
+    async def _toast(self, row: OutboxRow, tr: Translator) -> str:
+        text = tr.notice(as_notice(row.body["notice"]))[:200]
+        with contextlib.suppress(TelegramBadRequest):  # too late to answer the press; the card tells it
+            await self._bot.answer_callback_query(row.body["callback_id"], text=text, show_alert=len(text) > 60)  # noqa: PLR2004
+        return ""
+
+    async def _message(self, row: OutboxRow, rich: Rich, markup: InlineKeyboardMarkup | None) -> str:
+        chat, thread = chat_of(row.session)
+        known = await self._store.sent_ref(row.session, row.key) if row.key else ""
+        text, entities = rich.render()
+        if not text.strip():
+            return known
+        if known:
+            return await self._edit(chat, int(known), text, entities, markup)
+        pieces = split(text, entities)
+        sent = 0
+        for number, (piece, marks) in enumerate(pieces, start=1):
+            last = number == len(pieces)
+            message = await self._bot.send_message(
+                chat, piece, entities=marks, parse_mode=None, message_thread_id=thread, reply_markup=markup if last else None
+            )
+            sent = message.message_id
+        return str(sent)
+
+    async def _edit(
+        self, chat: int, message_id: int, text: str, entities: list[MessageEntity], markup: InlineKeyboardMarkup | None
+    ) -> str:
+        piece, marks = split(text, entities)[0]
+        try:
+            await self._bot.edit_message_text(
+                piece, chat_id=chat, message_id=message_id, entities=marks, parse_mode=None, reply_markup=markup
+            )
+        except TelegramBadRequest as error:
+            if "not modified" not in error.message:
+                message = await self._bot.send_message(chat, piece, entities=marks, parse_mode=None, reply_markup=markup)
+                return str(message.message_id)
+        return str(message_id)
+
+    async def trouble(self, session: str, notice: Notice) -> None:
+        """Tell a chat directly, when not even the outbox can be written; may fail silently."""
+        chat, thread = chat_of(session)
+        with contextlib.suppress(TelegramAPIError):
+            await self._bot.send_message(chat, self._people.translator(session).notice(notice), parse_mode=None, message_thread_id=thread)
+
+    async def partial(self, session: str, text: str) -> None:
+        """Show that the answer is being written; may fail silently."""
+        del text
+        chat, thread = chat_of(session)
+        with contextlib.suppress(TelegramAPIError):
+            await self._bot.send_chat_action(chat, "typing", message_thread_id=thread)
+
+
+def chat_of(session: str) -> tuple[int, int | None]:
+    """ "tg:1007:5" → chat 1007, thread 5."""
+    parts = session.split(":")
+    return int(parts[1]), int(parts[2]) if len(parts) > 2 else None  # noqa: PLR2004 - channel, chat, thread
+
+
+def _by_session(rows: Sequence[OutboxRow]) -> list[list[OutboxRow]]:
+    groups: dict[str, list[OutboxRow]] = {}
+    for row in rows:
+        groups.setdefault(row.session, []).append(row)
+    return list(groups.values())
+
+
+

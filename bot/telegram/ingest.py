@@ -1,0 +1,81 @@
+"""Takes updates from Telegram by long polling and stores each durably before it is confirmed (facts: telegram §2, 1–5). Ring 3.
+
+Updates are decoded one by one: a bad one is quarantined and stops nobody. Confirmed means stored.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from aiogram import Bot
+from aiogram.exceptions import TelegramConflictError, TelegramNetworkError, TelegramRetryAfter, TelegramServerError, TelegramUnauthorizedError
+from aiogram.exceptions import ClientDecodeError
+from aiogram.methods import TelegramMethod
+from aiogram.types import Update
+from pydantic import ValidationError
+
+log = logging.getLogger(__name__)
+
+ALLOWED = ["message", "edited_message", "callback_query", "my_chat_member"]
+LONG_POLL = 25
+PAUSES = (1.0, 2.0, 5.0, 15.0)
+
+Accept = Callable[[Update], Awaitable[None]]
+"""Stores the update durably (or raises, and it will come again)."""
+Quarantine = Callable[[int, str], Awaitable[None]]
+
+
+class RawUpdates(TelegramMethod[list[dict[str, Any]]]):
+    """getUpdates whose answer stays plain data, so that one bad update cannot hide the others."""
+
+    __returning__ = list[dict[str, Any]]
+    __api_method__ = "getUpdates"
+
+    offset: int | None = None
+    timeout: int | None = None
+    allowed_updates: list[str] | None = None
+
+
+class Poller:
+    """Polls until cancelled."""
+
+    def __init__(self, bot: Bot, accept: Accept, quarantine: Quarantine) -> None:
+        """`accept` must return only when the update is stored."""
+        self._bot = bot
+        self._accept = accept
+        self._quarantine = quarantine
+        self._offset: int | None = None
+
+    async def run(self) -> None:
+        """Poll for ever; raises TelegramUnauthorizedError and TelegramConflictError, which no waiting mends."""
+        failures = 0
+        while True:
+            try:
+                await self._round()
+                failures = 0
+            except (TelegramUnauthorizedError, TelegramConflictError):
+                raise
+            except TelegramRetryAfter as error:
+                await asyncio.sleep(error.retry_after)
+            except (TelegramNetworkError, TelegramServerError, ClientDecodeError) as error:
+                failures += 1
+                log.warning("telegram did not answer: %s", type(error).__name__, extra={"action": "poll_failed"})
+                await asyncio.sleep(PAUSES[min(failures, len(PAUSES)) - 1])
+
+    async def _round(self) -> None:
+        method = RawUpdates(offset=self._offset, timeout=LONG_POLL, allowed_updates=ALLOWED)
+        for raw in await self._bot(method, request_timeout=LONG_POLL + 15):
+            await self._take(raw)
+
+    async def _take(self, raw: Mapping[str, Any]) -> None:
+        """Store one update, then move the offset: the next poll confirms it."""
+        update_id = int(raw["update_id"])
+        try:
+            update = Update.model_validate(raw, context={"bot": self._bot})
+        except ValidationError as error:
+            log.error("update %s cannot be read", update_id, extra={"action": "update_quarantined"})  # noqa: TRY400
+            await self._quarantine(update_id, f"{error.error_count()} faults, first at {error.errors()[0]['loc']}")
+        else:
+            await self._accept(update)
+        self._offset = update_id + 1

@@ -1,0 +1,121 @@
+"""Typed commands: fixed code, read only but for /new and /stop, the same in every mode; the model is not asked (DESIGN §3). Ring 2."""
+
+from collections.abc import Awaitable, Callable
+
+from bitrix.masking import mask_value
+from orchestrator import outgoing, recovering
+from orchestrator.messages import Actor, Notice, Reply, Table, say
+from orchestrator.session import Session
+from orchestrator.turns import Tools, effective_mode
+from state.agent_state import open_confirmations
+from state.canonical import dumps
+from state.events import ConversationCleared
+from state.store import InboxRow, OutboxRow
+
+Command = Callable[[Actor, Session, Tools], Awaitable[Reply]]
+
+NAMES = ("start", "help", "new", "stop", "pending", "mode", "status", "today")
+
+
+async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Answer one typed command; an unknown one is answered with the list of those that exist."""
+    actor = Actor.model_validate(row.actor)
+    if row.body["name"] in {"check", "details"}:
+        await _about_card(row, actor, session, tools)
+        return
+    command = _COMMANDS.get(row.body["name"], _unknown)
+    reply = await command(actor, session, tools)
+    rows = [outgoing.reply_row(session.key, reply, session.now)]
+    if row.body["name"] == "pending":
+        rows.extend(_cards_again(session))
+    events = [ConversationCleared(by=actor.key)] if row.body["name"] == "new" else []
+    await session.commit(*events, actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+async def _about_card(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+    """The two buttons of a card that decide nothing: look again at an unknown outcome, show the exact call."""
+    entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
+    rows: list[OutboxRow] = []
+    if entry is None:
+        rows.append(outgoing.reply_row(session.key, say(Notice(code="details-none")), session.now))
+    elif row.body["name"] == "check":
+        await recovering.recheck(entry["effect_id"], session, tools)
+    else:
+        rows.append(outgoing.code_row(session.key, f"{entry['method']}\n{dumps(mask_value(entry['params']))}", session.now))
+    await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+def _cards_again(session: Session) -> list[OutboxRow]:
+    return [outgoing.card_row(session.key, entry, session.now) for entry in open_confirmations(dict(session.state))]
+
+
+async def _start(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del session
+    mode = effective_mode(tools.mode, actor)
+    return Reply(
+        notices=(Notice(code="welcome", args={"name": actor.name, "role": actor.role, "mode": mode}),), examples=_EXAMPLES
+    )
+
+
+async def _help(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del actor, session, tools
+    return Reply(notices=(Notice(code="help"),), examples=_EXAMPLES)
+
+
+async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del actor, tools
+    waiting = len(open_confirmations(dict(session.state)))
+    return say(Notice(code="cleared", args={"waiting": waiting}))
+
+
+async def _stop(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del actor
+    running = session.key in tools.running or session.state["turn"] is not None
+    return say(Notice(code="stopping" if running else "nothing-to-stop"))
+
+
+async def _pending(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del actor, tools
+    return say(Notice(code="pending", args={"count": len(open_confirmations(dict(session.state)))}))
+
+
+async def _mode(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del session
+    return say(Notice(code="mode", args={"mode": effective_mode(tools.mode, actor), "installed": tools.mode}))
+
+
+async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
+    agent = session.state["agent"]
+    args = {
+        "mode": effective_mode(tools.mode, actor),
+        "waiting": len(open_confirmations(dict(session.state))),
+        "unknown": len(session.state["unknown"]),
+        "running": "yes" if session.state["turn"] else "no",
+        "done": len(agent["done"]),
+    }
+    return say(Notice(code="status", args=args))
+
+
+async def _today(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del session
+    sections: list[tuple[Notice, Table]] = await tools.queries["today"](actor=actor)
+    return Reply(sections=tuple(sections)) if sections else say(Notice(code="today-empty"))
+
+
+async def _unknown(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del actor, session, tools
+    return say(Notice(code="unknown-command", args={"commands": " ".join(f"/{name}" for name in NAMES)}))
+
+
+_EXAMPLES = (Notice(code="example-deals"), Notice(code="example-task"), Notice(code="example-sum"))
+
+_COMMANDS: dict[str, Command] = {
+    "start": _start,
+    "help": _help,
+    "new": _new,
+    "stop": _stop,
+    "pending": _pending,
+    "mode": _mode,
+    "status": _status,
+    "today": _today,
+}

@@ -1,0 +1,124 @@
+"""One line per record for people, and the link to its card. Ring 2, pure; no character of a record may disguise the line.
+
+Rows come as the portal gives them, classic (TITLE) or new (title) spelling; a value that is missing is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, Literal, assert_never
+from urllib.parse import urlsplit
+
+from orchestrator.directory.sum_format import format_sum_short
+from orchestrator.directory.text import Locale, clean, cut
+
+Entity = Literal["deal", "lead", "contact", "company", "task", "user"]
+Row = Mapping[str, Any]
+
+SEPARATOR: Final = " · "
+LIMIT: Final = 64
+_SHORTEST_TITLE: Final = 12
+_DETAIL: Final = 24
+_UNTITLED: Final = {"ru": "без названия", "en": "untitled"}
+# A title with our own separator in it could pretend to have a stage or a sum.
+_DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
+
+
+def deal_label(row: Row, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+    """«Ромашка · 1,2 млн ₽ · Договор · №481»; a long title is cut, sum, stage and number stay."""
+    return _line(_title(row, locale), (_sum(row, locale), _detail(stage_name), _number(row)), limit)
+
+
+def lead_label(row: Row, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+    """«Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»."""
+    return _line(_title(row, locale), (_detail(_person(row)), _sum(row, locale), _detail(status_name), _number(row)), limit)
+
+
+def company_label(row: Row, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
+    """«ООО Ромашка · №3»."""
+    return _line(_title(row, locale), (_number(row),), limit)
+
+
+def contact_label(row: Row, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+    """«Анна Ковалёва · ООО Ромашка · директор · №43»."""
+    details = (_detail(company_name), _detail(_get(row, "POST", "post")), _number(row))
+    return _line(_shown(_person(row)) or _UNTITLED[locale], details, limit)
+
+
+def user_label(row: Row, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
+    """«Борис Орлов · менеджер · №7»."""
+    details = (_detail(_get(row, "WORK_POSITION", "workPosition")), _number(row))
+    return _line(_shown(_person(row)) or _UNTITLED[locale], details, limit)
+
+
+def card_url(portal: str, entity: Entity, record_id: int, *, user: int = 0) -> str:
+    """The address of a card on the portal's host; ValueError for an id below one or an address without a host.
+
+    Only scheme and host of `portal` are used, so that a webhook address given by mistake does not get its code shown.
+    """
+    parts = urlsplit(portal)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("the portal address must begin with http:// or https:// and a host")
+    if record_id < 1 or user < 0:
+        raise ValueError("a record has a positive id")
+    host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+    return f"{parts.scheme}://{host}{_path(entity, record_id, user)}"
+
+
+def _path(entity: Entity, record_id: int, user: int) -> str:
+    match entity:
+        case "deal" | "lead" | "contact" | "company":
+            return f"/crm/{entity}/details/{record_id}/"
+        case "task":
+            return f"/company/personal/user/{user}/tasks/task/view/{record_id}/"
+        case "user":
+            return f"/company/personal/user/{record_id}/"
+        case _:
+            assert_never(entity)
+
+
+def amount_of(value: Any) -> Decimal | None:
+    """The amount in a row («1000000.00», 5, 2.5), None for what is no finite number."""
+    try:
+        amount = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() else None
+
+
+def _line(title: str, details: Sequence[str], limit: int) -> str:
+    tail = "".join(SEPARATOR + detail for detail in details if detail)
+    return cut(title, limit=max(limit - len(tail), _SHORTEST_TITLE)) + tail
+
+
+def _get(row: Row, *names: str) -> Any:
+    return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+
+def _shown(value: Any) -> str:
+    return clean("" if value is None else str(value)).translate(_DISGUISE)
+
+
+def _detail(value: Any) -> str:
+    return cut(_shown(value), limit=_DETAIL)
+
+
+def _title(row: Row, locale: Locale) -> str:
+    return _shown(_get(row, "TITLE", "title")) or _UNTITLED[locale]
+
+
+def _person(row: Row) -> str:
+    names = (_get(row, "NAME", "name"), _get(row, "LAST_NAME", "lastName"))
+    return " ".join(str(name) for name in names if name is not None)
+
+
+def _number(row: Row) -> str:
+    number = _shown(_get(row, "ID", "id"))
+    return f"№{number}" if number else ""
+
+
+def _sum(row: Row, locale: Locale) -> str:
+    amount = amount_of(_get(row, "OPPORTUNITY", "opportunity"))
+    if amount is None:
+        return ""
+    currency = _shown(_get(row, "CURRENCY_ID", "currencyId"))
+    return format_sum_short(amount, currency or None, locale=locale)

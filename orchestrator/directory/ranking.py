@@ -1,0 +1,90 @@
+"""Which records a query names: one, a few to choose from, too many, or none. Ring 2, pure; being mine or open never decides.
+
+Preference, then uniqueness: rows whose whole title (or whose number, «№481») the query is push out rows it names in part.
+One row left is `Found`; more are buttons, open before closed, mine before others, the better match before the worse.
+A title written word for word wins over other whole titles, unless the written word may also be a case of the other title:
+«Александра» may mean Александр, so both are offered.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.directory.stems import EXACT, WHOLE, WHOLE_BACKWARDS, score, tokens
+
+LIMIT: Final = 6
+Row = Mapping[str, Any]
+_NUMBER: Final = re.compile(r"(?:.*[\s№#])?[№#]?\s?([0-9]{1,18})", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The only record that fits; it is used and named to the person."""
+
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Two or more records, at most the limit: buttons. Pressing one is a choice, never consent."""
+
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    """More records than there are buttons: the person is asked to be more precise."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No record fits."""
+
+
+Chosen = Found | Several | TooMany | Nothing
+
+
+def choose(query: str, rows: Iterable[Row], *, me: int | None, limit: int = LIMIT) -> Chosen:
+    """Decide between rows of {id, title, owner, closed}; `me` is the speaker's user id, None if there is no such user.
+
+    Repeated ids count once. Rows without a usable id are a mistake of the caller and raise KeyError or ValueError.
+    """
+    unique = {int(row["id"]): row for row in rows}
+    scored = [(worth, row) for row in unique.values() if (worth := _worth(query, row)) > 0]
+    best = _preferred(scored)
+    if not best:
+        return Nothing()
+    if len(best) == 1:
+        return Found(best[0][1])
+    if len(best) > limit:
+        return TooMany(len(best))
+    return Several(tuple(row for _, row in sorted(best, key=lambda pair: _order(*pair, me=me))))
+
+
+def _worth(query: str, row: Row) -> float:
+    by_title = score(query, str(row.get("title") or ""))
+    return EXACT if _is_number_of(query, int(row["id"])) else by_title
+
+
+def _is_number_of(query: str, record_id: int) -> bool:
+    """«481», «№481», «сделка 481»: a number and no other significant word."""
+    found = _NUMBER.fullmatch(query.strip())
+    return found is not None and int(found[1]) == record_id and tokens(query) == (found[1],)
+
+
+def _preferred(scored: Sequence[tuple[float, Row]]) -> Sequence[tuple[float, Row]]:
+    whole = [pair for pair in scored if pair[0] >= WHOLE]
+    if whole:
+        return whole
+    return [pair for pair in scored if pair[0] >= WHOLE_BACKWARDS] or scored
+
+
+def _order(worth: float, row: Row, *, me: int | None) -> tuple[bool, bool, float, int]:
+    return bool(row.get("closed")), not _is_mine(row, me), -worth, -int(row["id"])
+
+
+def _is_mine(row: Row, me: int | None) -> bool:
+    return me is not None and str(row.get("owner")) == str(me)

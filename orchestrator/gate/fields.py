@@ -1,0 +1,146 @@
+"""Field names in any of the portal's spellings, and values compared as the portal would. Ring 2, pure; reads nothing."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from bitrix.catalogue import Entity, FieldInfo
+
+_ALIASES = {
+    "createdtime": "datecreate",
+    "updatedtime": "datemodify",
+    "updatedby": "modifybyid",
+    "movedby": "movedbyid",
+}
+_CRM_ALIASES = {"createdby": "createdbyid"}
+_OWN_ALIASES = {("lead", "stageid"): "statusid", ("company", "typeid"): "companytype"}
+_CRM = frozenset({"lead", "deal", "contact", "company"})
+_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
+_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?", re.ASCII)
+MULTIFIELDS = frozenset({"phone", "email", "web", "im", "link", "fm"})
+
+
+def squeeze(name: str, entity: str = "") -> str:
+    """One key for every spelling of a field: ASSIGNED_BY_ID, assignedById and assigned_by_id are the same."""
+    key = name.replace("_", "").lower()
+    kind = entity.partition(":")[0]
+    if kind in _CRM or kind == "item":
+        key = _CRM_ALIASES.get(key, key)
+    return _OWN_ALIASES.get((kind, key), _ALIASES.get(key, key))
+
+
+def value_of(record: Mapping[str, Any], name: str, entity: str = "") -> Any:
+    """The value of a field in a record of either family; None when the record does not have it."""
+    wanted = squeeze(name, entity)
+    for key, value in record.items():
+        if squeeze(key, entity) == wanted:
+            return value
+    return None
+
+
+def info(entity: Entity | None, name: str) -> FieldInfo | None:
+    """How a field is called and reads; None for one that the catalogue does not describe."""
+    if entity is None:
+        return None
+    wanted = squeeze(name, entity.name)
+    return next((field for key, field in entity.fields.items() if squeeze(key, entity.name) == wanted), None)
+
+
+def label(entity: Entity | None, name: str, locale: str) -> str:
+    """The name of a field for people, or its code."""
+    found = info(entity, name)
+    if found is None:
+        return name
+    return found.en if locale == "en" else found.ru
+
+
+def same(new: Any, old: Any, *, kind: str = "text") -> bool:
+    """Whether writing `new` over `old` changes nothing; doubt counts as a change."""
+    if _empty(new, kind) or _empty(old, kind):
+        return _empty(new, kind) and _empty(old, kind)
+    if kind == "multifield":
+        return _same_multifield(new, old)
+    if _is_list(new) or _is_list(old):
+        return _as_words(new) == _as_words(old)
+    if isinstance(new, Mapping) or isinstance(old, Mapping):
+        return bool(new == old)
+    return _same_scalar(_text(new), _text(old), kind)
+
+
+def number(value: Any) -> Decimal | None:
+    """The number behind a JSON number or its plain text; None for everything else, also for odd digits and spaces."""
+    if isinstance(value, bool):
+        return None
+    text = _text(value)
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def ids(value: Any) -> frozenset[str]:
+    """The ids a value names: one, or a list of them, as text."""
+    if _is_list(value):
+        return frozenset(_text(item) for item in value)
+    if isinstance(value, Mapping):
+        return frozenset(_text(item) for item in value.values())
+    return frozenset() if _empty(value, "user") else frozenset({_text(value)})
+
+
+def _empty(value: Any, kind: str) -> bool:
+    if value is None or value in ("", [], {}):
+        return True
+    if isinstance(value, bool):
+        return False
+    return kind in {"money", "user", "company", "contact", "category", "number"} and number(value) == 0
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "Y" if value else "N"
+    return value.strip() if isinstance(value, str) else str(value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _as_words(value: Any) -> list[str]:
+    return sorted(_text(item) for item in value) if _is_list(value) else [_text(value)]
+
+
+def _same_scalar(new: str, old: str, kind: str) -> bool:
+    if new == old:
+        return True
+    numbers = number(new), number(old)
+    if None not in numbers:
+        return numbers[0] == numbers[1]
+    if kind == "flag":
+        return {"1": "Y", "0": "N"}.get(new, new) == {"1": "Y", "0": "N"}.get(old, old)
+    if kind == "date":
+        days = _DATE.fullmatch(new), _DATE.fullmatch(old)
+        return days[0] is not None and days[1] is not None and days[0][1] == days[1][1]
+    return kind == "datetime" and _same_moment(new, old)
+
+
+def _same_moment(new: str, old: str) -> bool:
+    try:
+        moments = datetime.fromisoformat(new), datetime.fromisoformat(old)
+    except ValueError:
+        return False
+    if any(moment.tzinfo is None for moment in moments):
+        return False
+    return moments[0] == moments[1]
+
+
+def _same_multifield(new: Any, old: Any) -> bool:
+    """True only when every written element names an existing one by ID and leaves it as it is."""
+    if not _is_list(new) or not _is_list(old):
+        return False
+    present = {_text(item.get("ID")): item for item in old if isinstance(item, Mapping)}
+    return all(isinstance(item, Mapping) and _same_element(item, present.get(_text(item.get("ID")))) for item in new)
+
+
+def _same_element(new: Mapping[str, Any], old: Mapping[str, Any] | None) -> bool:
+    if old is None or "ID" not in new or "VALUE" not in new:
+        return False
+    return all(key in {"ID", "VALUE", "VALUE_TYPE", "TYPE_ID"} and _text(value) == _text(old.get(key)) for key, value in new.items())

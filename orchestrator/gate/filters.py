@@ -1,0 +1,82 @@
+"""A list filter limited to the records the actor may see. Ring 2, pure; what it cannot limit for sure, it refuses.
+
+Filters of the portal are joined by AND at their top level, unless `logic` says otherwise there; only crm.item.list has groups.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bitrix.catalogue import Method
+from orchestrator.gate import fields
+from orchestrator.gate.params import refused
+
+_KEY = re.compile(r"([!=<>@%?~*]{0,3})([A-Za-z][A-Za-z0-9_.]*)", re.ASCII)
+_GROUP = re.compile(r"[0-9]{1,3}", re.ASCII)
+_SWITCHES = frozenset({"checkpermissions", "permission", "permissions", "innerfilter", "resolve"})
+_EXACT = frozenset({"", "=", "@"})
+
+
+def limited(spec: Method, given: Any, allowed: frozenset[int]) -> dict[str, Any]:
+    """`given` with the responsible person bound to `allowed`; raises Refusal for other people or an unclear filter."""
+    groups = spec.name == "crm.item.list"
+    written = _as_map(given, groups=groups)
+    _check(written, groups=groups)
+    owner = spec.owner_filter.lstrip("@")
+    if "logic" in {name.lower() for name in written}:
+        return {**_bound(spec, owner, allowed), "0": written}
+    wanted = allowed
+    rest: dict[str, Any] = {}
+    for name, value in written.items():
+        prefix, field = _split(name)
+        if prefix in _EXACT and field == fields.squeeze(owner):
+            wanted &= _named(value, allowed)
+        else:
+            rest[name] = value
+    if not wanted:
+        raise _foreign(owner, allowed)
+    return {**rest, **_bound(spec, owner, wanted)}
+
+
+def _as_map(given: Any, *, groups: bool) -> dict[str, Any]:
+    if given is None or given in ("", []):
+        return {}
+    if groups and isinstance(given, list):  # PHP makes a list of a map whose keys are 0, 1, 2
+        return {str(place): group for place, group in enumerate(given)}
+    if not isinstance(given, Mapping):
+        raise refused("gate-param-invalid", param="filter", expected="a map of conditions")
+    return dict(given)
+
+
+def _check(conditions: Mapping[str, Any], *, groups: bool) -> None:
+    """Only names of fields; groups and `logic` only where the method has them."""
+    for name, value in conditions.items():
+        if groups and (_GROUP.fullmatch(name) or name.lower() == "logic"):
+            for part in value if isinstance(value, list) else [value]:
+                _check(part if isinstance(part, Mapping) else {}, groups=groups)
+            continue
+        matched = _KEY.fullmatch(name)
+        if matched is None or fields.squeeze(matched[2]) in _SWITCHES or matched[2].lower() == "logic":
+            raise refused("gate-filter-unclear", param=name)
+
+
+def _split(name: str) -> tuple[str, str]:
+    matched = _KEY.fullmatch(name)
+    return (matched[1], fields.squeeze(matched[2])) if matched else ("", "")
+
+
+def _named(value: Any, allowed: frozenset[int]) -> frozenset[int]:
+    """Those of `allowed` whom an exact condition names."""
+    named = fields.ids(value)
+    return frozenset(user for user in allowed if str(user) in named)
+
+
+def _foreign(field: str, allowed: frozenset[int]) -> Exception:
+    return refused("gate-filter-foreign", field=field, allowed=", ".join(map(str, sorted(allowed))))
+
+
+def _bound(spec: Method, owner: str, users: frozenset[int]) -> dict[str, Any]:
+    if len(users) == 1:
+        return {owner: next(iter(users))}
+    prefix = "@" if spec.owner_filter.startswith("@") else ""
+    return {prefix + owner: sorted(users)}

@@ -1,0 +1,35 @@
+"""What effects other than portal calls may be: one row per kind and method, all refused unless the policy opens the kind."""
+
+from bitrix.catalogue import Method, MethodClass, Verb
+from orchestrator.messages import EffectKind
+
+_ROWS: dict[EffectKind, dict[str, tuple[MethodClass, Verb]]] = {
+    "telegram": {"send_message": ("N", "action"), "send_photo": ("N", "action"), "send_document": ("N", "action")},
+    "mongo": {
+        "find_one": ("R", "get"),
+        "find_many": ("R", "list"),
+        "count": ("R", "get"),
+        "insert_one": ("W", "add"),
+        "insert_many": ("W", "add"),
+        "update_one": ("W", "update"),
+        "update_many": ("W", "update"),
+        "delete_one": ("D", "delete"),
+        "delete_many": ("D", "delete"),
+    },
+    "schedule": {"scenario_run": ("W", "add"), "message": ("W", "add"), "cancel": ("W", "delete")},
+    "http": {"get": ("N", "action"), "post": ("N", "action")},
+    "run": {"scenario": ("W", "action"), "flow": ("W", "action"), "workflow": ("W", "action")},
+}
+
+
+def find(kind: EffectKind, method: str) -> Method | None:
+    """The row of a method of that kind, None when there is none; names are matched as they are written."""
+    row = _ROWS.get(kind, {}).get(method.strip())
+    if row is None:
+        return None
+    return Method(name=method.strip(), classes=(row[0],), verb=row[1], idempotent=row[0] == "R", fields_at="", params=("*",), owner="self")
+
+
+def names(kind: EffectKind) -> tuple[str, ...]:
+    """Every method of that kind."""
+    return tuple(_ROWS.get(kind, {}))

@@ -1,0 +1,128 @@
+"""An effect brought to one exact call, or refused: what is judged, shown, hashed and sent is the same object. Ring 2, pure.
+
+It never guesses a method from its name, and it asks no one: judging is `decide`, reading is the gate's reader.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bitrix.batch import references
+from bitrix.catalogue import Catalogue, Entity, Method
+from bitrix.methods import is_method_name
+from orchestrator.gate import batch, enrich, kinds, params, targets
+from orchestrator.gate.effects import Call, Refuse
+from orchestrator.gate.params import Refusal, refused
+from orchestrator.messages import Actor, Effect
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """What every step of one normalisation needs."""
+
+    catalogue: Catalogue
+    portal: str
+    actor: Actor
+    effect_id: str
+
+
+def normalise(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor, effect_id: str) -> Call | Refuse:
+    """The one call behind `effect`, enriched; a Refuse with the reason when it has no single reading. Raises nothing.
+
+    DESIGN §3 "Normalise" and "Enrich"; S004-24, S004-25, S004-27, S004-69. Doing it twice gives the same call.
+    """
+    bench = Bench(catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
+    try:
+        given = params.copied(effect.params)
+        if effect.kind != "bitrix":
+            return _other_kind(effect, given, bench)
+        spec = lookup(effect.method, catalogue)
+        if spec.name == "batch":
+            return _batch(spec, given, bench)
+        return single(spec, given, bench, origin=effect_id)
+    except Refusal as refusal:
+        return refusal.verdict
+
+
+def lookup(method: str, catalogue: Catalogue) -> Method:
+    """The catalogue row of `method`, in any case; raises Refusal for odd and unlisted names."""
+    name = method.strip()
+    names = [known.name for known in catalogue]
+    if not is_method_name(name):
+        core = name.strip("/").lower().removesuffix(".json").removesuffix(".xml")
+        raise refused("gate-method-odd", method=name, hint=params.hint(core, names))
+    spec = catalogue.find(name)
+    if spec is None:
+        raise refused("gate-method-unknown", method=name, hint=params.hint(name, names))
+    return spec
+
+
+def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str) -> Call:
+    """One call that is no batch, judged by nobody yet; raises Refusal."""
+    spelled = params.with_ids(spec, params.spelled(spec, given))
+    entity = targets.entity_name(spec, spelled, bench.catalogue)
+    definition = targets.definition(entity, bench.catalogue)
+    named = params.with_fields(spec, spelled, entity=_named(definition, entity), marks=enrich.marks(origin))
+    _check_kind_of_record(spec, named, entity)
+    done = enrich.enrich(spec, named, actor=bench.actor, origin=origin, entity=entity)
+    params.check_required(spec, done.params)
+    aim = targets.find(spec, done.params, bench.catalogue)
+    return Call(
+        kind="bitrix",
+        method=spec.name,
+        params=done.params,
+        spec=spec,
+        classes=classes(spec, done.params),
+        portal=bench.portal,
+        targets=aim.targets,
+        unknown_target=aim.unknown,
+        system_fields=done.system_fields,
+        entities={entity: definition} if definition is not None else {},
+    )
+
+
+def classes(spec: Method, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The classes of this very call: an activity that is not plainly internal goes outward (facts on Bitrix24, row 49)."""
+    outward = any(str(targets.at(given, path) or "") not in harmless for path, harmless in spec.inward.items())
+    return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
+
+
+def _named(definition: Entity | None, entity: str) -> Entity | None:
+    """The definition under the name of this very kind, so that names of fields are read for it."""
+    return definition if definition is None or definition.name == entity else definition.model_copy(update={"name": entity})
+
+
+def _check_kind_of_record(spec: Method, given: Mapping[str, Any], entity: str) -> None:
+    """A kind of record that is written but not known is refused at once."""
+    path = spec.target_entity.removeprefix("@")
+    if spec.target_entity.startswith("@") and not entity and targets.at(given, path) is not None:
+        if references(targets.at(given, path)) or spec.owner == "self":
+            return
+        raise refused("gate-param-invalid", param=path, expected="a kind of record such as deal or 2")
+
+
+def _check_plain(call: Call) -> None:
+    """Outside a batch an id is a number: `$result[...]` means nothing there."""
+    for path in call.spec.target:
+        written = targets.at(call.params, path)
+        if written is not None and targets.as_id(written) is None:
+            raise refused("gate-param-invalid", param=path, expected="the number of a record")
+
+
+def _other_kind(effect: Effect, given: dict[str, Any], bench: Bench) -> Call:
+    spec = kinds.find(effect.kind, effect.method)
+    if spec is None:
+        hint = params.hint(effect.method, kinds.names(effect.kind))
+        raise refused("gate-method-unknown", method=f"{effect.kind}: {effect.method}", hint=hint)
+    return Call(kind=effect.kind, method=spec.name, params=given, spec=spec, classes=spec.classes, portal=bench.portal)
+
+
+def _batch(spec: Method, given: dict[str, Any], bench: Bench) -> Call:
+    outer = params.spelled(spec, given)
+    params.check_required(spec, outer)
+    calls: dict[str, Call] = {}
+    for command in batch.commands(outer["cmd"]):
+        row = lookup(command.method, bench.catalogue)
+        call = single(row, command.params, bench, origin=f"{bench.effect_id}:{command.key}")
+        calls[command.key] = batch.placed(replace(call, key=command.key), calls)
+    return batch.assembled(spec, tuple(calls.values()), halt=batch.halt(outer.get("halt")), portal=bench.portal)

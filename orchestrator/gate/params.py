@@ -1,0 +1,183 @@
+"""The parameters of one call brought to the portal's spelling, or refused. Ring 2, pure; adds nothing of its own."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bitrix.catalogue import Entity, Method
+from orchestrator.gate import fields, targets
+from orchestrator.gate.effects import Refuse
+from orchestrator.gate.reasons import refuse
+from state.canonical import NotCanonical, check
+
+MAX_DEPTH = 16
+_RESERVED = frozenset({"auth", "access_token", "ap", "aplogin", "sessid", "method", "rest_user_id"})
+_FIELD_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+_OPTIONS = frozenset({"REGISTER_SONET_EVENT", "REGISTER_HISTORY_EVENT"})
+_YES = frozenset({"Y", "1", "true", "True"})
+_ORIGIN = frozenset({"originatorid", "originid", "originversion"})
+_CAMEL = {
+    "createdbyid": "createdBy",
+    "modifybyid": "updatedBy",
+    "movedbyid": "movedBy",
+    "datecreate": "createdTime",
+    "datemodify": "updatedTime",
+    "companytype": "typeId",
+}
+
+
+class Refusal(Exception):  # noqa: N818 - it carries a decision, not a fault, and never leaves normalise()
+    """The call cannot be brought to one exact form."""
+
+    def __init__(self, verdict: Refuse) -> None:
+        self.verdict = verdict
+        super().__init__(verdict.detail)
+
+
+def refused(code: str, **args: Any) -> Refusal:
+    """The refusal of that code, ready to be raised."""
+    return Refusal(refuse(code, **args))
+
+
+def copied(params: Mapping[str, Any]) -> dict[str, Any]:
+    """`params` as JSON data of our own; raises Refusal for what JSON readers disagree about or what nests too deep."""
+    try:
+        plain = _copy(dict(params), depth=0)
+        check(plain)
+    except NotCanonical as error:
+        raise refused("gate-params", why=error) from None
+    return dict(plain)
+
+
+def spelled(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Top-level names in the portal's spelling and order; raises Refusal for unknown, reserved and doubled ones.
+
+    The order matters: the task.* family reads its parameters by position (facts on Bitrix24, pitfall 10).
+    """
+    known = _known(spec)
+    result: dict[str, Any] = {}
+    for written, value in params.items():
+        if written.lower() in _RESERVED:
+            raise refused("gate-param-reserved", param=written)
+        name = known.get(written.lower(), written)
+        if written.lower() not in known and "*" not in spec.params:
+            raise refused("gate-param-unknown", method=spec.name, param=written, hint=hint(written, known.values()))
+        if name.lower() in {given.lower() for given in result}:
+            raise refused("gate-param-twice", param=name)
+        result[name] = value
+    result.update(spec.forced)
+    order = {name: place for place, name in enumerate(known.values())}
+    return dict(sorted(result.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def with_ids(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Ids written as text become numbers."""
+    result = {name: _plain_id(value) if name.lower().endswith("id") else value for name, value in params.items()}
+    for path in spec.target:
+        head, _, rest = path.partition(".")
+        inner = result.get(head)
+        if rest and isinstance(inner, Mapping) and rest in inner:
+            result[head] = {**inner, rest: _plain_id(inner[rest])}
+    return result
+
+
+def with_fields(spec: Method, params: Mapping[str, Any], *, entity: Entity | None, marks: Mapping[str, str]) -> dict[str, Any]:
+    """Field names in the spelling of the method's family; `marks` are the origin marks that may stand there already.
+
+    Raises Refusal for a map that is none, odd or doubled names, and origin marks that are not ours.
+    """
+    if spec.reads_only:
+        return dict(params)
+    _check_options(params.get("params"))
+    if not spec.fields_at or spec.fields_at not in params:
+        return dict(params)
+    written = params[spec.fields_at]
+    if not isinstance(written, Mapping):
+        raise refused("gate-param-invalid", param=spec.fields_at, expected="a map of field names to values")
+    result: dict[str, Any] = {}
+    seen: set[str] = set()
+    for name, value in written.items():
+        if not name or not set(name) <= _FIELD_SIGNS:
+            raise refused("gate-param-invalid", param=f"{spec.fields_at}.{name}", expected="a plain field name")
+        key = fields.squeeze(name, entity.name if entity else "")
+        if key in _ORIGIN and marks.get(key) != value:
+            raise refused("gate-origin", param=name)
+        if key in seen:
+            raise refused("gate-param-twice", param=name)
+        seen.add(key)
+        result[_field_name(spec, name, entity)] = value
+    return {**params, spec.fields_at: result}
+
+
+def check_required(spec: Method, params: Mapping[str, Any]) -> None:
+    """Raise Refusal when a required parameter is missing or empty."""
+    for path in spec.required:
+        value = targets.at(params, path)
+        if value is None or value == "" or (value in ({}, []) and path in {spec.fields_at, "cmd"}):
+            code = "gate-responsible" if spec.responsible and path.endswith(spec.responsible) else "gate-param-missing"
+            raise refused(code, method=spec.name, param=path)
+
+
+def hint(written: str, names: Iterable[str]) -> str:
+    """" Did you mean …?" or nothing."""
+    by_lower = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(written.lower(), by_lower, n=1, cutoff=0.75)
+    return f" Did you mean {by_lower[close[0]]}?" if close else ""
+
+
+def _known(spec: Method) -> dict[str, str]:
+    """Names the row knows, by their lower case, in the order in which they are sent."""
+    paths = [*spec.required, *spec.target, spec.fields_at, spec.target_entity.removeprefix("@"), *spec.forced, *spec.params]
+    if spec.target_entity and not spec.target_entity.startswith("@"):
+        paths.remove(spec.target_entity)
+    if spec.owner == "filter":
+        paths.append("filter")
+    if spec.responsible and not spec.fields_at:
+        paths.append(spec.responsible)
+    if spec.reads_only or spec.verb == "delete":
+        paths = [path for path in paths if path != spec.fields_at or path in spec.required]
+    tops = [path.partition(".")[0] for path in paths if path not in {"", "*"}]
+    return {name.lower(): name for name in tops}
+
+
+def _copy(value: Any, *, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        msg = f"nested deeper than {MAX_DEPTH}"
+        raise NotCanonical(msg)
+    if isinstance(value, Mapping):
+        return {key: _copy(item, depth=depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copy(item, depth=depth + 1) for item in value]
+    return value
+
+
+def _plain_id(value: Any) -> Any:
+    if isinstance(value, str) and (number := targets.as_id(value)) is not None:
+        return number
+    return value
+
+
+def _check_options(options: Any) -> None:
+    """`params` of a CRM write may only switch on what is on anyway: nobody hides a change from the history."""
+    if not options:
+        return
+    if not isinstance(options, Mapping):
+        raise refused("gate-param-invalid", param="params", expected="a map of options")
+    for name, value in options.items():
+        if name.upper() not in _OPTIONS or str(value) not in _YES:
+            raise refused("gate-param-reserved", param=f"params.{name}")
+
+
+def _field_name(spec: Method, name: str, entity: Entity | None) -> str:
+    """The field as its family writes it: the portal drops names of the other family without a word."""
+    found = fields.info(entity, name)
+    if entity is None or found is None or found.kind == "multifield":
+        return name
+    key = fields.squeeze(name, entity.name)
+    upper = next(known for known in entity.fields if fields.squeeze(known, entity.name) == key)
+    if not spec.name.startswith("crm.item."):
+        return upper
+    if key == "statusid":
+        return "stageId"
+    head, *tail = upper.lower().split("_")
+    return _CAMEL.get(key, head + "".join(word.capitalize() for word in tail))

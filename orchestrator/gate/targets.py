@@ -1,0 +1,95 @@
+"""Which existing record a call is about, by the paths its catalogue row names. Ring 2, pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bitrix.catalogue import Catalogue, Entity, Method
+from orchestrator.gate.effects import Target
+
+_DYNAMIC = re.compile(r"(?:dynamic_([0-9]{1,9})|t([0-9a-f]{1,8}))", re.ASCII)
+_SHORT = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "o": "item:14"}
+_SMART = 128
+_FIXED_TYPES = frozenset({7, 14, 31})
+_ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aim:
+    """What a call is about. `path` is where the id stands, `written` the id as given when it is not a plain number."""
+
+    targets: tuple[Target, ...] = ()
+    path: str = ""
+    written: Any = None
+    entity: str = ""
+
+    @property
+    def unknown(self) -> bool:
+        """True when the row names a record and the call does not say clearly which."""
+        return bool(self.path) and not self.targets
+
+
+def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> Aim:
+    """The record `params` points at; its entity is "" when the kind of record cannot be read."""
+    entity = entity_name(spec, params, catalogue)
+    if not spec.target:
+        return Aim(entity=entity)
+    path = next((path for path in spec.target if at(params, path) is not None), spec.target[0])
+    written = at(params, path)
+    number = as_id(written)
+    if number is None or not entity:
+        return Aim(path=path, written=written, entity=entity)
+    return Aim(targets=((entity, number),), path=path, written=written, entity=entity)
+
+
+def entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> str:
+    """"deal", "item:177" and the like; "" when the call names a kind that does not exist."""
+    name = spec.target_entity or spec.entity
+    if not name.startswith("@"):
+        return name
+    written = at(params, name[1:])
+    if isinstance(written, bool) or not isinstance(written, str | int):
+        return ""
+    return _by_code(str(written).strip().lower(), catalogue)
+
+
+def definition(name: str, catalogue: Catalogue) -> Entity | None:
+    """How records of this kind are read; smart processes share the row "item"."""
+    return catalogue.entities.get(name.partition(":")[0])
+
+
+def at(params: Any, path: str) -> Any:
+    """The value under a dotted path, None when it is not there."""
+    value = params
+    for name in path.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def as_id(value: Any) -> int | None:
+    """A record id: a positive whole number or its plain text."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    text = str(value).strip()
+    return int(text) if _ID.fullmatch(text) else None
+
+
+def _by_code(code: str, catalogue: Catalogue) -> str:
+    if code.isascii() and code.isdigit():
+        return _by_number(int(code), catalogue)
+    if code in _SHORT:
+        return _SHORT[code]
+    dynamic = _DYNAMIC.fullmatch(code)
+    if dynamic:
+        return _by_number(int(dynamic[1]) if dynamic[1] else int(dynamic[2], 16), catalogue)
+    return code if code in catalogue.entities and code != "item" else ""
+
+
+def _by_number(number: int, catalogue: Catalogue) -> str:
+    for entity in catalogue.entities.values():
+        if entity.type_id == number:
+            return entity.name
+    return f"item:{number}" if number >= _SMART or number in _FIXED_TYPES else ""

@@ -1,0 +1,19 @@
+"""What doors may read of a session: projections of the journal. Never changes anything. Ring 2."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from state.agent_state import open_confirmations
+from state.journal import state_of
+from state.worker import AsyncStore
+
+
+async def session_state(store: AsyncStore, session: str) -> Mapping[str, Any]:
+    """The folded state of a session, empty when nothing has happened in it."""
+    state, _ = await store.run(lambda inner: state_of(inner, f"session:{session}"))
+    return state
+
+
+async def open_cards(store: AsyncStore, session: str) -> list[dict[str, Any]]:
+    """The confirmations of a session that wait, oldest first."""
+    return open_confirmations(dict(await session_state(store, session)))

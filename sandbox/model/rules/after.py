@@ -1,0 +1,90 @@
+"""What is said once steps have run, wait or failed: the observation's own words, no counts, and nothing proposed twice."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sandbox.model.answers import Answer, say
+from sandbox.model.reading import Observation, ObservedStep
+from sandbox.model.text import Lang
+from sandbox.model.wishes import Wish
+
+_STOPPED = ("waiting", "planned", "unknown", "refused")
+_LABELS = 6
+
+
+def stopped(seen: Observation) -> bool:
+    """True when some step did not simply succeed, so that nothing more may be proposed in this turn."""
+    return any(step.status != "ok" for step in seen.steps)
+
+
+def report(wish: Wish, seen: Observation, *, headline: str = "") -> Answer:
+    """One honest sentence per step."""
+    lines = [line for number, step in enumerate(seen.steps, 1) if (line := _line(step, number, wish.lang, headline))]
+    told = list(dict.fromkeys(lines))
+    return Answer(rule="after.stopped" if stopped(seen) else "after.done", say="\n".join(told) or say("done", wish.lang))
+
+
+def _line(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:
+    if step.status != "ok":
+        status = step.status if step.status in _STOPPED else "refused"
+        return say(f"status.{status}", lang, text=_one_line(step.text)).replace(" :", ":").strip()
+    for ending, speak in _SPEAKERS.items():
+        if step.method.endswith(ending):
+            return speak(step, number, lang, headline)
+    return say("done.record", lang, label=_labels(step)) if step.rows else say("done", lang)
+
+
+def _listed(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:
+    if not step.rows:
+        return say("nothing", lang)
+    return f"{headline or say('found', lang)}\n[[list {number}]]"
+
+
+def _card(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
+    if not step.rows:
+        return say("nothing", lang)
+    row = step.rows[0]
+    lines = [_label(row)]
+    if (closing := str(row.get("CLOSEDATE") or row.get("closedate") or ""))[:4].isdigit():
+        lines.append(say("card.closing", lang, when=closing[:10]))
+    if written := _one_line(str(row.get("COMMENTS") or "")):
+        lines.append(say("card.comment", lang, text=written))
+    return "\n".join(lines)
+
+
+def _comments(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
+    # Text of others is quoted on one line each, so that no line of it can look like a header of our own answer.
+    written = [_one_line(str(row.get("COMMENT") or row.get("label") or "")) for row in step.rows]
+    quoted = [f"> {line}" for line in written if line]
+    return "\n".join([say("comments", lang), *quoted]) if quoted else say("comments.none", lang)
+
+
+def _bindings(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
+    lines = [f"• {row.get('event', row.get('label', ''))} → {row.get('handler', '')}".removesuffix(" → ") for row in step.rows]
+    return "\n".join([say("events.some", lang), *lines]) if lines else say("events.none", lang)
+
+
+def _users(_step: ObservedStep, _number: int, _lang: Lang, _headline: str) -> str:
+    return ""
+
+
+_SPEAKERS: Mapping[str, Callable[[ObservedStep, int, Lang, str], str]] = {
+    "timeline.comment.list": _comments,
+    "event.get": _bindings,
+    "user.get": _users,
+    ".list": _listed,
+    ".get": _card,
+}
+
+
+def _labels(step: ObservedStep) -> str:
+    return ", ".join(_label(row) for row in step.rows[:_LABELS])
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    return _one_line(str(row.get("label") or row.get("TITLE") or row.get("NAME") or f"№{row.get('id', row.get('ID', '?'))}"))
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

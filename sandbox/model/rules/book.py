@@ -1,0 +1,61 @@
+"""The rule book: patterns from lexicon/rules.yaml over the handlers of all themes. First match that is not declined wins."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from sandbox.model.answers import Answer
+from sandbox.model.lexicon import load
+from sandbox.model.rules import changes, creating, deals, events, handover, lists, people, talk, tasks
+from sandbox.model.rules.base import Follower, Handler
+from sandbox.model.wishes import Wish
+
+_THEMES = (talk, events, deals, handover, tasks, creating, changes, lists, people)
+HANDLERS: dict[str, Handler] = {name: handler for theme in _THEMES for name, handler in theme.HANDLERS.items()}
+FOLLOWERS: dict[str, Follower] = {**changes.FOLLOWERS, **handover.FOLLOWERS}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of the book."""
+
+    name: str
+    needs: tuple[re.Pattern[str], ...]
+    forbids: tuple[re.Pattern[str], ...]
+
+    def fits(self, folded: str) -> bool:
+        """True when every needed pattern is found and no forbidden one is."""
+        return all(p.search(folded) for p in self.needs) and not any(p.search(folded) for p in self.forbids)
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """The book, compiled once; a line without a handler or with an unknown word is an error (KeyError)."""
+    book = load("rules")
+    words: dict[str, str] = book["words"]
+    compiled = []
+    for line in book["rules"]:
+        HANDLERS[line["name"]]
+        needs, forbids = (tuple(_compile(p, words) for p in line.get(part, ())) for part in ("all", "none"))
+        compiled.append(Rule(name=line["name"], needs=needs, forbids=forbids))
+    return tuple(compiled)
+
+
+def _compile(pattern: str, words: dict[str, str]) -> re.Pattern[str]:
+    return re.compile(re.sub(r"<(\w+)>", lambda found: f"(?:{words[found[1]]})", pattern))
+
+
+def matching(wish: Wish) -> Iterator[tuple[str, Answer]]:
+    """Every rule that accepts the wish, best first, with what it answers."""
+    folded = wish.folded.strip()
+    for rule in rules():
+        if rule.fits(folded):
+            answer = HANDLERS[rule.name](wish)
+            if answer is not None:
+                yield rule.name, answer.named(rule.name)
+
+
+def first(wish: Wish) -> Answer | None:
+    """What the best rule answers; None when no rule understands the wish."""
+    return next((answer for _, answer in matching(wish)), None)

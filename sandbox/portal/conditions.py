@@ -1,0 +1,135 @@
+"""Sandbox portal, conditions: what `>=FIELD: value` of a filter means for a stored record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.portal.schema import NUMBER_TYPES, Field, Row
+from sandbox.portal.values import multifield, parse_moment, store_moment, to_flag, to_float
+
+Predicate = Callable[[Row], bool]
+_OPERATORS = ("!=%", "!=", "!%", "!@", "!", ">=", "<=", "><", ">", "<", "@", "=%", "%=", "%", "=")
+_NO_LIKE = frozenset({"crm_status"}) | (NUMBER_TYPES - {"integer", "double"})
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One `>=FIELD: value` of a filter, taken apart."""
+
+    operator: str
+    field: Field
+    value: Any
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Take the operator off a filter key; no prefix means equal."""
+    for operator in _OPERATORS:
+        if key.startswith(operator):
+            return operator, key[len(operator) :]
+    return "=", key
+
+
+def all_of(tests: list[Predicate]) -> Predicate:
+    """All tests must hold; no test holds for everything."""
+    if len(tests) == 1:
+        return tests[0]
+    return lambda row: all(test(row) for test in tests)
+
+
+def test_of(condition: Condition) -> Predicate:
+    """The test of one condition on a stored record."""
+    field, operator, raw = condition.field, condition.operator, condition.value
+    if field.type == "crm_multifield":
+        wanted = {str(item) for item in (raw if isinstance(raw, list) else [raw])}
+        return lambda row: any(m["VALUE"] in wanted for m in multifield(row, field.name))
+    if "%" in operator:
+        return _like(field, operator, raw)
+    values = [comparable(field, item) for item in (_flat(raw))]
+    if operator in {"=", "@", "!", "!=", "!@"}:
+        return _among(field, set(values), negative=operator.startswith("!"))
+    return _ordered(field, operator, values)
+
+
+def comparable(field: Field, value: Any) -> Any:
+    """One form in which filter values and stored values of a field can be compared."""
+    if field.type in NUMBER_TYPES:
+        return to_float(value)
+    if field.type == "bool":
+        return to_flag(value)
+    if field.type == "char":
+        return to_flag(value) if value not in (None, "") else "N"
+    if value is None:
+        return ""
+    if field.type in {"date", "datetime"} and value != "":
+        return _comparable_moment(field, str(value))
+    return str(value).casefold()
+
+
+def _comparable_moment(field: Field, value: str) -> str:
+    if field.type == "date" and len(value) == 10 and value[4] == "-":
+        return value
+    if field.type == "datetime" and len(value) == 20 and value.endswith("Z"):
+        return value
+    try:
+        moment = parse_moment(value)
+    except ValueError:
+        return ""
+    return moment.date().isoformat() if field.type == "date" else store_moment(moment)
+
+
+def _flat(raw: Any) -> list[Any]:
+    if isinstance(raw, dict):
+        return list(raw.values())
+    return raw if isinstance(raw, list) and raw else [None] if raw == [] else [raw]
+
+
+def _stored(field: Field, row: Row) -> Any:
+    if field.name in {"HAS_PHONE", "HAS_EMAIL"}:
+        return "Y" if any(m["TYPE_ID"] == field.name[4:] for m in row.get("FM", ())) else "N"
+    return row.get(field.name)
+
+
+def _among(field: Field, values: set[Any], *, negative: bool) -> Predicate:
+    def holds(row: Row) -> bool:
+        stored = _stored(field, row)
+        items = stored if isinstance(stored, list) else [stored]
+        return any(comparable(field, item) in values for item in items) is not negative
+
+    return holds
+
+
+def _ordered(field: Field, operator: str, values: list[Any]) -> Predicate:
+    low, high = values[0], values[-1]
+
+    def holds(row: Row) -> bool:
+        stored = row.get(field.name)
+        if stored is None and field.type not in NUMBER_TYPES:
+            return False
+        value = comparable(field, stored)
+        return bool({">": value > low, ">=": value >= low, "<": value < low, "<=": value <= low, "><": low <= value <= high}[operator])
+
+    return holds
+
+
+def _like(field: Field, operator: str, raw: Any) -> Predicate:
+    negative = operator.startswith("!")
+    if field.type in _NO_LIKE:
+        return lambda _: negative
+    text = str(raw).casefold()
+    if "=" in operator:
+        pattern = re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in text), re.DOTALL)
+        return lambda row: bool(pattern.fullmatch(str(row.get(field.name) or "").casefold())) is not negative
+    return lambda row: (text in str(row.get(field.name) or "").casefold()) is not negative
+
+
+def lower_id(conditions: list[Condition]) -> int | None:
+    """The best `>ID` bound, so that keyset paging does not walk what it has read."""
+    bounds = [
+        int(to_float(c.value)) - (c.operator == ">=")
+        for c in conditions
+        if c.field.name == "ID" and c.operator in {">", ">="} and not isinstance(c.value, dict | list)
+    ]
+    return max(bounds, default=None)

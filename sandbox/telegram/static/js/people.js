@@ -1,0 +1,77 @@
+// The left column: people and groups, what was said last, what is unread.
+
+import { get } from "./api.js";
+import { summary } from "./bubbles.js";
+import { byId, h } from "./dom.js";
+import { hue, initials, shortMoment } from "./format.js";
+
+export const ROLES = { admin: "администратор", lead: "руководитель", manager: "менеджер", stranger: "без доступа" };
+
+export function avatar(name, size = "") {
+  return h("div", { class: `avatar ${hue(name)} ${size}`, "aria-hidden": "true" }, initials(name));
+}
+
+export class People {
+  constructor(onOpen) {
+    this.onOpen = onOpen;
+    this.people = new Map();
+    this.chats = [];
+    this.unread = new Map();
+    this.busy = new Map();
+    this.current = 0;
+  }
+
+  async load() {
+    const [{ users }, { chats }] = await Promise.all([get("/sandbox/users"), get("/sandbox/chats")]);
+    this.people = new Map(users.map((person) => [person.telegram_id, person]));
+    this.chats = chats;
+    this.draw();
+  }
+
+  select(chatId) {
+    this.current = chatId;
+    this.unread.delete(chatId);
+    this.draw();
+  }
+
+  note(event) {
+    const chat = this.chats.find((row) => row.chat_id === event.chat_id);
+    if (!chat) return;
+    if (event.kind === "action" || event.kind === "draft") {
+      this.busy.set(chat.chat_id, Date.now() + event.seconds * 1000);
+      setTimeout(() => this.draw(), event.seconds * 1000 + 50);
+    }
+    if (event.kind === "message" && !event.message.deleted) this.noteMessage(chat, event.message);
+    this.draw();
+  }
+
+  noteMessage(chat, message) {
+    const fresh = !chat.last || message.message_id > chat.last.message_id;
+    if (fresh || message.message_id === chat.last.message_id) chat.last = message;
+    if (message.from !== "bot" || !fresh) return;
+    this.busy.delete(chat.chat_id);
+    if (chat.chat_id !== this.current) this.unread.set(chat.chat_id, (this.unread.get(chat.chat_id) ?? 0) + 1);
+  }
+
+  draw() {
+    byId("people").replaceChildren(...this.chats.map((chat) => h("li", {}, this.row(chat))));
+  }
+
+  row(chat) {
+    const person = this.people.get(chat.chat_id);
+    const typing = (this.busy.get(chat.chat_id) ?? 0) > Date.now();
+    const count = this.unread.get(chat.chat_id);
+    const role = person ? ROLES[person.role] ?? person.role : "группа";
+    return h("button", { class: "person", type: "button", title: `${chat.title} — ${role}`, "aria-current": String(chat.chat_id === this.current), onclick: () => this.onOpen(chat.chat_id) },
+      avatar(chat.title),
+      h("span", { class: "person-name" }, chat.title, h("span", { class: "person-role" }, role)),
+      h("time", { class: "person-time" }, chat.last ? shortMoment(new Date(chat.last.date * 1000)) : ""),
+      typing ? h("span", { class: "person-last typing" }, "бот печатает…") : h("span", { class: "person-last" }, lastLine(chat.last, chat.title)),
+      count ? h("span", { class: "badge", "aria-label": `Непрочитанных: ${count}` }, String(count)) : h("span"));
+  }
+}
+
+function lastLine(message, title) {
+  if (!message) return "сообщений пока нет";
+  return message.from === "bot" ? [h("b", {}, "Сделка: "), summary(message)] : [h("b", {}, `${title}: `), summary(message)];
+}

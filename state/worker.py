@@ -1,0 +1,206 @@
+"""The store for asyncio (ring 1): one thread writes, one reads, so that no flush ever holds up the loop.
+
+A call that was begun is always carried out. Who cancels its await gets the cancellation only after the thread has
+finished, so no commit is still under way behind the canceller's back; what became of it is read from the store.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+
+from state.store import (
+    Commit,
+    EffectRow,
+    EffectStatus,
+    InboxRow,
+    Lane,
+    Lease,
+    OutboxRow,
+    Snapshot,
+    Store,
+    StoredEvent,
+    StoreUnwritable,
+    Timer,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Job = Callable[[], None]
+
+
+class Worker:
+    """One thread that does what it is handed, in order. A third of the cost of concurrent.futures a call."""
+
+    def __init__(self, name: str) -> None:
+        """Start the thread."""
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function` in the thread; see the module docstring for cancellation."""
+        if self._closed:
+            raise StoreUnwritable("the store is closed")
+        return await self._run(partial(function, *args, **kwargs))
+
+    async def aclose(self) -> None:
+        """Do what was handed in before, then end the thread."""
+        if not self._closed:
+            self._closed = True
+            await self._run(_nothing)
+            self._jobs.put(None)
+            self._thread.join()
+
+    async def _run(self, function: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+
+        def job() -> None:
+            try:
+                value = function()
+            except BaseException as error:  # noqa: BLE001  whatever it is belongs to the caller, not to this thread
+                _hand_over(loop, answer.set_exception, error)
+            else:
+                _hand_over(loop, answer.set_result, value)
+
+        self._jobs.put(job)
+        return await _to_its_end(answer)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], value: object) -> None:
+    # A loop that was closed meanwhile has nobody left who waits.
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(setter, value)
+
+
+async def _to_its_end(answer: asyncio.Future[T]) -> T:
+    try:
+        return await asyncio.shield(answer)
+    except asyncio.CancelledError:
+        while not answer.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([answer])
+        answer.exception()  # Seen; the cancellation is what the caller hears of.
+        raise
+
+
+class AsyncStore:
+    """Every method of `Store` as a coroutine; closes the store it was given."""
+
+    def __init__(self, store: Store) -> None:
+        """Drive `store`, from this loop only."""
+        self._store = store
+        self._writer = Worker("store-writer")
+        self._reader = Worker("store-reader")
+
+    async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function(store, …)`, which only reads (such as `journal.state_of`), as one call."""
+        return await self._reader.call(function, self._store, *args, **kwargs)
+
+    async def aclose(self) -> None:
+        """Finish what was begun, then close the store."""
+        await self._reader.aclose()
+        await self._writer.aclose()
+        self._store.close()
+
+    async def put_inbox(self, rows: Sequence[InboxRow]) -> list[bool]:
+        """See `Store.put_inbox`."""
+        return await self._writer.call(self._store.put_inbox, rows)
+
+    async def ready_sessions(self) -> list[tuple[str, Lane]]:
+        """See `Store.ready_sessions`."""
+        return await self._reader.call(self._store.ready_sessions)
+
+    async def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:
+        """See `Store.next_inbox`."""
+        return await self._writer.call(self._store.next_inbox, session, lane)
+
+    async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
+        """See `Store.finish_inbox`."""
+        await self._writer.call(self._store.finish_inbox, row_id, status, note)
+
+    async def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
+        """See `Store.acquire`."""
+        return await self._writer.call(self._store.acquire, session, owner, now, until)
+
+    async def release(self, lease: Lease) -> None:
+        """See `Store.release`."""
+        await self._writer.call(self._store.release, lease)
+
+    async def commit(self, commit: Commit) -> list[StoredEvent]:
+        """See `Store.commit`."""
+        return await self._writer.call(self._store.commit, commit)
+
+    async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
+        """See `Store.read_events`."""
+        return await self._reader.call(self._store.read_events, stream, after, limit)
+
+    async def head(self, stream: str) -> tuple[int, str]:
+        """See `Store.head`."""
+        return await self._reader.call(self._store.head, stream)
+
+    async def streams(self) -> list[str]:
+        """See `Store.streams`."""
+        return await self._reader.call(self._store.streams)
+
+    async def snapshot(self, stream: str) -> Snapshot | None:
+        """See `Store.snapshot`."""
+        return await self._reader.call(self._store.snapshot, stream)
+
+    async def effect(self, effect_id: str) -> EffectRow | None:
+        """See `Store.effect`."""
+        return await self._reader.call(self._store.effect, effect_id)
+
+    async def effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
+        """See `Store.effects`."""
+        return await self._reader.call(self._store.effects, stream, status)
+
+    async def blob(self, digest: str) -> str | None:
+        """See `Store.blob`."""
+        return await self._reader.call(self._store.blob, digest)
+
+    async def due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
+        """See `Store.due_outbox`."""
+        return await self._reader.call(self._store.due_outbox, channel, now, limit)
+
+    async def outbox_sent(self, row_id: str, sent_ref: str) -> None:
+        """See `Store.outbox_sent`."""
+        await self._writer.call(self._store.outbox_sent, row_id, sent_ref)
+
+    async def outbox_retry(self, row_id: str, due_at: datetime, note: str) -> None:
+        """See `Store.outbox_retry`."""
+        await self._writer.call(self._store.outbox_retry, row_id, due_at, note)
+
+    async def outbox_failed(self, row_id: str, note: str) -> None:
+        """See `Store.outbox_failed`."""
+        await self._writer.call(self._store.outbox_failed, row_id, note)
+
+    async def sent_ref(self, session: str, key: str) -> str:
+        """See `Store.sent_ref`."""
+        return await self._reader.call(self._store.sent_ref, session, key)
+
+    async def due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
+        """See `Store.due_timers`."""
+        return await self._reader.call(self._store.due_timers, now, limit)
+
+    async def get_value(self, key: str) -> str | None:
+        """See `Store.get_value`."""
+        return await self._reader.call(self._store.get_value, key)
+
+    async def set_value(self, key: str, value: str) -> None:
+        """See `Store.set_value`."""
+        await self._writer.call(self._store.set_value, key, value)

@@ -1,0 +1,91 @@
+"""Helpers of the sandbox portal's tests: a clock that stands still, and a caller over HTTP in process or over loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from sandbox.portal.app import create_app
+from sandbox.portal.portal import Portal, Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Clock:
+    """Shows one moment until it is moved."""
+
+    moment: datetime = field(default=datetime(2026, 11, 21, 18, 0, tzinfo=UTC))
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+    def move(self, **by: float) -> None:
+        self.moment += timedelta(**by)
+
+
+@dataclass
+class Caller:
+    """Speaks REST and the control addresses to one portal."""
+
+    http: httpx.AsyncClient
+    clock: Clock | None = None
+    portal: Portal | None = None
+
+    async def send(self, method: str, params: Any = None, prefix: str = "/rest/1/sandbox/") -> httpx.Response:
+        return await self.http.post(prefix + method, json=params or {})
+
+    async def call(self, method: str, params: Any = None) -> dict[str, Any]:
+        answer = await self.send(method, params)
+        return dict(answer.json())
+
+    async def result(self, method: str, params: Any = None) -> Any:
+        body = await self.call(method, params)
+        assert "result" in body, body
+        return body["result"]
+
+    async def arm(self, **fault: Any) -> None:
+        assert (await self.http.post("/sandbox/faults", json=fault)).status_code == 200
+
+    async def ledger(self, method: str = "") -> list[dict[str, Any]]:
+        return list((await self.http.get("/sandbox/ledger", params={"method": method})).json()["calls"])
+
+
+@contextlib.asynccontextmanager
+async def in_process(**settings: Any) -> AsyncIterator[Caller]:
+    """A portal behind httpx's ASGI transport; no limit of requests unless asked for."""
+    clock = settings.setdefault("clock", Clock())
+    settings.setdefault("bucket", None)
+    app = create_app(Settings(**settings))
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://portal.test") as http:
+        yield Caller(http, clock, app.state.portal)
+    await app.state.portal.events.aclose()
+    app.state.portal.close()
+
+
+@contextlib.asynccontextmanager
+async def as_process(data: Path | None = None) -> AsyncIterator[tuple[Caller, asyncio.subprocess.Process]]:
+    """A portal as `python -m sandbox.portal` starts it, on a free port."""
+    arguments = ["-m", "sandbox.portal", "--port", "0", "--bucket", "off", *(["--data", str(data)] if data else [])]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    first = json.loads(await asyncio.wait_for(process.stdout.readline(), 20))
+    try:
+        async with httpx.AsyncClient(base_url=first["portal"], timeout=10) as http:
+            yield Caller(http), process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()

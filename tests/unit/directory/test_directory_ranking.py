@@ -1,0 +1,84 @@
+"""One record is found only when no other could be meant."""
+
+import pytest
+
+from orchestrator.directory.ranking import Found, Nothing, Row, Several, TooMany, choose
+
+ME = 7
+ROWS: list[Row] = [
+    {"id": 1, "title": "Ромашка", "owner": 7, "closed": False},
+    {"id": 2, "title": "Ромашка опт", "owner": 8, "closed": False},
+    {"id": 3, "title": "Вектор плюс", "owner": 8, "closed": True},
+    {"id": 4, "title": "Вектор опт", "owner": "7", "closed": True},
+    {"id": 5, "title": "Вектор розница", "owner": 8, "closed": False},
+    {"id": 6, "title": "Вектор мебель 481", "owner": 7, "closed": False},
+    {"id": 7, "title": "Александр", "owner": 7, "closed": False},
+    {"id": 8, "title": "Александра", "owner": 7, "closed": False},
+    {"id": 9, "title": None, "owner": None, "closed": False},
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("Ромашка", 1),
+        ("по Ромашке", 1),
+        ("ромашку опт", 2),
+        ("опт Вектора", 4),
+        ("плюс", 3),
+        ("Александр", 7),
+        ("Александру", None),
+        ("№3", 3),
+        ("3", 3),
+        ("сделку № 5", 5),
+        ("481", 6),
+        ("мебель", 6),
+    ],
+)
+def test_one_match_after_whole_titles_is_found(query: str, found: int | None) -> None:
+    chosen = choose(query, ROWS, me=ME)
+
+    assert (int(chosen.row["id"]) if isinstance(chosen, Found) else None) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("Вектор", [6, 5, 4, 3]),  # open and mine, open, mine, the rest: only the order
+        ("опт", [2, 4]),
+        ("Александра", [8, 7]),  # the written word may be a case of Александр
+        ("Александру", [8, 7]),
+    ],
+)
+def test_several_matches_are_offered_open_and_mine_first(query: str, ids: list[int]) -> None:
+    chosen = choose(query, ROWS, me=ME)
+
+    assert isinstance(chosen, Several)
+    assert [row["id"] for row in chosen.rows] == ids
+
+
+def test_my_only_open_match_is_still_a_choice() -> None:
+    rows: list[Row] = [
+        {"id": 1, "title": "Вектор опт", "owner": ME, "closed": False},
+        {"id": 2, "title": "Вектор плюс", "owner": 8, "closed": True},
+    ]
+
+    assert isinstance(choose("Вектор", rows, me=ME), Several)
+
+
+@pytest.mark.parametrize(("count", "kind"), [(0, Nothing), (1, Found), (2, Several), (6, Several), (7, TooMany)])
+def test_the_number_of_matches_decides_the_kind(count: int, kind: type) -> None:
+    rows = [{"id": i + 1, "title": f"Ромашка {i}", "owner": ME, "closed": False} for i in range(count)]
+    chosen = choose("Ромашку", [*rows, *rows], me=None)
+
+    assert isinstance(chosen, kind)
+    if isinstance(chosen, TooMany):
+        assert chosen.count == count
+
+
+def test_two_equal_titles_are_never_decided_by_owner() -> None:
+    rows: list[Row] = [{"id": i, "title": "Ромашка", "owner": owner, "closed": False} for i, owner in ((1, 8), (2, ME))]
+    chosen = choose("Ромашка", rows, me=ME)
+
+    assert isinstance(chosen, Several)
+    assert [row["id"] for row in chosen.rows] == [2, 1]
