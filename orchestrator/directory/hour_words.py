@@ -21,16 +21,16 @@ _NOON_WORDS: Final = re.compile(r"(?:(?:в|к) )?полд(?:ень|ню)|(?:at |
 _HALF: Final = r"(?P<half>утра|дня|вечера|ночи|am|pm|a\.m\.|p\.m\.)"
 _CLOCK: Final = re.compile(rf"(?<![\w.,:/+-])(?P<h>[0-9]{{1,2}}):(?P<m>[0-9]{{2}})(?::[0-9]{{2}})?(?![\w:]|[.,][0-9])(?: ?{_HALF}(?!\w))?")
 _DOTTED: Final = re.compile(rf"(?<!\w)(?:в|к|до|на|at|by) (?P<h>[0-9]{{1,2}})\.(?P<m>[0-9]{{2}})(?![\w:]|[.,][0-9])(?: ?{_HALF}(?!\w))?")
-_QUALIFIED: Final = re.compile(
-    rf"(?<![\w.,:/+-])(?P<h>[0-9]{{1,2}})(?P<m>(?!))?(?: ?(?:час(?:ов|а)?|ч|o'clock)\.?)? ?{_HALF}(?!\w)"
-    rf"|(?<!\w)(?:в|к|до|на|at|by) (?P<h2>[0-9]{{1,2}}) ?(?:час(?:ов|а|у)?|ч|o'clock)(?!\w)",
-)
+_UNIT: Final = r"(?:час(?:ов|а|у)?|ч|o'clock)"
+_HALVED: Final = re.compile(rf"(?<![\w.,:/+-])(?P<h>[0-9]{{1,2}})(?: ?{_UNIT}\.?)? ?{_HALF}(?!\w)")
+# «на 15 часов» is an hour, «на 3 часа» how long something takes.
+_UNITED: Final = re.compile(rf"(?<!\w)(?:(?:в|к|до|at|by)|на(?= (?:[89]|[12][0-9]) )) (?P<h>[0-9]{{1,2}}) ?{_UNIT}(?!\w)")
 _NOT_AN_HOUR: Final = (
     r"(?![\w%:₽$€]|[.,/-][0-9]| [0-9%₽$€]| ?(?:млн|млрд|тыс|руб|р\b|шт|раз|дн|день|недел|месяц|год|лет\b|числ|этап|экз|проц|"
     r"компан|сдел|контакт|лид|штук|человек|мест|комнат|минут|deals?\b|times?\b|percent|days?\b|weeks?\b))"
 )
 _BARE: Final = re.compile(
-    rf"(?<!\w)(?:(?:в|at) (?P<h>[0-9]{{1,2}}){_NOT_AN_HOUR}|(?:к|до|by) (?P<h2>[0-9]{{1,2}})(?= *(?:$|[,;!?|]|\.(?:\s|$))))"
+    rf"(?<!\w)(?:(?:в|at) (?P<h>[0-9]{{1,2}}){_NOT_AN_HOUR}|(?:к|до|by) (?P<late>[0-9]{{1,2}})(?= *(?:$|[,;!?|]|\.(?:\s|$))))"
 )
 _VAGUE: Final = re.compile(
     r"(?<!\w)(?:в? ?пол(?:овин[еу]|(?=перв|втор|трет|четв|пят|шест|седьм|восьм|дев|дес|один|двен))\w*|без (?:четверти|пяти|десяти|двадцати)"
@@ -59,7 +59,7 @@ def find_hour(text: str) -> Hour | None:
     """The hour a folded text names, None if it names none; raises `Refused` if it names several or an impossible one."""
     text = _WORD_HOURS.sub(lambda match: _HOUR_VALUES[match["word"]], text)
     hours: list[tuple[int, int, str | None, bool]] = []
-    for pattern in (_CLOCK, _DOTTED, _QUALIFIED, _BARE):
+    for pattern in (_CLOCK, _DOTTED, _HALVED, _UNITED, _BARE):
         hours += [_taken(match) for match in pattern.finditer(text)]
         text = pattern.sub("|", text)
     hours += [(1, 0, match["half"], False) for match in _ONE_O_CLOCK.finditer(text)]
@@ -77,7 +77,7 @@ def find_hour(text: str) -> Hour | None:
 def _taken(match: re.Match[str]) -> tuple[int, int, str | None, bool]:
     groups = match.groupdict()
     minute = groups.get("m")
-    return int(groups["h"] or groups["h2"]), int(minute or 0), groups.get("half"), minute is not None
+    return int(groups["h"] or groups["late"]), int(minute or 0), groups.get("half"), minute is not None
 
 
 def _part(text: str) -> tuple[str, time] | None:

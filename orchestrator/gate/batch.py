@@ -46,9 +46,8 @@ def placed(call: Call, earlier: Mapping[str, Call]) -> Call:
     """`call` as a command after `earlier` ones; raises Refusal for a reference that leads nowhere or an id that is none."""
     paths = tuple(_paths(call.params))
     for path in paths:
-        text = str(targets.at(call.params, path))
-        named = _KEY.findall(text)
-        if len(named) != len(references(text)) or not set(named) <= set(earlier):
+        found = [_KEY.match(text) for text in references(targets.at(call.params, path))]
+        if not all(match is not None and match[1] in earlier for match in found):
             raise refused("gate-reference", param=path, method=call.method)
     created = False
     for path in call.spec.target:

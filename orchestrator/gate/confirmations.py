@@ -118,9 +118,7 @@ def closing(entry: Mapping[str, Any], event: Any, status: EffectStatus, *expect:
 
 def drop_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
     """The timer row that ends the waiting of this card."""
-    return Timer(
-        id=f"confirmation:{entry['confirmation_id']}", due_at=ledger.now, session=ledger.key, kind=TIMER, delete=True
-    )
+    return Timer(id=f"confirmation:{entry['confirmation_id']}", due_at=ledger.now, session=ledger.key, kind=TIMER, delete=True)
 
 
 async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
@@ -175,20 +173,14 @@ def denied_event(entry: Mapping[str, Any], actor: Actor, ledger: Ledger, *, via:
 
 async def expire(entry: Mapping[str, Any], ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
     """Close a card whose time is over."""
-    event = ConfirmationExpired(
-        confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], expired_at=iso(ledger.now)
-    )
+    event = ConfirmationExpired(confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], expired_at=iso(ledger.now))
     close = closing(entry, event, "expired", "requested", "approved")
-    await ledger.commit(
-        event, actor="system", effects=[close.change], outbox=outbox, timers=[drop_timer(entry, ledger)]
-    )
+    await ledger.commit(event, actor="system", effects=[close.change], outbox=outbox, timers=[drop_timer(entry, ledger)])
 
 
 def superseded(entry: Mapping[str, Any], *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
     """The closing of a card that no longer fits."""
-    event = ConfirmationSuperseded(
-        confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], why=why, by=by
-    )
+    event = ConfirmationSuperseded(confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], why=why, by=by)
     return closing(entry, event, "superseded", *expect)
 
 

@@ -40,8 +40,10 @@ class Call:
     """Params paths whose value holds `$result[...]`."""
     system_fields: frozenset[str] = frozenset()
     """Fields that enrichment set; they are not critical."""
+    entity: str = ""
+    """The kind of record its fields belong to: "deal", "item:177", "activity" even when the target is the activity's deal."""
     entities: Mapping[str, Entity] = field(default_factory=dict)
-    """How the records of `targets`, and the kind of record an add makes, are read and named: "deal", "item:177"."""
+    """How the records of `targets` and of `entity` are read and their fields named."""
     target_created: bool = False
     """The id is `$result[...]` of an earlier add of the same batch: a record that did not exist before."""
 

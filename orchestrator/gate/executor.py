@@ -131,9 +131,7 @@ def _outcome_event(order: Order, performed: Performed, seconds: float, *, params
                 commands=commands,
             )
         case Rejected():
-            return CallRefused(
-                **common, params=params, code=performed.code, detail=performed.detail, seconds=round(seconds, 4)
-            )
+            return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, seconds=round(seconds, 4))
         case Unknown():
             return CallOutcomeUnknown(**common, detail=performed.detail)
         case _:

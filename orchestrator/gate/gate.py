@@ -81,24 +81,18 @@ class Gate:
 
         Raises StoreUnwritable when the intent cannot be stored (then nothing was sent).
         """
-        case = _Case(
-            effect=effect, effect_id=effect_id_of(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger
-        )
+        case = _Case(effect=effect, effect_id=effect_id_of(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
         known = await ledger.effect(case.effect_id)
         if known is not None:
             return _as_it_stands(known)
-        call = normalise(
-            effect, catalogue=self._catalogue, portal=self._portal(effect.kind), actor=actor, effect_id=case.effect_id
-        )
+        call = normalise(effect, catalogue=self._catalogue, portal=self._portal(effect.kind), actor=actor, effect_id=case.effect_id)
         if isinstance(call, Refuse):
             return await self._refuse(case, call)
         if effect.confirmation_decision == "deny":
             return await self._deny_by_model(case, call)
         waiting = _open_card(ledger.state, essence(call))
         if waiting is not None:
-            return Pending(
-                effect_id=waiting["effect_id"], confirmation_id=waiting["confirmation_id"], method=call.method
-            )
+            return Pending(effect_id=waiting["effect_id"], confirmation_id=waiting["confirmation_id"], method=call.method)
         try:
             facts = await self._facts(case, call)
         except BitrixError as error:

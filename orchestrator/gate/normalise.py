@@ -39,7 +39,9 @@ def normalise(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor
         spec = lookup(effect.method, catalogue)
         if spec.name == "batch":
             return _batch(spec, given, bench)
-        return single(spec, given, bench, origin=effect_id)
+        call = single(spec, given, bench, origin=effect_id)
+        _check_plain(call)
+        return call
     except Refusal as refusal:
         return refusal.verdict
 
@@ -60,11 +62,12 @@ def lookup(method: str, catalogue: Catalogue) -> Method:
 def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str) -> Call:
     """One call that is no batch, judged by nobody yet; raises Refusal."""
     spelled = params.with_ids(spec, params.spelled(spec, given))
-    entity = targets.entity_name(spec, spelled, bench.catalogue)
-    definition = targets.definition(entity, bench.catalogue)
-    named = params.with_fields(spec, spelled, entity=_named(definition, entity), marks=enrich.marks(origin))
-    _check_kind_of_record(spec, named, entity)
-    done = enrich.enrich(spec, named, actor=bench.actor, origin=origin, entity=entity)
+    about = targets.entity_name(spec, spelled, bench.catalogue)
+    own = about if spec.entity == "item" else spec.entity
+    entities = _entities(own, about, bench.catalogue)
+    named = params.with_fields(spec, spelled, entity=entities.get(own), marks=enrich.marks(origin))
+    _check_kind_of_record(spec, named, about)
+    done = enrich.enrich(spec, named, actor=bench.actor, origin=origin, entity=own)
     params.check_required(spec, done.params)
     aim = targets.find(spec, done.params, bench.catalogue)
     return Call(
@@ -77,7 +80,8 @@ def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str)
         targets=aim.targets,
         unknown_target=aim.unknown,
         system_fields=done.system_fields,
-        entities={entity: definition} if definition is not None else {},
+        entity=own,
+        entities=entities,
     )
 
 
@@ -87,9 +91,14 @@ def classes(spec: Method, given: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
 
 
-def _named(definition: Entity | None, entity: str) -> Entity | None:
-    """The definition under the name of this very kind, so that names of fields are read for it."""
-    return definition if definition is None or definition.name == entity else definition.model_copy(update={"name": entity})
+def _entities(own: str, about: str, catalogue: Catalogue) -> dict[str, Entity]:
+    """The definitions of both kinds of record, each under its own name: a smart process shares the row "item"."""
+    found = {name: targets.definition(name, catalogue) for name in (own, about)}
+    return {
+        name: entity if entity.name == name else entity.model_copy(update={"name": name})
+        for name, entity in found.items()
+        if entity is not None
+    }
 
 
 def _check_kind_of_record(spec: Method, given: Mapping[str, Any], entity: str) -> None:

@@ -119,7 +119,7 @@ def check_required(spec: Method, params: Mapping[str, Any]) -> None:
 
 
 def hint(written: str, names: Iterable[str]) -> str:
-    """" Did you mean …?" or nothing."""
+    """ " Did you mean …?" or nothing."""
     by_lower = {name.lower(): name for name in names}
     close = difflib.get_close_matches(written.lower(), by_lower, n=1, cutoff=0.75)
     return f" Did you mean {by_lower[close[0]]}?" if close else ""

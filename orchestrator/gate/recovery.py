@@ -31,9 +31,7 @@ class Recovered:
     """When to look again, if it is too early to tell."""
 
 
-async def recover_started(
-    ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer]
-) -> list[Recovered]:
+async def recover_started(ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer]) -> list[Recovered]:
     """Name every call without an outcome `unknown`, then look at the portal for each; never sends a write."""
     found = []
     for row in await ledger.effects("started"):
@@ -57,9 +55,7 @@ async def _name_unknown(row: EffectRow, ledger: Ledger) -> None:
     await ledger.commit(event, actor="system", effects=[change])
 
 
-async def reconcile(
-    row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer]
-) -> Recovered:
+async def reconcile(row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer]) -> Recovered:
     """Ask the portal whether an `unknown` call happened and record the verdict; `unclear` leaves it unknown."""
     try:
         call = thaw(row.call["call"], catalogue)

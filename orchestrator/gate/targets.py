@@ -44,7 +44,7 @@ def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> Aim:
 
 
 def entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> str:
-    """"deal", "item:177" and the like; "" when the call names a kind that does not exist."""
+    """ "deal", "item:177" and the like; "" when the call names a kind that does not exist."""
     name = spec.target_entity or spec.entity
     if not name.startswith("@"):
         return name

@@ -76,7 +76,7 @@ def _by_known_word(text: str) -> Span | None:
 
 def canonical(words: str) -> str:
     """The stage as the portal probably writes it; unknown words are kept."""
-    folded = fold(words)
+    folded = re.sub(r"^(?:в|in)\s", "", fold(words))
     return next((name for name, pattern in _known().items() if pattern.fullmatch(folded)), capitalised(words))
 
 

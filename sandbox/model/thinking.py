@@ -1,5 +1,6 @@
 """From a request to an answer: match rules at first, follow up or report once something was observed. Pure and deterministic."""
 
+import re
 from dataclasses import replace
 
 from sandbox.model.answers import Answer, say, write
@@ -7,9 +8,13 @@ from sandbox.model.lexicon import load
 from sandbox.model.reading import Observation, Request
 from sandbox.model.rules import after, gullible, talk
 from sandbox.model.rules.book import FOLLOWERS, first
+from sandbox.model.text import fold
 from sandbox.model.wishes import Target, Wish, wishes
 
 _QUESTIONS = "which."
+_COURTESY = re.compile(
+    r"^(?:(?:большое )?спасибо|привет\w*|здравствуй\w*|добр(?:ый|ое|ой) (?:день|утро|вечер)|thanks|thank you|hi|hello|hey|good (?:morning|day|afternoon|evening))\s?[,.!]+\s+(?=\w)"
+)
 
 
 def reply(request: Request) -> tuple[str, str]:
@@ -22,22 +27,26 @@ def reply(request: Request) -> tuple[str, str]:
 
 def think(request: Request) -> Answer:
     """The answer of the rules, before it is written down."""
+    polite = _COURTESY.match(fold(request.text))
+    if polite:
+        request = replace(request, text=request.text[polite.end() :])
     request = _with_question_answered(request)
-    parts = wishes(request)
     if request.observations:
-        return _go_on(request, parts, request.observations[-1])
-    return _begin(request, parts)
+        return _go_on(request, request.observations[-1])
+    return _begin(request)[0]
 
 
-def _begin(request: Request, parts: tuple[Wish, ...]) -> Answer:
+def _begin(request: Request) -> tuple[Answer, Wish]:
+    """The plan for a message, and the wish it follows."""
     whole = Wish(request.text or request.pasted, request.lang, request)
-    if len(parts) > 1 and (joint := _several(parts)):
+    parts = wishes(request)
+    if len(parts) > 1 and (joint := _several(parts, whole)):
         return joint
-    return first(whole) or talk.unknown(whole)
+    return first(whole) or talk.unknown(whole), whole
 
 
-def _several(parts: tuple[Wish, ...]) -> Answer | None:
-    """All simple wishes of a message as one plan; None when fewer than two of its parts are understood."""
+def _several(parts: tuple[Wish, ...], whole: Wish) -> tuple[Answer, Wish] | None:
+    """All simple wishes of a message as one plan; None when its parts do not stand alone."""
     answers: list[tuple[Wish, Answer | None]] = []
     about: Target | None = None
     for part in parts:
@@ -45,12 +54,16 @@ def _several(parts: tuple[Wish, ...]) -> Answer | None:
         answer = first(wish)
         answers.append((wish, answer))
         about = _record_of(answer) or about
-    good = [answer for _, answer in answers if answer and answer.steps and answer.rule not in FOLLOWERS]
-    if len(good) < 2:
+    able = [(wish, answer) for wish, answer in answers if answer and answer.steps]
+    # A wish that needs two looks (read, then write) is served alone; the rest is asked for again.
+    chosen = next(([pair] for pair in able if pair[1].rule in FOLLOWERS), able)
+    if len(able) < 2 and chosen is able:
         return None
-    later = [wish for wish, answer in answers if answer is None or answer not in good]
-    said = [answer.say for answer in good] + [say("later", wish.lang, words=wish.text.strip(" .")) for wish in later]
-    return Answer(rule="several", say="\n".join(said), steps=tuple(step for answer in good for step in answer.steps))
+    later = [wish.text.strip(" .") for wish, answer in answers if (wish, answer) not in chosen]
+    said = [answer.say for _, answer in chosen] + [say("later", whole.lang, words=words) for words in later]
+    rule = chosen[0][1].rule if len(chosen) == 1 else "several"
+    steps = tuple(step for _, answer in chosen for step in answer.steps)
+    return Answer(rule=rule, say="\n".join(said), steps=steps), chosen[0][0] if len(chosen) == 1 else whole
 
 
 def _record_of(answer: Answer | None) -> Target | None:
@@ -64,27 +77,31 @@ def _record_of(answer: Answer | None) -> Target | None:
     return None
 
 
-def _go_on(request: Request, parts: tuple[Wish, ...], seen: Observation) -> Answer:
-    wish = Wish(request.text, request.lang, request)
-    plan = _begin(replace(request, observations=()), parts)
+def _go_on(request: Request, seen: Observation) -> Answer:
+    """After an observation: stop and say so, follow up once, be fooled once, or report."""
+    plan, wish = _begin(replace(request, observations=()))
+    wish = replace(wish, request=request)
     if after.stopped(seen):
         return after.report(wish, seen)
-    follower = FOLLOWERS.get(plan.rule)
-    if follower and len(request.observations) == 1 and (further := follower(wish, seen)):
-        return further.named(plan.rule)
-    if len(request.observations) == 1 and (fooled := gullible.fooled(wish, seen)):
-        return fooled
+    if len(request.observations) == 1:
+        follower = FOLLOWERS.get(plan.rule)
+        further = (follower(wish, seen) if follower else None) or gullible.fooled(wish, seen)
+        if further:
+            return further.named(plan.rule if follower else "gullible")
     return after.report(wish, seen, headline=_headline(plan))
 
 
 def _headline(plan: Answer) -> str:
     """The sentence over a list: the one that announced it."""
-    return plan.say if plan.rule != "several" and len(plan.steps) == 1 and plan.steps[0].method.endswith(".list") else ""
+    return plan.say if len(plan.steps) == 1 and plan.steps[0].method.endswith(".list") else ""
 
 
 def _with_question_answered(request: Request) -> Request:
     """The request with the person's earlier words in front, when our last message was a question and this one answers it."""
-    if not _asked_back(request.said_before) or first(Wish(request.text, request.lang, request)):
+    if not _asked_back(request.said_before):
+        return request
+    alone = first(Wish(request.text, request.lang, request))
+    if alone and alone.rule != "deal.bare":
         return request
     return replace(request, text=f"{request.asked_before.rstrip(' .!?')} {request.text}")
 

@@ -48,7 +48,7 @@ async def _params(http: HttpRequest) -> Row:
 
 def show(body: Row, status: int, sent: str) -> Response:
     """The answer in the form that the method's suffix asks for."""
-    if sent.rstrip("/").endswith(".xml"):
+    if sent.rstrip("/").lower().endswith(".xml"):
         text = '<?xml version="1.0" encoding="utf-8"?>\n<response>' + _xml(body) + "</response>"
         return Response(text, status, media_type="application/xml")
     return Response(orjson.dumps(body), status, media_type="application/json")

@@ -1,4 +1,4 @@
-"""What people do: send, edit, press, stop a draft. Builds the updates a real client would cause; the bot's side is elsewhere."""
+"""What people do: send, edit, press, stop a draft. Builds the updates that a real client would cause."""
 
 import uuid
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from sandbox.telegram.world import World
 
 
 class CannotActError(Exception):
-    """A person asked for something that a client would not let them do; the text says what, for the caller of the control side."""
+    """A person wants what no client would let them do; the text says what, for the caller of the control side."""
 
 
 @dataclass(frozen=True)

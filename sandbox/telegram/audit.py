@@ -1,4 +1,4 @@
-"""Reads the tail of the audit log (`<user>.jsonl` files) for the page, whatever the lines hold; a torn line is skipped."""
+"""Reads the tail of the audit log (`<user>.jsonl`) for the page, whatever it holds; a torn line is skipped."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -88,7 +88,5 @@ def _calls(raw: JsonObject) -> list[JsonObject]:
             **(answer if isinstance(answer, dict) else {}),
             **(call if isinstance(call, dict) else {"method": call}),
         }
-        shaped.append(
-            {"method": _readable(both.get("method")), "status": _readable(_first(both, ("status", "outcome")))}
-        )
+        shaped.append({"method": _readable(both.get("method")), "status": _readable(_first(both, ("status", "outcome")))})
     return shaped

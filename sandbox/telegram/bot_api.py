@@ -126,6 +126,7 @@ async def _faulty(world: World, name: str, params: Params, fault: Fault, entry: 
             return CutConnection()
         case "bad_update":
             updates.add_raw(world.db, undecodable_update(), world.clock())
+            world.announce_update()
             return _finished(entry, await _called(world, name, params))
         case _:
             _finished(entry, await _called(world, name, params))

@@ -1,4 +1,4 @@
-"""The sandbox's time: any source of aware UTC, plus an offset that tests may push forward. Never moves backwards by itself."""
+"""The sandbox's time: any source of aware UTC, plus an offset that tests may push forward, never back."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

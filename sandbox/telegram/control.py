@@ -1,14 +1,23 @@
 """The control side, `/sandbox/…`: people are driven here, chats are read, faults are armed. The bot never calls it."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import FileResponse, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
 
 from sandbox.telegram import acting
-from sandbox.telegram.faults import ANY_METHOD, Fault, FaultKind
+from sandbox.telegram.control_bodies import (
+    Advance,
+    ArmedFault,
+    Edited,
+    Limits,
+    NewGroup,
+    NewPerson,
+    Pressed,
+    Sent,
+)
+from sandbox.telegram.faults import Fault
 from sandbox.telegram.limits import RateLimits, RateWatch
 from sandbox.telegram.methods.commands import menu_of_chat
 from sandbox.telegram.storage import callbacks, files, messages, people, updates
@@ -18,88 +27,13 @@ from sandbox.telegram.wire import JsonObject
 from sandbox.telegram.world import World
 
 
-class _Body(BaseModel):
-    """A request of the control side: an unknown field is a typing mistake and is refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class NewPerson(_Body):
-    """A person to add; the private chat gets the same id."""
-
-    id: int = Field(gt=2)
-    first_name: str
-    username: str = ""
-    role: str = "stranger"
-    bitrix_id: int | None = None
-    language_code: str = "ru"
-
-
-class NewGroup(_Body):
-    """A group to open with the bot in it."""
-
-    title: str
-    members: list[int]
-
-
-class Sent(_Body):
-    """What a person writes."""
-
-    text: str
-    chat_id: int | None = None
-    reply_to: int | None = None
-    forward_from: int | str | None = None
-    via_bot: str | None = None
-
-
-class Edited(_Body):
-    """How a person changes an own message."""
-
-    message_id: int
-    text: str = Field(min_length=1)
-
-
-class Pressed(_Body):
-    """Which button a person presses: by its data or by its text; `force` sends the data even if no button has it."""
-
-    message_id: int
-    data: str | None = None
-    text: str | None = None
-    chat_id: int | None = None
-    force: bool = False
-
-
-class ArmedFault(_Body):
-    """Which calls meet which fault, and how often; `chat_id` narrows it to one chat."""
-
-    method: str = ANY_METHOD
-    kind: FaultKind
-    times: Annotated[int, Field(ge=1, le=100_000)] = 1
-    retry_after: int = 3
-    seconds: float = 90.0
-    chat_id: int | None = None
-
-
-class Limits(_Body):
-    """Flood limits to hold from now on; what is left out is off."""
-
-    chat_per_second: int | None = Field(default=None, ge=1)
-    group_per_minute: int | None = Field(default=None, ge=1)
-    total_per_second: int | None = Field(default=None, ge=1)
-
-
-class Advance(_Body):
-    """By how many seconds the sandbox's clock moves forward."""
-
-    seconds: float = Field(ge=0)
-
-
 def control_router(world: World) -> APIRouter:
     """Build `/sandbox/…`: people and what they do, chats, and the machinery of tests."""
     router = APIRouter(prefix="/sandbox")
     _people_routes(router, world)
     _acting_routes(router, world)
     _reading_routes(router, world)
+    _stream_routes(router, world)
     _machinery_routes(router, world)
     return router
 
@@ -123,17 +57,9 @@ def _people_routes(router: APIRouter, world: World) -> None:
     @router.get("/chats")
     async def chats() -> JsonObject:
         last = messages.last_of_chats(world.db)
-        rows = [
-            {"chat_id": person.id, "title": person.first_name, "members": [person.id]}
-            for person in people.all_people(world.db)
-        ]
+        rows = [{"chat_id": person.id, "title": person.first_name, "members": [person.id]} for person in people.all_people(world.db)]
         listed = rows + people.groups(world.db)
-        return {
-            "chats": [
-                {**row, "last": message_view(last[row["chat_id"]]) if row["chat_id"] in last else None}
-                for row in listed
-            ]
-        }
+        return {"chats": [{**row, "last": message_view(last[row["chat_id"]]) if row["chat_id"] in last else None} for row in listed]}
 
     @router.post("/chats")
     async def add_chat(body: NewGroup) -> JsonObject:
@@ -200,6 +126,8 @@ def _reading_routes(router: APIRouter, world: World) -> None:
         headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
         return FileResponse(world.files_dir / stored["path"], media_type=stored["mime"], headers=headers)
 
+
+def _stream_routes(router: APIRouter, world: World) -> None:
     @router.get("/chats/{chat_id}/stream")
     async def chat_stream(chat_id: int) -> StreamingResponse:
         return StreamingResponse(world.hub.stream(chat_id), media_type="text/event-stream")

@@ -79,7 +79,7 @@ def _deal(record: JsonObject, owners: dict[str, str], stages: dict[str, JsonObje
 
 
 def _semantics(stage: str, known: JsonObject) -> str:
-    """Tell how a deal in this stage stands: S won, F lost, P in work; Bitrix24 names the final stages alike everywhere."""
+    """Tell how a deal stands: S won, F lost, P in work; final stages have the same names in every funnel."""
     given = str(known.get("SEMANTICS") or (known.get("EXTRA") or {}).get("SEMANTICS") or "")[:1].upper()
     if given in {"S", "F"}:
         return given

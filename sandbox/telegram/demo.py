@@ -1,8 +1,8 @@
-"""What the demo page shows beside the chat: the portal's deals and calls, the audit log, the tour. Reads only, but for the supervisor."""
+"""What the page shows beside the chat: deals and calls, the audit log, the tour. Reads only, but for the supervisor."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import httpx
 import orjson
@@ -18,6 +18,7 @@ from sandbox.telegram.wire import JsonObject
 
 _TOUR = Path(__file__).with_name("tour.yaml")
 _SUPERVISOR_SECONDS = 120.0
+Given = TypeVar("Given")
 
 
 def demo_router(settings: TelegramSandboxSettings, client: httpx.AsyncClient) -> APIRouter:
@@ -77,7 +78,7 @@ def _line(error: str) -> bytes:
     return orjson.dumps({"error": error}) + b"\n"
 
 
-def _given(value: Any, name: str) -> Any:
+def _given(value: Given | None, name: str) -> Given:
     if value is None:
         raise HTTPException(404, f"this sandbox was started without a {name}")
     return value

@@ -63,7 +63,10 @@ def run(
     audit_dir: Path | None = None,
     supervisor_url: str | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, after one JSON line with the address; raise `PortTakenError`. Without a folder, chats are forgotten at the end."""
+    """Serve until SIGINT or SIGTERM, after one JSON line with the address; raise `PortTakenError`.
+
+    Without a folder the chats are forgotten at the end.
+    """
     listener = listen(port)
     with tempfile.TemporaryDirectory(prefix="sandbox-telegram-") as temporary:
         settings = TelegramSandboxSettings(
@@ -96,9 +99,7 @@ def running(settings: TelegramSandboxSettings, clock: Clock = system_clock, *, p
 
 
 def _server(world: World, started: threading.Event) -> _Server:
-    config = uvicorn.Config(
-        create_app(world), lifespan="on", log_level="warning", access_log=False, timeout_graceful_shutdown=2
-    )
+    config = uvicorn.Config(create_app(world), lifespan="on", log_level="warning", access_log=False, timeout_graceful_shutdown=2)
     return _Server(config, world, started)
 
 

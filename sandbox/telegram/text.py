@@ -27,7 +27,7 @@ def utf16_length(text: str) -> int:
 
 
 def formatted_text(text: str, parse_mode: str, entities: Any) -> tuple[str, list[JsonObject]]:
-    """Apply parse_mode or the given entities; raise `ApiError` 400 when either cannot be read. Bot API, "Formatting options"."""
+    """Apply parse_mode or the given entities; raise `ApiError` 400 for unreadable ones (Bot API, "Formatting")."""
     if parse_mode:
         if parse_mode.lower() != "html":
             raise bad_request("unsupported parse_mode: the sandbox reads HTML and entities only")
@@ -50,7 +50,7 @@ def require_length(text: str, limit: int, sentence: str) -> None:
 
 
 def split_like_a_client(text: str) -> list[str]:
-    """Cut a long paste as Telegram's applications do: into messages of at most 4096 units, at a space if one is near."""
+    """Cut a long paste as Telegram's applications do: into messages of at most 4096 units, at a space if near."""
     parts: list[str] = []
     while utf16_length(text) > MESSAGE_LIMIT:
         end = _prefix_of(text, MESSAGE_LIMIT)
@@ -115,11 +115,7 @@ def _trimmed(text: str, entities: list[JsonObject]) -> tuple[str, list[JsonObjec
 
 
 def _detected(text: str, known: list[JsonObject]) -> list[JsonObject]:
-    taken = [
-        (item["offset"], item["offset"] + item["length"])
-        for item in known
-        if item["type"] in {"code", "pre", "text_link"}
-    ]
+    taken = [(item["offset"], item["offset"] + item["length"]) for item in known if item["type"] in {"code", "pre", "text_link"}]
     found: list[JsonObject] = []
     for match in _FOUND.finditer(text):
         start = utf16_length(text[: match.start()])

@@ -45,9 +45,7 @@ async def _deliver(client: httpx.AsyncClient, webhook: JsonObject, update: JsonO
         answer = await client.post(webhook["url"], json=update, headers=headers)
     except httpx.HTTPError as error:
         return f"Connection failed: {type(error).__name__}"
-    return (
-        None if answer.is_success else f"Wrong response from the webhook: {answer.status_code} {answer.reason_phrase}"
-    )
+    return None if answer.is_success else f"Wrong response from the webhook: {answer.status_code} {answer.reason_phrase}"
 
 
 async def _webhook_changed(world: World, url: str) -> None:

@@ -1,4 +1,4 @@
-"""The Bot API's envelope and its loosely typed parameters: reads forms, multipart and JSON alike, and decides nothing."""
+"""The Bot API's envelope and its loosely typed parameters: reads forms, multipart and JSON, decides nothing."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +42,7 @@ class Upload:
 
 
 class Params:
-    """The parameters of one call, whichever way they were encoded; every reader raises `ApiError` 400 for a wrong type."""
+    """The parameters of one call, however encoded; every reader raises `ApiError` 400 for a wrong type."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values

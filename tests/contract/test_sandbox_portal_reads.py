@@ -114,9 +114,7 @@ VECTORS: list[tuple[str, str, Any, int, Check]] = [
         "crm.category.list",
         {"entityTypeId": 2},
         200,
-        lambda b: (
-            b["total"] == 2 and {(c["id"], c["isDefault"]) for c in b["result"]["categories"]} == {(0, "Y"), (1, "N")}
-        ),
+        lambda b: b["total"] == 2 and {(c["id"], c["isDefault"]) for c in b["result"]["categories"]} == {(0, "Y"), (1, "N")},
     ),
     ("26 absent task", "tasks.task.get", {"taskId": 999999}, 200, lambda b: b["result"] == []),
     (

@@ -15,6 +15,7 @@ from sandbox.model.wishes import Wish, spoken, target
 
 _TO_ME = re.compile(r"(?<!\w)(?:на меня|мне|себе|на себя|to me|to myself|me (?:the )?owner)(?!\w)")
 _FINAL_VERB = re.compile(r"(?<!\w)(?:закр\w+|close|mark|отмет\w+|выигра\w+|проигра\w+)(?!\w)")
+_CLOSE = re.compile(r"(?<!\w)(?:закрой\w*|закрыть|close)(?!\w)")
 _RENAME = re.compile(r"(?<!\w)(?:в|на|to|as|→|->)\s+(?=[«\"“„]|\w)")
 
 
@@ -86,11 +87,11 @@ def _new_sum(text: str, present: Decimal, sign: int) -> int | float | None:
 
 
 def stage(wish: Wish) -> Answer | None:
-    """Move to a stage; declined when no stage is named."""
+    """Move to a stage; asks «won or lost» for a bare «закрой», else declined when no stage is named."""
     final = won_or_lost(wish.text) if _FINAL_VERB.search(wish.folded) else None
     named = final or stage_named(wish.text)
     if named is None:
-        return None
+        return asking("which.outcome", wish) if _CLOSE.search(wish.folded) else None
     deal = target(wish, taken=[named])
     if deal is None:
         return asking("which.deal", wish)

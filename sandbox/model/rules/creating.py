@@ -58,7 +58,7 @@ def _title(masked: str) -> str:
     kind = _KIND.search(fold(masked))
     following = re.split(rf"[,;{HOLE}]", masked[kind.end() :])[0] if kind else ""
     title = _LOOSE_END.sub("", squeeze(_LOOSE_START.sub("", squeeze(following))))
-    return capitalised(title or leftover(masked).strip(HOLE + " "))
+    return capitalised(title) if title else nominative_title(leftover(masked).strip(HOLE + " "))
 
 
 def _adding(wish: Wish, kind: str, fields: dict[str, Any], title: str) -> Answer:

@@ -6,10 +6,12 @@ from sandbox.model.answers import Answer, Step, say
 from sandbox.model.names import Person, people
 from sandbox.model.reading import Observation
 from sandbox.model.rules.base import DEAL_FIELDS, Follower, Handler, asking, listing, proposing
-from sandbox.model.wishes import Wish
+from sandbox.model.text import mask, quotes
+from sandbox.model.wishes import Wish, leftover
 
 _TO_ME = re.compile(r"(?<!\w)(?:на меня|мне|себе|на себя|to me|to myself)(?!\w)")
 _MINE = re.compile(r"(?<!\w)(?:мо[ияейю]\w{0,2}|с меня|от меня|my|mine|from me)(?!\w)")
+_EVERY = re.compile(r"(?<!\w)(?:все|всех|all|every)(?!\w)")
 _BATCH = 50
 
 
@@ -34,11 +36,13 @@ def _takes(person: Person) -> bool:
     return person.before in {"на", "to"} or "dat" in person.cases
 
 
-def start(wish: Wish) -> Answer:
-    """Read the giver's open deals and the taker's card; asks when a party is missing."""
+def start(wish: Wish) -> Answer | None:
+    """Read the giver's open deals and the taker's card; asks when a party is missing; declined when one deal is named."""
+    if quotes(wish.text) or leftover(mask(wish.text, [person.span for person in people(wish.text)])):
+        return None
     found = parties(wish)
     if found is None:
-        return asking("which.people", wish)
+        return asking("which.people", wish) if _EVERY.search(wish.folded) or _MINE.search(wish.folded) else None
     giver, taker = found
     steps = [listing(wish, "crm.deal.list", {"ASSIGNED_BY_ID": giver, "CLOSED": "N"}, select=DEAL_FIELDS)]
     if taker != "@me":

@@ -31,8 +31,14 @@ def _deals(wish: Wish, key: str, filters: dict[str, Any], *, order: dict[str, st
 def _owner(wish: Wish) -> dict[str, Any]:
     if _MINE.search(wish.folded):
         return {"ASSIGNED_BY_ID": "@me"}
-    named = people(wish.text)
-    return {"ASSIGNED_BY_ID": f"@user:{named[0].name}"} if named else {}
+    return _owned_by([person.name for person in people(wish.text)])
+
+
+def _owned_by(names: list[str]) -> dict[str, Any]:
+    references = [f"@user:{name}" for name in names]
+    if len(references) > 1:
+        return {"@ASSIGNED_BY_ID": references}
+    return {"ASSIGNED_BY_ID": references[0]} if references else {}
 
 
 def mine(wish: Wish) -> Answer | None:
@@ -50,11 +56,12 @@ def everybody(wish: Wish) -> Answer | None:
 
 
 def of_person(wish: Wish) -> Answer | None:
-    """Open deals of somebody named; declined when nobody is, or when a record is named as well."""
+    """Open deals of the people named; declined when nobody is, or when a record is named as well."""
     named = people(wish.text)
-    if len(named) != 1 or _MINE.search(wish.folded) or quotes(wish.text) or leftover(mask(wish.text, [named[0].span])):
+    if not named or _MINE.search(wish.folded) or quotes(wish.text) or leftover(mask(wish.text, [p.span for p in named])):
         return None
-    return _deals(wish, "deals.person", {"ASSIGNED_BY_ID": f"@user:{named[0].name}"}, person=named[0].name)
+    names = [person.name for person in named]
+    return _deals(wish, "deals.person", _owned_by(names), person=", ".join(names))
 
 
 def of_stage(wish: Wish) -> Answer | None:

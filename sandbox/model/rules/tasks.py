@@ -14,7 +14,8 @@ from sandbox.model.wishes import Target, Wish, spoken, target
 _TASK_WORD = r"(?:задач\w*|задани[еяй]\w?|tasks?|напомни\w*|напоминание|remind(?:er)?)"
 _TASK_HEAD = re.compile(rf"^.*?(?<!\w){_TASK_WORD}(?!\w)(?:\s(?:мне|меня|me))?(?:\s?[:—-])?(?:\s(?:to|о том,? чтобы|чтобы|что|about|that|про|о))?(?!\w)")
 _ACTIVITY = re.compile(r"(?<!\w)(?P<word>дел[оа]|встреч\w|звонок|todo|to-do|meeting|call|activity)(?!\w)")
-_ABOUT_DEAL = re.compile(r"(?:по|к|ко|в|для|про|on|for|about|to)\s(?:the\s)?(?:сделк\w+|deal)\s+(?:«[^»]+»|\"[^\"]+\"|№?\s?\d+|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*|[\w-]+)|(?:on|for|about|to)\s(?:the\s)?(?:[A-Z][\w-]*\s)+deal", re.IGNORECASE)
+_NAMED = {"встреч": "Встреча", "звонок": "Звонок", "meeting": "Meeting", "call": "Call"}
+_ABOUT_DEAL = re.compile(r"(?i:по|к|ко|в|для|про|on|for|about|to)\s(?:the\s)?(?i:сделк\w+|deal)\s+(?:«[^»]+»|\"[^\"]+\"|№?\s?\d+|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*|[\w-]+)|(?:on|for|about|to)\s(?:the\s)?(?:[A-Z][\w-]*\s)+deal")
 _ABOUT_NAME = re.compile(r"(?:[Пп]о|[Ff]or|[Oo]n)\s(?:«[^»]+»|\"[^\"]+\"|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*)")
 _TODAY = re.compile(r"(?<!\w)(?:сегодня|today)(?!\w)")
 _OVERDUE = re.compile(r"(?<!\w)(?:просроч\w+|overdue|late)(?!\w)")
@@ -129,9 +130,10 @@ def _todo_title(wish: Wish, about: Span | None, when: Span) -> str:
     if colon and (said := squeeze(masked[colon.end() :])):
         return capitalised(said)
     word = _ACTIVITY.search(fold(masked))
-    tail = masked[word.end() :] if word else masked[(h.end() if (h := _TASK_HEAD.search(fold(masked))) else 0) :]
-    said = _trimmed(tail)
-    return capitalised(said or (word["word"] if word else say("todo", wish.lang)))
+    head = word or _TASK_HEAD.search(fold(masked))
+    said = _trimmed(masked[head.end() if head else 0 :])
+    named = next((name for stem, name in _NAMED.items() if word and word["word"].startswith(stem)), "")
+    return capitalised(f"{named} {said}".strip() or say("todo", wish.lang))
 
 
 def comment(wish: Wish) -> Answer:

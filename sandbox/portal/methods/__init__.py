@@ -30,7 +30,6 @@ _SPELLING = {name.lower(): name for name in (*HANDLERS, "batch")}
 
 def canonical(sent: str) -> str | None:
     """The documented spelling of a method as it was sent (`.json`, slashes, any case), or nothing."""
-    name = sent.strip("/")
-    for suffix in (".json", ".xml"):
-        name = name.removesuffix(suffix)
-    return _SPELLING.get(name.lower())
+    name = sent.strip("/").lower()
+    stem, dot, suffix = name.rpartition(".")
+    return _SPELLING.get(stem if dot and suffix in {"json", "xml"} else name)

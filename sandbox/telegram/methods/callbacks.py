@@ -21,7 +21,5 @@ def answer_callback_query(world: World, params: Params) -> bool:
         raise bad_request("MESSAGE_TOO_LONG")
     answer = {"text": text, "show_alert": params.flag("show_alert"), "url": params.text("url"), "at": world.now()}
     callbacks.answer(world.db, callback["id"], answer)
-    world.hub.publish(
-        "callback", callback["chat_id"], callback_id=callback["id"], user_id=callback["user_id"], **answer
-    )
+    world.hub.publish("callback", callback["chat_id"], callback_id=callback["id"], user_id=callback["user_id"], **answer)
     return True

@@ -34,7 +34,7 @@ async def get_updates(world: World, params: Params) -> list[JsonObject]:
 
 
 def set_webhook(world: World, params: Params) -> bool:
-    """Send updates to an address from now on; an empty address is deleteWebhook. Plain http is taken: this is loopback."""
+    """Send updates to an address from now on; an empty one is deleteWebhook. Plain http passes: this is loopback."""
     url = params.text("url")
     if not url:
         return delete_webhook(world, params)

@@ -38,9 +38,7 @@ def read_text(params: Params) -> tuple[str, list[JsonObject]]:
 
 def read_caption(params: Params) -> JsonObject:
     """Read `caption` with its entities within the limits of a caption."""
-    caption, entities = texts.formatted_text(
-        params.text("caption"), params.text("parse_mode"), params.structure("caption_entities")
-    )
+    caption, entities = texts.formatted_text(params.text("caption"), params.text("parse_mode"), params.structure("caption_entities"))
     texts.require_length(caption, texts.CAPTION_LIMIT, "message caption is too long")
     content: JsonObject = {"caption": caption} if caption else {}
     return {**content, **({"caption_entities": entities} if entities else {})}

@@ -1,4 +1,4 @@
-"""The SQLite file of the sandbox: schema, statements, small settings. Written on the server's loop, so one writer by nature."""
+"""The SQLite file of the sandbox: schema, statements, small settings. One writer: the server's loop."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Messages as the Bot API writes them, kept per chat; deleted ones stay, marked, so that the page and tests may see it."""
+"""Messages as the Bot API writes them, kept per chat; deleted ones stay, marked, for the page and for tests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

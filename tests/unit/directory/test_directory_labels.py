@@ -22,10 +22,12 @@ DEAL = {"ID": "481", "TITLE": "Ромашка", "OPPORTUNITY": "1200000.00", "CU
 
 
 def spaced(text: str) -> str:
+    """The label with plain spaces, for comparing."""
     return text.replace("\u00a0", " ")
 
 
 def test_each_record_has_its_line() -> None:
+    """A label names what is there and leaves out what is not, in both spellings of the portal."""
     person = {"ID": 43, "NAME": "Анна", "LAST_NAME": "Ковалёва", "POST": "директор", "WORK_POSITION": "менеджер"}
 
     assert spaced(deal_label(DEAL, stage_name="Договор")) == "Ромашка · 1,2 млн ₽ · Договор · №481"
@@ -41,6 +43,7 @@ def test_each_record_has_its_line() -> None:
 
 
 def test_a_long_title_is_cut_and_the_rest_stays() -> None:
+    """What tells two records apart is never cut."""
     label = spaced(deal_label({**DEAL, "TITLE": "Поставка мебели и оборудования " * 5}, stage_name="Договор"))
 
     assert len(label) <= 64
@@ -59,11 +62,13 @@ def test_a_long_title_is_cut_and_the_rest_stays() -> None:
     ],
 )
 def test_hidden_and_misleading_characters_do_not_reach_a_label(title: str, shown: str) -> None:
+    """What a person reads is what the title says."""
     assert company_label({"TITLE": title}) == shown
 
 
 @given(st.text(), st.integers(min_value=1, max_value=80))
 def test_a_clean_text_is_one_visible_line_within_its_limit(text: str, limit: int) -> None:
+    """Cleaning any text leaves one line of visible characters, and cleaning it again changes nothing."""
     shown = clean(text, limit=limit)
 
     assert len(shown) <= limit
@@ -74,6 +79,7 @@ def test_a_clean_text_is_one_visible_line_within_its_limit(text: str, limit: int
 
 @given(st.text(max_size=200), st.text(max_size=60))
 def test_no_title_or_stage_can_add_a_field_to_a_label(title: str, stage: str) -> None:
+    """The separator and the number of a label are always ours."""
     label = deal_label({**DEAL, "TITLE": title}, stage_name=stage)
 
     assert label.endswith("№481")
@@ -92,17 +98,20 @@ def test_no_title_or_stage_can_add_a_field_to_a_label(title: str, stage: str) ->
     ],
 )
 def test_a_card_link_uses_the_host_only_and_never_a_webhook_code(entity: Entity, path: str) -> None:
+    """Whatever address is given, the link shows its host and the path of the card."""
     assert card_url("https://u:p@romashka.bitrix24.ru/rest/1/secret/", entity, 481, user=6) == "https://romashka.bitrix24.ru" + path
     assert card_url("http://127.0.0.1:8080", entity, 481, user=6) == "http://127.0.0.1:8080" + path
 
 
 @pytest.mark.parametrize(("portal", "number"), [("javascript:alert(1)", 1), ("https://", 1), ("x.bitrix24.ru", 1), ("https://x.ru", 0)])
 def test_a_link_to_nowhere_is_refused(portal: str, number: int) -> None:
-    with pytest.raises(ValueError, match="portal address|positive id"):
+    """Other schemes, no host and no id make no link."""
+    with pytest.raises(ValueError, match=r"portal address|positive id"):
         card_url(portal, "deal", number)
 
 
 @pytest.mark.parametrize("value", [None, "", "abc", "NaN", "Infinity", "1e", []])
 def test_what_is_no_amount_is_left_out(value: object) -> None:
+    """A label never shows a sum that is none."""
     assert amount_of(value) is None
     assert deal_label({"ID": 1, "TITLE": "А", "OPPORTUNITY": value}, stage_name=None) == "А · №1"

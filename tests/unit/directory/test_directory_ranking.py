@@ -36,6 +36,7 @@ ROWS: list[Row] = [
     ],
 )
 def test_one_match_after_whole_titles_is_found(query: str, found: int | None) -> None:
+    """A whole title or a number beats titles named in part; one row left is found."""
     chosen = choose(query, ROWS, me=ME)
 
     assert (int(chosen.row["id"]) if isinstance(chosen, Found) else None) == found
@@ -51,6 +52,7 @@ def test_one_match_after_whole_titles_is_found(query: str, found: int | None) ->
     ],
 )
 def test_several_matches_are_offered_open_and_mine_first(query: str, ids: list[int]) -> None:
+    """State and owner order the buttons."""
     chosen = choose(query, ROWS, me=ME)
 
     assert isinstance(chosen, Several)
@@ -58,6 +60,7 @@ def test_several_matches_are_offered_open_and_mine_first(query: str, ids: list[i
 
 
 def test_my_only_open_match_is_still_a_choice() -> None:
+    """State and owner never decide."""
     rows: list[Row] = [
         {"id": 1, "title": "Вектор опт", "owner": ME, "closed": False},
         {"id": 2, "title": "Вектор плюс", "owner": 8, "closed": True},
@@ -68,6 +71,7 @@ def test_my_only_open_match_is_still_a_choice() -> None:
 
 @pytest.mark.parametrize(("count", "kind"), [(0, Nothing), (1, Found), (2, Several), (6, Several), (7, TooMany)])
 def test_the_number_of_matches_decides_the_kind(count: int, kind: type) -> None:
+    """None, one, up to six and more are four answers; repeated rows count once."""
     rows = [{"id": i + 1, "title": f"Ромашка {i}", "owner": ME, "closed": False} for i in range(count)]
     chosen = choose("Ромашку", [*rows, *rows], me=None)
 
@@ -77,6 +81,7 @@ def test_the_number_of_matches_decides_the_kind(count: int, kind: type) -> None:
 
 
 def test_two_equal_titles_are_never_decided_by_owner() -> None:
+    """Equal titles are a choice, mine first."""
     rows: list[Row] = [{"id": i, "title": "Ромашка", "owner": owner, "closed": False} for i, owner in ((1, 8), (2, ME))]
     chosen = choose("Ромашка", rows, me=ME)
 

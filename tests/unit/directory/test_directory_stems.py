@@ -47,6 +47,7 @@ Acme Acmes
 
 @pytest.mark.parametrize("line", FORMS)
 def test_all_forms_of_a_name_are_one_word_and_share_their_beginning(line: str) -> None:
+    """Every case is the same word, and the search stem of each case finds the title."""
     forms = [plain(form) for form in line.split()]
 
     assert [pair for pair in permutations(forms, 2) if not same_word(*pair)] == []
@@ -54,15 +55,37 @@ def test_all_forms_of_a_name_are_one_word_and_share_their_beginning(line: str) -
     assert [form for form in forms if not forms[0].startswith(stem(form))] == []
 
 
-DIFFERENT = (
-    "Иван Иванов|Пётр Петров|Достоевский Достоевская|Роман Рома|Артём Арт|Ковалёв Коваленко|Вектор Векторный|Мария Марина|"
-    "Максим Макс|Вера Верона|Ромашка Роман|Север Северный|Альфа Альфред|Бета Бетон|Орёл Орлов|Ковалёва Ковалевская|"
-    "Марк Маркет|Дом Дума|Анна Антон|Строй Стройка|Ян Яна|7А 7Б|Лена Елена|X5 X50"
-).split("|")
+DIFFERENT = [
+    "Иван Иванов",
+    "Пётр Петров",
+    "Достоевский Достоевская",
+    "Роман Рома",
+    "Артём Арт",
+    "Ковалёв Коваленко",
+    "Вектор Векторный",
+    "Мария Марина",
+    "Максим Макс",
+    "Вера Верона",
+    "Ромашка Роман",
+    "Север Северный",
+    "Альфа Альфред",
+    "Бета Бетон",
+    "Орёл Орлов",
+    "Ковалёва Ковалевская",
+    "Марк Маркет",
+    "Дом Дума",
+    "Анна Антон",
+    "Строй Стройка",
+    "Ян Яна",
+    "7А 7Б",
+    "Лена Елена",
+    "X5 X50",
+]
 
 
 @pytest.mark.parametrize("pair", DIFFERENT)
 def test_similar_names_stay_different_words(pair: str) -> None:
+    """A person, a derived name and a spouse are not the same word."""
     left, right = pair.split()
 
     assert not same_word(plain(left), plain(right))
@@ -96,17 +119,20 @@ SCORES = [
 
 @pytest.mark.parametrize(("query", "title", "expected"), SCORES)
 def test_score_follows_the_written_rules(query: str, title: str, expected: float) -> None:
+    """Each rule of the module has its value."""
     assert score(query, title) == expected
     assert matches(query, title) is (expected > 0)
 
 
 def test_a_run_beats_order_and_order_beats_any_order() -> None:
+    """The closer to the title, the higher the score."""
     title = "Ромашка — поставка мебели"
 
     assert WHOLE_BACKWARDS > score("поставку мебели", title) > score("ромашка мебель", title) > score("мебель ромашка", title) > 0
 
 
 def test_legal_forms_and_little_words_count_only_alone() -> None:
+    """Noise is dropped unless nothing else is there."""
     assert tokens("ООО «Ромашка» и Ко с Вектором") == ("ромашка", "вектором")
     assert tokens("ООО") == ("ооо",)
 
@@ -114,7 +140,7 @@ def test_legal_forms_and_little_words_count_only_alone() -> None:
 MENTIONS = [
     ("ООО «Ромашка»", "перенеси Ромашку на пятницу", True),
     ("Ромашка — поставка мебели", "перенеси Ромашку", True),
-    ("Поставка ООО «Вектор»", "что с Вектором?", False),
+    ("Поставка ООО «Вектор»", "что с Вектором?", True),
     ("Поставка мебели («Вектор»)", "что с Вектором?", True),
     ("Анна Ковалёва", "позвони Ковалёвой Анне", True),
     ("Северный ветер", "что по северному ветру", True),
@@ -140,6 +166,7 @@ MENTIONS = [
 
 @pytest.mark.parametrize(("title", "text", "expected"), MENTIONS)
 def test_a_text_names_a_record_only_by_a_whole_part_of_its_title(title: str, text: str, *, expected: bool) -> None:
+    """In doubt a record is not named."""
     assert mentioned(title, text) is expected
 
 

@@ -1,5 +1,7 @@
 """Server-sent events survive any chunk boundary."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -46,7 +48,7 @@ def test_no_boundary_matters(pieces: list[str], data: st.DataObject | None) -> N
     stream = "".join(pieces).encode()
     cuts = sorted(data.draw(st.sets(st.integers(0, len(stream)), max_size=8))) if data else range(len(stream))
     edges = [0, *cuts, len(stream)]
-    chunks = [stream[begin:end] for begin, end in zip(edges, edges[1:], strict=False)]
+    chunks = [stream[begin:end] for begin, end in pairwise(edges)]
     assert events(*chunks) == events(stream)
 
 

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { byId, emptyState, h, icon } from "./dom.js";
-import { clockSeconds, money, parseMoment, plural } from "./format.js";
+import { clockSeconds, money, parseMoment, plural, roughly } from "./format.js";
 import { avatar } from "./people.js";
 import { poll } from "./side.js";
 
@@ -96,7 +96,7 @@ export class Crm {
     deals.sort((a, b) => this.marks.has(b.id) - this.marks.has(a.id) || b.id - a.id);
     const working = deals.filter((deal) => deal.semantics === "P");
     const total = working.reduce((sum, deal) => sum + (deal.currency === "RUB" ? deal.sum : 0), 0);
-    this.sum.textContent = working.length ? `${plural(working.length, "в работе", "в работе", "в работе")} на ${money(total)}` : "";
+    this.sum.textContent = working.length ? `${working.length} в работе · ${roughly(total)}` : "";
     this.dealList.replaceChildren(...(deals.length ? deals.map((deal) => this.dealRow(deal)) : [emptyState("crm", "Ничего не найдено", "Попробуйте другое слово или номер.")]));
   }
 

@@ -27,6 +27,10 @@ export function money(sum, currency = "RUB") {
   return `${number} ${SIGNS[currency] ?? currency}`;
 }
 
+export function roughly(sum) {
+  return `${new Intl.NumberFormat("ru-RU", { notation: "compact", maximumFractionDigits: 1 }).format(sum)} ₽`;
+}
+
 export function bytes(size) {
   if (size < 1024) return `${size} Б`;
   return size < 1024 * 1024 ? `${Math.round(size / 1024)} КБ` : `${(size / 1024 / 1024).toFixed(1).replace(".", ",")} МБ`;
@@ -41,7 +45,7 @@ export const initials = (name) => name.split(/\s+/).slice(0, 2).map((word) => wo
 
 export function hue(name) {
   let sum = 0;
-  for (const character of name) sum = (sum * 31 + character.codePointAt(0)) % 997;
+  for (const character of name.split(" ")[0]) sum = (sum * 25 + character.codePointAt(0)) % 997;
   return `hue-${sum % 7}`;
 }
 

@@ -73,5 +73,5 @@ export class People {
 
 function lastLine(message, title) {
   if (!message) return "сообщений пока нет";
-  return message.from === "bot" ? [h("b", {}, "Сделка: "), summary(message)] : [h("b", {}, `${title}: `), summary(message)];
+  return message.from === "bot" ? summary(message) : [h("b", {}, `${title}: `), summary(message)];
 }

@@ -1,0 +1,160 @@
+"""Reads of the portal that code makes for itself: records, employees, stages, funnels. Ring 2; never writes.
+
+Reference data is kept for five minutes and read again when a name or number is missing; records are always read afresh.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from bitrix.batch import Command, build_cmd, read_answer
+from bitrix.catalogue import Catalogue
+from bitrix.client import BitrixClient
+from bitrix.errors import OutcomeUnknown, Refused
+from bitrix.paging import list_all
+from state.clock import Clock
+
+KEEP = timedelta(minutes=5)
+_CHUNK = 50
+_MAX_USERS = 2000
+Target = tuple[str, int]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A stage of a funnel of deals, or a status of leads."""
+
+    id: str
+    name: str
+    sort: int
+
+
+class PortalReads:
+    """See the module docstring. Every method may raise BitrixError."""
+
+    def __init__(self, client: BitrixClient, catalogue: Catalogue, clock: Clock) -> None:
+        """Keep the parts; nothing is read yet."""
+        self.client = client
+        self.catalogue = catalogue
+        self._clock = clock
+        self._kept: dict[str, tuple[datetime, Any]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def records(self, targets: Sequence[Target]) -> Mapping[Target, Row | None]:
+        """Each target's record as it is now, None where it does not exist."""
+        wanted = list(dict.fromkeys(targets))
+        if len(wanted) == 1:
+            return {wanted[0]: await self._record(wanted[0])}
+        found: dict[Target, Row | None] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            found |= await self._chunk(wanted[start : start + _CHUNK])
+        return found
+
+    async def users(self) -> Mapping[int, Row]:
+        """Every employee by id, the dismissed too."""
+        return await self._keep("users", self._read_users)  # type: ignore[no-any-return]
+
+    async def categories(self) -> Mapping[int, str]:
+        """Funnels of deals: id → name."""
+        return await self._keep("categories", self._read_categories)  # type: ignore[no-any-return]
+
+    async def stages(self, entity: str, category: int = 0) -> Sequence[Stage]:
+        """Stages of a funnel of deals, or the statuses of leads, in order."""
+        key = "STATUS" if entity == "lead" else "DEAL_STAGE" if category == 0 else f"DEAL_STAGE_{category}"
+        return await self._keep(key, lambda: self._read_stages(key))  # type: ignore[no-any-return]
+
+    async def first_stages(self) -> Mapping[str, str]:
+        """ "deal:0" → the first stage of that funnel, "lead:0" → the first status."""
+        firsts = {f"deal:{category}": await self.stages("deal", category) for category in await self.categories()}
+        firsts["lead:0"] = await self.stages("lead")
+        return {key: stages[0].id for key, stages in firsts.items() if stages}
+
+    async def search(self, entity: str, start: str, extra: Mapping[str, Any]) -> list[Row]:
+        """Rows whose title begins a word with `start`; ranking is the caller's."""
+        spec = self.catalogue.entities[entity]
+        method, params = _search_call(entity, spec.list, start, extra)
+        return (await list_all(self.client, method, params, max_rows=500)).rows
+
+    async def rows(self, method: str, params: Mapping[str, Any], *, limit: int = 500) -> list[Row]:
+        """All rows of a list, up to `limit`."""
+        return (await list_all(self.client, method, params, max_rows=limit)).rows
+
+    def forget(self) -> None:
+        """Drop what is kept."""
+        self._kept.clear()
+
+    async def _record(self, target: Target) -> Row | None:
+        spec = self.catalogue.entities[target[0]]
+        try:
+            answer = await self.client.call(spec.get, {spec.id_param: target[1]}, repeatable=True)
+        except Refused as error:
+            if _is_missing(error):
+                return None
+            raise
+        return _unwrap(answer.result, spec.result_key)
+
+    async def _chunk(self, targets: Sequence[Target]) -> dict[Target, Row | None]:
+        commands = []
+        for number, (entity, record_id) in enumerate(targets):
+            spec = self.catalogue.entities[entity]
+            commands.append(Command(key=f"r{number}", method=spec.get, params={spec.id_param: record_id}))
+        answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
+        found: dict[Target, Row | None] = {}
+        for target, outcome in zip(targets, read_answer(commands, answer), strict=True):
+            if outcome.status == "success":
+                found[target] = _unwrap(outcome.result, self.catalogue.entities[target[0]].result_key)
+                continue
+            refusal = Refused(outcome.error, outcome.description, 400)
+            if outcome.status != "error" or not _is_missing(refusal):
+                raise OutcomeUnknown(f"{target[0]} {target[1]} could not be read: {outcome.description or outcome.status}")
+            found[target] = None
+        return found
+
+    async def _keep(self, key: str, read: Callable[[], Awaitable[Any]]) -> Any:
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            kept = self._kept.get(key)
+            if kept is not None and self._clock.now() - kept[0] < KEEP:
+                return kept[1]
+            value = await read()
+            self._kept[key] = (self._clock.now(), value)
+            return value
+
+    async def _read_users(self) -> Mapping[int, Row]:
+        pages = await list_all(self.client, "user.get", {}, max_rows=_MAX_USERS)
+        return {int(row["ID"]): row for row in pages.rows}
+
+    async def _read_categories(self) -> Mapping[int, str]:
+        answer = await self.client.call("crm.category.list", {"entityTypeId": 2}, repeatable=True)
+        return {int(row["id"]): str(row["name"]) for row in answer.result["categories"]}
+
+    async def _read_stages(self, key: str) -> Sequence[Stage]:
+        params = {"filter": {"ENTITY_ID": key}, "order": {"SORT": "ASC"}}
+        rows = (await list_all(self.client, "crm.status.list", params, max_rows=500)).rows
+        stages = [Stage(id=str(row["STATUS_ID"]), name=str(row["NAME"]), sort=int(row.get("SORT") or 0)) for row in rows]
+        return sorted(stages, key=lambda stage: stage.sort)
+
+
+def _search_call(entity: str, method: str, start: str, extra: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    if entity == "task":
+        select = ["ID", "TITLE", "STATUS", "RESPONSIBLE_ID", "DEADLINE"]
+        return method, {"filter": {"%TITLE": start, **extra}, "select": select, "order": {"ID": "ASC"}}
+    if entity == "contact":
+        select = ["ID", "NAME", "SECOND_NAME", "LAST_NAME", "POST", "COMPANY_ID", "ASSIGNED_BY_ID"]
+        return method, {"filter": {"%LAST_NAME": start, **extra}, "select": select}
+    select = ["ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID", "CLOSED", "ASSIGNED_BY_ID"]
+    return method, {"filter": {"%TITLE": start, **extra}, "select": select}
+
+
+def _unwrap(result: Any, key: str) -> Row | None:
+    """The record in an answer; a missing task is `[]` with success (facts: bitrix24 §7.13)."""
+    if key and isinstance(result, Mapping):
+        result = result.get(key)
+    return result if isinstance(result, Mapping) and result else None
+
+
+def _is_missing(error: Refused) -> bool:
+    text = error.description.lower()
+    return error.code == "NOT_FOUND" or "not found" in text or "не найден" in text

@@ -1,0 +1,141 @@
+"""Outcomes as the model and the person read them: labels, links, counts and sums by code; prose kept apart. Ring 2.
+
+Prose (comments, descriptions, any text that is no known label) is withheld unless the step asked for that field by name: what the model
+does not see cannot talk it into anything. What is shown taints the turn (DESIGN §3).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from bitrix.masking import mask_value
+from orchestrator.directory.answers import Presented
+from orchestrator.directory.labels import amount_of
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.sum_format import format_sum_short
+from orchestrator.directory.text import cut
+from orchestrator.messages import Actor, Outcome, Row, Table
+
+MODEL_ROWS = 50
+MAX_LABEL = 120
+MAX_PROSE = 4000
+_CRM = ("deal", "lead", "contact", "company", "task")
+_LABELS = frozenset({"TITLE", "NAME", "LAST_NAME", "SECOND_NAME", "COMPANY_TITLE", "POST", "SUBJECT", "WORK_POSITION", "EMAIL", "PHONE"})
+_PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|")
+
+
+async def present(outcome: Outcome, naming: Naming, actor: Actor) -> Presented:
+    """See the module docstring; may raise BitrixError."""
+    rows = rows_of(outcome.result)
+    if outcome.entity in _CRM and rows and not outcome.commands:
+        return await _records(outcome, rows, naming, actor)
+    if outcome.entity == "user" and rows:
+        return await _users(rows, naming, actor)
+    return _other(outcome)
+
+
+def rows_of(result: Any) -> list[Mapping[str, Any]]:
+    """The records in an answer: a list, a boxed list, or one record."""
+    if isinstance(result, Mapping):
+        for key in ("items", "tasks"):
+            if isinstance(result.get(key), list):
+                return [row for row in result[key] if isinstance(row, Mapping)]
+        for key in ("item", "task"):
+            if isinstance(result.get(key), Mapping):
+                return [result[key]]
+        return [result] if {"ID", "id"} & set(result) else []
+    return [row for row in result if isinstance(row, Mapping)] if isinstance(result, list) else []
+
+
+async def _records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> Presented:
+    asked = frozenset(str(name).upper() for name in outcome.call.get("select") or () if isinstance(name, str))
+    shown: list[dict[str, Any]] = []
+    table: list[Row] = []
+    labels: list[str] = []
+    titles: dict[str, str] = {}
+    prose = False
+    for row in rows:
+        number = int(row.get("ID") or row.get("id") or 0)
+        label = await naming.label(outcome.entity, row, actor.locale)
+        table.append(Row(label=label, url=naming.card_url(outcome.entity, number)))
+        titles[f"{outcome.entity}:{number}"] = naming.title_of(outcome.entity, row)
+        if len(shown) < MODEL_ROWS:
+            fields, texts, has_prose = _fields(row, asked)
+            shown.append({"id": number, "label": label, **fields})
+            labels.extend([label, *texts])
+            prose = prose or has_prose
+    total = max(outcome.total or 0, len(rows))
+    complete = total <= len(rows)
+    sum_text = _sum(rows, actor) if complete else ""
+    made = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
+    return Presented(
+        rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles
+    )
+
+
+async def _users(rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> Presented:
+    shown = []
+    table = []
+    for row in rows[:MODEL_ROWS]:
+        number = int(row["ID"])
+        label = await naming.label("user", row, actor.locale)
+        shown.append({"id": number, "label": label, "active": row.get("ACTIVE")})
+        table.append(Row(label=label, url=naming.card_url("user", number)))
+    labels = tuple(str(item["label"]) for item in shown)
+    made = Table(rows=tuple(table), shown=len(table), total=len(rows))
+    return Presented(rows=tuple(shown), table=made, total=len(rows), labels=labels)
+
+
+def _fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[str, Any], list[str], bool]:
+    """The fields of a record for the model: plain values, labels, and prose only where it was asked for by name."""
+    fields: dict[str, Any] = {}
+    labels: list[str] = []
+    prose = False
+    for key, value in mask_value(dict(row)).items():
+        name = key.upper()
+        if value in (None, "", [], {}):
+            continue
+        if isinstance(value, (int, float)) or (isinstance(value, str) and _PLAIN.fullmatch(value)):
+            fields[key] = value
+        elif name in _LABELS or name in {"COMPANYTITLE", "LASTNAME"}:
+            fields[key] = cut(value, limit=MAX_LABEL) if isinstance(value, str) else value
+            labels.append(str(fields[key]))
+        elif name in asked:
+            fields[key] = cut(str(value), limit=MAX_PROSE)
+            prose = True
+    return fields, labels, prose
+
+
+def _sum(rows: Sequence[Mapping[str, Any]], actor: Actor) -> str:
+    """ "12,4 млн ₽", one part for each currency; "" where there are no sums."""
+    totals: dict[str, Decimal] = {}
+    for row in rows:
+        amount = amount_of(row.get("OPPORTUNITY", row.get("opportunity")))
+        if amount is not None:
+            currency = str(row.get("CURRENCY_ID") or row.get("currencyId") or "")
+            totals[currency] = totals.get(currency, Decimal(0)) + amount
+    parts = [format_sum_short(amount, currency or None, locale=actor.locale) for currency, amount in sorted(totals.items())]
+    return " + ".join(parts)
+
+
+def _other(outcome: Outcome) -> Presented:
+    """Anything else: as masked data; text in it counts as prose."""
+    if outcome.commands:
+        lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
+        return Presented(text="; ".join(lines), prose=_has_prose(outcome.result))
+    result = mask_value(outcome.result)
+    rows = rows_of(result)
+    if rows:
+        shown = tuple({key: cut(value, limit=MAX_PROSE) if isinstance(value, str) else value for key, value in row.items()} for row in rows)
+        return Presented(rows=shown[:MODEL_ROWS], total=max(outcome.total or 0, len(rows)), prose=_has_prose(rows))
+    return Presented(text=cut(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=_has_prose(result))
+
+
+def _has_prose(value: Any) -> bool:
+    """Whether any text in it is more than a number, a date or a code."""
+    if isinstance(value, Mapping):
+        return any(_has_prose(item) for item in value.values())
+    if isinstance(value, (list, tuple)):
+        return any(_has_prose(item) for item in value)
+    return isinstance(value, str) and not _PLAIN.fullmatch(value)

@@ -1,0 +1,58 @@
+"""References to days, moments and sums: the person's words become values in the form a field needs. Ring 2, pure."""
+
+from datetime import datetime
+
+from orchestrator.directory.answers import Option, Resolution, Resolved, Several, Unresolved
+from orchestrator.directory.date_format import bitrix_date, bitrix_datetime, format_when
+from orchestrator.directory.dates import parse_when
+from orchestrator.directory.moments import Choice, Past, Unclear, When
+from orchestrator.directory.questions import ask_sum, ask_when
+from orchestrator.directory.sum_format import format_sum
+from orchestrator.directory.sums import Sum, UnclearSum, parse_sum
+from orchestrator.messages import Actor, Notice
+
+_PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
+
+
+def resolve_date(words: str, *, field: str, actor: Actor, now: datetime) -> Resolution:
+    """A day for pure date fields (never shifted by zones), a moment with offset for others; the past is asked about."""
+    found = parse_when(words, now=now, zone=actor.time_zone)
+    match found:
+        case When():
+            return Resolved(value=_value(found, field), label=format_when(found, now=now, locale=actor.locale), named=True)
+        case Choice():
+            options = tuple(
+                Option(value=_value(item, field), label=format_when(item, now=now, locale=actor.locale)) for item in found.options
+            )
+            return Several(ask=Notice(code="which-date", args={"words": words}), options=options)
+        case Past():
+            label = format_when(found.value, now=now, locale=actor.locale)
+            return Unresolved(notice=Notice(code="date-past", args={"when": label}), detail=f"{words!r} is in the past: {label}")
+        case Unclear():
+            question = ask_when(found, locale=actor.locale)
+            return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {found.reason}")
+
+
+def resolve_sum(words: str, actor: Actor) -> Resolution:
+    """An amount as a number; two readings become buttons."""
+    try:
+        found = parse_sum(words, locale=actor.locale)
+    except UnclearSum as unclear:
+        if len(unclear.options) > 1:
+            options = tuple(
+                Option(value=_number(item), label=format_sum(item.amount, item.currency, locale=actor.locale)) for item in unclear.options
+            )
+            return Several(ask=Notice(code="which-sum", args={"words": words}), options=options)
+        question = ask_sum(unclear, locale=actor.locale)
+        return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {unclear.reason}")
+    return Resolved(value=_number(found), label=format_sum(found.amount, found.currency, locale=actor.locale), named=True)
+
+
+def _number(found: Sum) -> int | float:
+    whole = found.amount == found.amount.to_integral_value()
+    return int(found.amount) if whole else float(found.amount)
+
+
+def _value(when: When, field: str) -> str:
+    pure = field.replace("_", "").lower() in _PURE_DAYS
+    return bitrix_date(when.day) if pure else bitrix_datetime(when.at)

@@ -1,0 +1,132 @@
+"""Which changes a person must see first: sums, people, stages, and everything the catalogue calls critical. Ring 2, pure."""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from orchestrator.gate import fields
+from orchestrator.gate.effects import Call, Facts
+from orchestrator.gate.policy import Policy
+from orchestrator.gate.reasons import ask
+from orchestrator.messages import Actor, Notice
+
+_SUMS = frozenset({"opportunity", "taxvalue", "price"})
+_PEOPLE = frozenset(
+    {"assignedbyid", "responsibleid", "createdby", "createdbyid", "accomplices", "auditors", "observers", "observerids", "attendees"}
+)
+_STAGES = frozenset({"stageid", "statusid"})
+_TASK_WAITS = "2"
+_CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "gate-class-outward"))
+
+
+def reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
+    """Every reason to ask that lies in the call itself (DESIGN §3 "Ask when", S004-29, S004-37, S004-76)."""
+    if call.reads_only:
+        return
+    yield from _of_class(call)
+    if call.spec.asks:
+        yield ask("gate-critical-action", method=call.method)
+    if call.unknown_target and call.references and any(path in call.references for path in call.spec.target):
+        yield ask("gate-reference-id")
+    yield from _of_fields(call, policy=policy, actor=actor, facts=facts)
+
+
+def written_fields(call: Call) -> Mapping[str, Any]:
+    """The fields a call writes, by the name it writes them under."""
+    if call.spec.fields_at:
+        place = call.params.get(call.spec.fields_at)
+        return place if isinstance(place, Mapping) else {}
+    apart = {path.partition(".")[0] for path in (*call.spec.target, call.spec.target_entity.removeprefix("@"))}
+    return {name: value for name, value in call.params.items() if name not in apart}
+
+
+def critical_fields(call: Call, policy: Policy) -> dict[str, Any]:
+    """Those written fields whose change asks, without what the system set."""
+    names = {fields.squeeze(name, call.entity) for name in (*call.spec.critical, *policy.critical_fields)}
+    return {
+        name: value
+        for name, value in written_fields(call).items()
+        if name not in call.system_fields and fields.squeeze(name, call.entity) in names
+    }
+
+
+def before(call: Call, facts: Facts) -> Mapping[str, Any] | None:
+    """The present state of the record a call changes; None for a new one and for one that was not read."""
+    return next((facts.records[target] for target in call.targets if facts.records.get(target) is not None), None)
+
+
+def amount(call: Call, facts: Facts) -> Decimal:
+    """The largest sum that the call writes or that stands on the record it changes."""
+    sums = [value for name, value in written_fields(call).items() if fields.squeeze(name) in _SUMS]
+    record = before(call, facts)
+    if record is not None:
+        sums.append(fields.value_of(record, "OPPORTUNITY"))
+    return max((found for value in sums if (found := fields.number(value)) is not None), default=Decimal(0))
+
+
+def path_of(call: Call, name: str) -> str:
+    """Where a written field stands in the params."""
+    return f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
+
+
+def _of_class(call: Call) -> Iterator[Notice]:
+    for letter, code in _CLASS_CODES:
+        if letter in call.classes:
+            yield ask(code, method=call.method)
+    if "C" in call.classes:
+        code = "gate-binding" if call.method in {"event.bind", "event.unbind"} else "gate-class-config"
+        yield ask(code, method=call.method)
+
+
+def _of_fields(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
+    critical = critical_fields(call, policy)
+    for name, value in critical.items():
+        path = path_of(call, name)
+        if any(found == path or found.startswith(f"{path}.") for found in call.references):
+            yield ask("gate-reference-field", field=_code(call, name))
+        elif call.spec.verb != "add" and not _holds(call, name, value, facts):
+            yield ask("gate-critical", field=_code(call, name))
+    if call.spec.verb == "add":
+        yield from _of_add(call, actor=actor, facts=facts)
+        extra = {fields.squeeze(name, call.entity) for name in policy.critical_fields}
+        yield from (ask("gate-critical", field=name) for name in critical if fields.squeeze(name, call.entity) in extra)
+
+
+def _holds(call: Call, name: str, value: Any, facts: Facts) -> bool:
+    """Whether the record has this value already, so that nothing changes."""
+    record = before(call, facts)
+    if record is None:
+        return False
+    stands_for = call.spec.stands_for.get(name, name)
+    found = fields.info(call.entities.get(call.entity), stands_for)
+    return fields.same(value, fields.value_of(record, stands_for, call.entity), kind=found.kind if found else "text")
+
+
+def _of_add(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:
+    """A new record asks for a sum, another person, a later stage; a deadline of one's own is no change."""
+    speaker = frozenset() if actor.bitrix_user_id is None else frozenset({str(actor.bitrix_user_id)})
+    for name, value in written_fields(call).items():
+        key = fields.squeeze(name, call.entity)
+        if name in call.system_fields or value in (None, "", [], {}):
+            continue
+        if key in _SUMS and fields.number(value) != 0:
+            yield ask("gate-add-sum", field=_code(call, name))
+        elif key in _PEOPLE and fields.ids(value) - speaker:
+            yield ask("gate-add-person", field=_code(call, name))
+        elif key in _STAGES and str(value) != facts.first_stages.get(f"{call.entity}:{_category(call)}"):
+            yield ask("gate-add-stage", field=_code(call, name))
+        elif call.entity == "task" and key in {"status", "realstatus"} and str(value) != _TASK_WAITS:
+            yield ask("gate-add-stage", field=_code(call, name))
+
+
+def _category(call: Call) -> str:
+    value = fields.value_of(written_fields(call), "CATEGORY_ID", call.entity)
+    return str(value) if value not in (None, "") else "0"
+
+
+def _code(call: Call, name: str) -> str:
+    """The field by the name the catalogue knows it under, so that doors can say it in words."""
+    name = call.spec.stands_for.get(name, name)
+    wanted = fields.squeeze(name, call.entity)
+    entity = call.entities.get(call.entity)
+    return next((known for known in (entity.fields if entity else ()) if fields.squeeze(known, call.entity) == wanted), name)

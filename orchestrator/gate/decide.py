@@ -1,0 +1,93 @@
+"""The decision: one call, judged by mode, policy, rights and facts. Ring 2, pure and total; nothing here reads or sends.
+
+What a model writes never lowers a verdict: `confirmed: true` is read nowhere in this file (S004-A1).
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from orchestrator.gate import criticals, modes, refusals, taint
+from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.policy import Policy
+from orchestrator.gate.reasons import ask, in_batch, refuse
+from orchestrator.gate.rights import visible_users
+from orchestrator.messages import Actor, Effect, Mode, Notice
+
+
+def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
+    """Allow, Ask, Refuse or PlanOnly for exactly this call (DESIGN §3; S004-8, S004-25, S004-28 to S004-30). Never raises."""
+    mode = modes.effective(mode, actor)
+    refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)
+    if refusal is not None:
+        return refusal
+    if mode == "shadow":
+        return PlanOnly()
+    four_eyes = _over(call, policy.four_eyes_above, facts)
+    found = list(_of_the_whole(call, policy=policy, actor=actor, facts=facts, effect=effect))
+    found.extend(_of_the_parts(call, policy=policy, actor=actor, facts=facts, effect=effect))
+    if not found:
+        return Allow()
+    reasons = {notice.model_dump_json(): notice for notice in found}
+    return Ask(reasons=tuple(reasons.values()), taps=2 if "D" in call.classes else 1, four_eyes=four_eyes is not None)
+
+
+def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Refuse | None:
+    if (effect.confirmation_decision or "").strip().lower() == "deny":
+        return refuse("gate-withdrawn")
+    if visible_users(actor) == frozenset():
+        return refuse("gate-no-user", name=actor.name)
+    if call.commands and policy.names(policy.refuse_methods, call.method):
+        return refuse("gate-policy-refuses", method=call.method)
+    found = [
+        (leaf, refusal)
+        for leaf in call.leaves
+        if (refusal := refusals.of_leaf(leaf, mode=mode, policy=policy, actor=actor, facts=facts)) is not None
+    ]
+    if found:
+        return _worst(call, found)
+    return refuse("gate-denied-now") if facts.denied_in_turn else None
+
+
+def _worst(call: Call, found: list[tuple[Call, Refuse]]) -> Refuse:
+    """The refusal to tell: in a batch a hidden deletion comes before anything else, by key and method."""
+    leaf, refusal = next(((one, why) for one, why in found if why.reason.code == "gate-delete"), found[0])
+    if not call.commands:
+        return refusal
+    if refusal.reason.code == "gate-delete":
+        return refuse("gate-batch-delete", key=leaf.key, method=leaf.method)
+    notice = in_batch("gate-batch-refused", refusal.reason, key=leaf.key, method=leaf.method)
+    return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {refusal.detail}")
+
+
+def _of_the_whole(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
+    """Reasons that lie outside the call: the policy, the model's wish, an earlier denial."""
+    if call.commands and policy.names(policy.ask_methods, call.method):
+        yield ask("gate-policy-method", method=call.method)
+    if not call.reads_only and policy.names(policy.ask_people, actor.key):
+        yield ask("gate-policy-person", name=actor.name)
+    for code, limit in (("gate-policy-amount", policy.ask_above), ("gate-four-eyes", policy.four_eyes_above)):
+        over = _over(call, limit, facts)
+        if over is not None:
+            yield ask(code, amount=f"{over:f}", limit=f"{limit:f}")
+    if effect.requires_confirmation:
+        yield ask("gate-model-asks")
+    if facts.denied_at:
+        yield ask("gate-denied-before", when=facts.denied_at, by=facts.denied_by or "?")
+
+
+def _of_the_parts(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
+    """Reasons of the call itself, or of each command of a batch by its key (S004-30)."""
+    for leaf in call.leaves:
+        notices = [ask("gate-policy-method", method=leaf.method)] if policy.names(policy.ask_methods, leaf.method) else []
+        notices.extend(criticals.reasons(leaf, policy=policy, actor=actor, facts=facts))
+        notices.extend(taint.reasons(leaf, effect.provenance, policy))
+        for notice in notices:
+            yield in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method) if call.commands else notice
+
+
+def _over(call: Call, limit: Decimal | None, facts: Facts) -> Decimal | None:
+    """The largest sum among the writes when it is above `limit`."""
+    if limit is None:
+        return None
+    largest = max((criticals.amount(leaf, facts) for leaf in call.leaves if not leaf.reads_only), default=Decimal(0))
+    return largest if largest > limit else None

@@ -1,0 +1,110 @@
+"""Why a call must not run, whatever a person says. Ring 2, pure; the first reason found is the one given."""
+
+from collections.abc import Iterator
+
+from orchestrator.gate import fields, hosts, modes
+from orchestrator.gate.effects import Call, Facts, Refuse
+from orchestrator.gate.policy import Policy
+from orchestrator.gate.reasons import refuse
+from orchestrator.gate.rights import may_touch, visible_users
+from orchestrator.gate.targets import at
+from orchestrator.messages import Actor, Mode
+
+_FIRM = frozenset({"D", "C", "M"})
+
+
+def of_leaf(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts) -> Refuse | None:
+    """The first reason to refuse one call or one command of a batch; None when there is none."""
+    found = [_of_policy(call, policy), _of_mode(call, mode), _of_handler(call, policy), _of_reference(call)]
+    found.append(next(_of_records(call, actor=actor, facts=facts, mode=mode), None))
+    return next((refusal for refusal in found if refusal is not None), None)
+
+
+def _of_policy(call: Call, policy: Policy) -> Refuse | None:
+    if policy.names(policy.refuse_methods, call.method):
+        return refuse("gate-policy-refuses", method=call.method)
+    if call.kind != "bitrix":
+        return None if _kind_is_open(call, policy) else refuse("gate-kind", kind=call.kind, method=call.method)
+    if policy.names(policy.open_methods, call.method):
+        return None
+    if "D" in call.classes:
+        return refuse("gate-delete", method=call.method)
+    return refuse("gate-closed", method=call.method) if call.spec.closed else None
+
+
+def _kind_is_open(call: Call, policy: Policy) -> bool:
+    """Opened by the policy, and for messages and requests the address is listed; deleting is opened by name as elsewhere."""
+    if call.kind not in policy.open_kinds:
+        return False
+    if "D" in call.classes and not policy.names(policy.open_methods, f"{call.kind}.{call.method}"):
+        return False
+    if call.kind == "telegram":
+        return call.params.get("chat_id") in policy.telegram_chats
+    return call.kind != "http" or hosts.is_listed(call.params.get("url"), policy.http_hosts)
+
+
+def _of_mode(call: Call, mode: Mode) -> Refuse | None:
+    return None if modes.lets_through(call, mode) else refuse("gate-mode", method=call.method, mode=mode)
+
+
+def _of_handler(call: Call, policy: Policy) -> Refuse | None:
+    """Configuration that names an address to call may only name a listed one (DESIGN §3 "Ways out are closed")."""
+    if "C" not in call.classes or call.method == "event.unbind":
+        return None
+    for name, value in call.params.items():
+        if fields.squeeze(name).endswith("handler") and not hosts.is_listed(value, policy.event_handler_hosts):
+            return refuse("gate-handler", host=hosts.host_of(value) or value)
+    return None
+
+
+def _of_reference(call: Call) -> Refuse | None:
+    path = next((path for path in call.spec.target if path in call.references), None)
+    ids = [name for name in call.references if name.lower().endswith("id")]
+    stands = path or next(iter(ids), None)
+    if stands is None or not _FIRM & set(call.classes):
+        return None
+    return refuse("gate-reference", param=stands, method=call.method)
+
+
+def _of_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    """Records that are not there, not the person's, or not known (DESIGN §3 "Rights")."""
+    if call.kind != "bitrix":
+        return
+    if call.spec.owner != "self":
+        for entity, number in call.targets:
+            if facts.records.get((entity, number), call) is None:
+                yield refuse("gate-not-found", entity=entity, id=number)
+    if visible_users(actor) is None:
+        return
+    match call.spec.owner:
+        case "unscoped":
+            yield refuse("gate-unscoped", method=call.method)
+        case "self":
+            yield from _of_self(call, actor)
+        case "record":
+            yield from _of_owner(call, actor=actor, facts=facts, mode=mode)
+        case "filter" | "reference":
+            return
+
+
+def _of_self(call: Call, actor: Actor) -> Iterator[Refuse]:
+    """A calendar and the like: its owner must be somebody whose records the actor may touch."""
+    allowed = visible_users(actor) or frozenset()
+    if call.spec.target and not any(entity == "user" and number in allowed for entity, number in call.targets):
+        yield refuse("gate-unscoped", method=call.method)
+
+
+def _of_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    if not call.targets and not call.target_created:
+        written = next((path for path in call.spec.target if at(call.params, path) is not None), "")
+        yield refuse("gate-target-unclear", param=written or " / ".join(call.spec.target))
+    for entity, number in call.targets:
+        definition = call.entities.get(entity)
+        record = facts.records.get((entity, number))
+        if definition is None:
+            yield refuse("gate-unscoped", method=call.method)
+        elif record is None:
+            if mode != "shadow":  # shadow reads nothing, and runs nothing either
+                yield refuse("gate-unread", entity=entity, id=number)
+        elif not may_touch(actor, definition, record):
+            yield refuse("gate-not-yours", entity=entity, id=number)

@@ -1,0 +1,212 @@
+"""A sum is read exactly or asked about, and what is shown reads back as what it was."""
+
+from contextlib import suppress
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.directory.currencies import SIGNS
+from orchestrator.directory.questions import ask_sum
+from orchestrator.directory.sums import LARGEST, Sum, UnclearSum, find_sums, format_sum, format_sum_short, parse_sum
+from orchestrator.directory.text import Locale
+
+READ = [
+    ("150 000", "150000", None),
+    ("150\u00a0000", "150000", None),
+    ("1\u202f200\u2009000 руб.", "1200000", "RUB"),
+    ("150к", "150000", None),
+    ("150К", "150000", None),
+    ("150k", "150000", None),
+    ("150 тыс", "150000", None),
+    ("150 тыс.", "150000", None),
+    ("150 т.р.", "150000", "RUB"),
+    ("150 тр", "150000", "RUB"),
+    ("150р", "150", "RUB"),
+    ("1,5 млн", "1500000", None),
+    ("1.5 млн руб", "1500000", "RUB"),
+    ("1,25млн₽", "1250000", "RUB"),
+    ("2 млрд", "2000000000", None),
+    ("полтора миллиона", "1500000", None),
+    ("полторы тысячи рублей", "1500", "RUB"),
+    ("полмиллиона", "500000", None),
+    ("пол миллиона", "500000", None),
+    ("миллион", "1000000", None),
+    ("тысяча долларов", "1000", "USD"),
+    ("сто двадцать пять тысяч рублей", "125000", "RUB"),
+    ("двух миллионов", "2000000", None),
+    ("1 млн 200 тыс", "1200000", None),
+    ("1 млн 200 000 руб", "1200000", "RUB"),
+    ("150 000,50 ₽", "150000.5", "RUB"),
+    ("150 руб 50 коп", "150.5", "RUB"),
+    ("$1,200.50", "1200.5", "USD"),
+    ("$1,500", "1500", "USD"),
+    ("€1.200,50", "1200.5", "EUR"),
+    ("1,500,000", "1500000", None),
+    ("0,500 млн", "500000", None),
+    ("12 тыс. долларов", "12000", "USD"),
+    ("100 белорусских рублей", "100", "BYN"),
+    ("500 KZT", "500", "KZT"),
+    ("USD 500", "500", "USD"),
+    ("two hundred fifty thousand dollars", "250000", "USD"),
+    ("one and a half million", "1500000", None),
+    ("half a million", "500000", None),
+    ("a million euros", "1000000", "EUR"),
+    ("₽1.2M", "1200000", "RUB"),
+    ("1.5m", "1500000", None),
+    ("3bn", "3000000000", None),
+    ("0", "0", None),
+    ("150000.", "150000", None),
+]
+
+
+@pytest.mark.parametrize(("text", "amount", "currency"), READ)
+def test_a_sum_is_read_exactly(text: str, amount: str, currency: str | None) -> None:
+    """Every usual way to write money gives its exact amount and currency."""
+    assert parse_sum(text) == Sum(Decimal(amount), currency)
+
+
+REFUSED = [
+    ("1,500", "two_readings"),
+    ("1.500", "two_readings"),
+    ("1,500 млн", "two_readings"),
+    ("1.500 руб", "two_readings"),
+    ("-5", "negative"),
+    ("−150 000 ₽", "negative"),
+    ("минус 5 тыс", "negative"),
+    ("5 000 000 млн", "too_large"),
+    ("9" * 24, "too_large"),
+    ("1,2345", "below_kopeck"),
+    ("0,000000015 млн", "below_kopeck"),
+    ("NaN", "no_sum"),
+    ("inf", "no_sum"),
+    ("", "no_sum"),
+    ("тысячи рублей", "no_sum"),
+    ("5-7 млн", "more_than_sum"),
+    ("15%", "more_than_sum"),
+    ("1 млн 200", "more_than_sum"),
+    ("8 800 555 35 35", "more_than_sum"),
+    ("150кг", "more_than_sum"),
+    ("150 к", "more_than_sum"),
+    ("1e9", "more_than_sum"),
+    ("1\u200b50", "more_than_sum"),
+    ("1\u06650", "more_than_sum"),
+    ("1\u00b2", "more_than_sum"),
+    ("15 000 0", "more_than_sum"),
+    ("0 500", "more_than_sum"),
+    ("11:30", "more_than_sum"),
+    ("9" * 5000, "more_than_sum"),
+    ("150 000 и 200 000", "more_than_sum"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), REFUSED)
+def test_what_is_not_one_certain_sum_is_refused_with_its_reason(text: str, reason: str) -> None:
+    """No sum is guessed, and each refusal has its question."""
+    with pytest.raises(UnclearSum) as caught:
+        parse_sum(text)
+
+    assert caught.value.reason == reason
+    assert ask_sum(caught.value)
+    assert ask_sum(caught.value, locale="en")
+
+
+def test_a_sum_with_two_readings_offers_both() -> None:
+    """«1,500» is asked about in Russian and certain in English."""
+    with pytest.raises(UnclearSum) as caught:
+        parse_sum("1,500")
+
+    assert [option.amount for option in caught.value.options] == [Decimal("1.5"), Decimal(1500)]
+    assert ask_sum(caught.value) == "Какая это сумма? 1,50 или 1\u00a0500"
+    assert parse_sum("1,500", locale="en") == Sum(Decimal(1500))
+
+
+SENTENCES = [
+    ("поставь Ромашке 1,5 млн до 25 декабря", ["1,5 млн"]),
+    ("сделка №481 на 150 000 ₽", ["150 000 ₽"]),
+    ("сумму 5000", ["5000"]),
+    ("сумма сделки: 250000, срок 25.12", ["250000"]),
+    ("сумма - 150 000", ["150 000"]),
+    ("полтора миллиона и $1,200.50", ["полтора миллиона", "$1,200.50"]),
+    ("пять миллионов рублей, не шесть", ["пять миллионов рублей"]),
+    ("с 1 млн до 1,2 млн.", ["1 млн", "1,2 млн."]),
+    ("сумма -150 000", []),
+    ("бюджет 1,500", []),
+    ("перенеси на 25.12.2026 в 11:30", []),
+    ("позвони +7 999 123-45-67", []),
+    ("8 800 555 35 35", []),
+    ("добавь 150 к сумме", []),
+    ("сделка 481000", []),
+    ("сделка №481 000", []),
+    ("скидка 15%, этап 2, 2026 год", []),
+    ("", []),
+]
+
+
+@pytest.mark.parametrize(("text", "written"), SENTENCES)
+def test_sums_in_a_sentence_are_found_and_other_numbers_left_alone(text: str, written: list[str]) -> None:
+    """Dates, times, phones, percents and record numbers are not money."""
+    assert [text[start:end] for _, start, end in find_sums(text)] == written
+
+
+AMOUNTS = st.decimals(min_value=0, max_value=LARGEST, places=2)
+LOCALES = st.sampled_from(["ru", "en"])
+CURRENCIES = st.sampled_from([None, *SIGNS, "AED", "BYN"])
+
+
+@given(AMOUNTS, CURRENCIES, LOCALES)
+def test_the_full_form_reads_back_as_the_same_sum(amount: Decimal, currency: str | None, locale: Locale) -> None:
+    """What is shown on a card is exactly what will be written."""
+    assert parse_sum(format_sum(amount, currency, locale=locale), locale=locale) == Sum(amount, currency)
+
+
+@given(AMOUNTS, CURRENCIES, LOCALES)
+def test_the_short_form_never_lies(amount: Decimal, currency: str | None, locale: Locale) -> None:
+    """Below a million it is exact; above it is at most 5,000 off, and without empty decimals it is exact to 10,000."""
+    short = format_sum_short(amount, currency, locale=locale)
+    back = parse_sum(short, locale=locale).amount
+
+    assert abs(back - amount) <= (0 if amount < 10**6 else 5000)
+    assert (back == amount) or short.replace(",", ".").partition(".")[1] == "."
+
+
+@pytest.mark.parametrize(
+    ("amount", "short", "english"),
+    [
+        ("1200000", "1,2 млн ₽", "₽1.2M"),
+        ("1249999", "1,25 млн ₽", "₽1.25M"),
+        ("1999999", "2,00 млн ₽", "₽2.00M"),
+        ("2000000", "2 млн ₽", "₽2M"),
+        ("999999.99", "999 999,99 ₽", "₽999,999.99"),
+        ("1254300000", "1 254,3 млн ₽", "₽1,254.3M"),
+        ("2000000000", "2 млрд ₽", "₽2B"),
+        ("-1250000", "-1,25 млн ₽", "-₽1.25M"),
+        ("0", "0 ₽", "₽0"),
+    ],
+)
+def test_the_short_form(amount: str, short: str, english: str) -> None:
+    """Empty decimals mark a rounded sum, billions are used only when exact."""
+    assert format_sum_short(Decimal(amount), "RUB").replace("\u00a0", " ") == short
+    assert format_sum_short(Decimal(amount), "RUB", locale="en") == english
+
+
+def test_the_full_form_keeps_every_digit() -> None:
+    """Nothing is rounded away, and what is no number is refused."""
+    assert format_sum(Decimal(1200000), "RUB") == "1\u00a0200\u00a0000\u00a0₽"
+    assert format_sum(Decimal("0.005")) == "0,005"
+    assert format_sum(Decimal("1E+5"), "CHF", locale="en") == "100,000\u00a0CHF"
+    assert format_sum(Decimal(10) ** 40, locale="en").count(",") == 13
+    for odd in ("NaN", "Infinity"):
+        with pytest.raises(ValueError, match="finite"):
+            format_sum_short(Decimal(odd))
+
+
+@given(st.text(alphabet=st.sampled_from("0123456789 .,-+:№$₽кмлнтысруб\u00a0\u200b٥²полтора"), max_size=30))
+def test_any_text_is_a_sum_or_unclear(text: str) -> None:
+    """Nothing but UnclearSum is raised, no result is negative or too large, and found places lie in the text in order."""
+    with suppress(UnclearSum):
+        assert 0 <= parse_sum(text).amount <= LARGEST
+    places = [place for _, *place in find_sums(text)]
+    assert all(0 <= start < end <= len(text) for start, end in places)
+    assert places == sorted(places)
