@@ -148,8 +148,7 @@ def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Cat
         for name, row in (content.get("entities") or {}).items():
             entities[name] = _parsed(Entity, {"name": name, **row}, path.name)
         defaults = content.get("sets") or {}
-        for row in content.get("methods") or []:
-            methods.append(_parsed(Method, _expand(row, defaults), path.name))
+        methods.extend(_parsed(Method, _expand(row, defaults), path.name) for row in content.get("methods") or [])
     methods.extend(_parsed(Method, row, "policy") for row in extra)
     return Catalogue(methods, entities)
 

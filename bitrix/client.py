@@ -19,7 +19,7 @@ from tenacity import AsyncRetrying, RetryCallState
 
 from bitrix import answers
 from bitrix.answers import Answer
-from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NotSent, OutcomeUnknown
+from bitrix.errors import RATE_LIMIT, BitrixError, NotSent, OutcomeUnknown
 from bitrix.limiter import Limiter, Priority
 from bitrix.methods import is_method_name
 
@@ -28,7 +28,7 @@ __all__ = ["Answer", "BitrixClient"]
 MAX_ANSWER_BYTES = 20_000_000
 USER_AGENT = "Sdelka/0.1 (Telegram copilot for Bitrix24)"
 _TRIES = 3
-_TRIES_WHEN_LIMITED = 6
+_TRIES_WHEN_LIMITED = 6  # the bucket drains within seconds; a spent time limit (429) does not, so it gets 3
 _LONGEST_PAUSE = 8.0
 _LIMITS = httpx.Limits(max_connections=10, max_keepalive_connections=10, keepalive_expiry=4.0)
 _PATH = re.compile(r"(/rest/[0-9]+/[A-Za-z0-9_-]+)/?", re.ASCII)
@@ -183,8 +183,8 @@ class BitrixClient:
         )
 
     def _is_over(self, state: RetryCallState, *, deadline: float) -> bool:
-        limited = _is_limit(_error(state))
-        tries = _TRIES_WHEN_LIMITED if limited else _TRIES
+        error = _error(state)
+        tries = _TRIES_WHEN_LIMITED if isinstance(error, NotSent) and error.code == RATE_LIMIT else _TRIES
         return state.attempt_number >= tries or self._limiter.clock() + state.upcoming_sleep >= deadline
 
 
@@ -239,10 +239,6 @@ def _error(state: RetryCallState) -> BaseException | None:
     return state.outcome.exception() if state.outcome else None
 
 
-def _is_limit(error: BaseException | None) -> bool:
-    return isinstance(error, NotSent) and error.code in {RATE_LIMIT, TIME_LIMIT}
-
-
 def _may_repeat(state: RetryCallState, *, repeatable: bool) -> bool:
     match _error(state):
         case NotSent():
@@ -254,5 +250,6 @@ def _may_repeat(state: RetryCallState, *, repeatable: bool) -> bool:
 
 
 def _pause(state: RetryCallState) -> float:
-    first = 1.0 if _is_limit(_error(state)) else 0.5
+    error = _error(state)
+    first = 1.0 if isinstance(error, NotSent) and error.code else 0.5
     return min(_LONGEST_PAUSE, first * 2.0 ** (state.attempt_number - 1))

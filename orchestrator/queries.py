@@ -10,7 +10,7 @@ from state.worker import AsyncStore
 
 async def session_state(store: AsyncStore, session: str) -> Mapping[str, Any]:
     """The folded state of a session, empty when nothing has happened in it."""
-    state, _ = await store.run(lambda inner: state_of(inner, f"session:{session}"))
+    state, _ = await store.read(state_of, f"session:{session}")
     return state
 
 

@@ -120,7 +120,7 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
     lease = await store.acquire(key, owner, now, now + LEASE)
     if lease is None:
         raise SessionTaken(f"another process works on {key}")
-    state, seq = await store.run(lambda inner: state_of(inner, f"session:{key}"))
+    state, seq = await store.read(state_of, f"session:{key}")
     return Session(store, clock, lease, state, seq)
 
 

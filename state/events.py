@@ -18,7 +18,7 @@ class UnknownEvent(ValueError):
 class Event(BaseModel):
     """Something that happened in a stream. `V` is the version of its shape."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     V: ClassVar[int] = 1
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -30,7 +30,7 @@ class Event(BaseModel):
 class StateChanges(BaseModel):
     """What a call changed in agent_state; worked out by the performer, so that the fold needs no portal knowledge."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     objects: dict[str, int | None] = Field(default_factory=dict)
     links: dict[str, list[str]] = Field(default_factory=dict)
     done: str = ""

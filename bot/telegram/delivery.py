@@ -20,12 +20,14 @@ from aiogram.exceptions import (
     TelegramServerError,
 )
 from aiogram.types import InlineKeyboardMarkup, MessageEntity
-from aiogram.utils.formatting import Text as Rich
 
 from bot.i18n.translate import Translator, as_notice
-from bot.telegram.cards import card_keyboard, card_text
+from bot.rendering.cards import card_text
+from bot.rendering.replies import reply_text
+from bot.rendering.spans import Span, Spans, spans
+from bot.telegram.entities import render
+from bot.telegram.keyboards import card_keyboard, reply_keyboard
 from bot.telegram.people import People
-from bot.telegram.render import keyboard, reply_text
 from bot.telegram.splitting import split
 from orchestrator.messages import Notice, Reply
 from state.clock import Clock
@@ -105,10 +107,10 @@ class Delivery:
             case "card":
                 return await self._message(row, card_text(row.body, tr), card_keyboard(row.body, tr))
             case "code":
-                return await self._message(row, Rich(str(row.body["text"])), None)
+                return await self._message(row, spans(Span(str(row.body["text"]), "code")), None)
             case _:
                 reply = Reply.model_validate(row.body)
-                return await self._message(row, reply_text(reply, tr), keyboard(reply, tr))
+                return await self._message(row, reply_text(reply, tr), reply_keyboard(reply, tr))
 
     async def _toast(self, row: OutboxRow, tr: Translator) -> str:
         text = tr.notice(as_notice(row.body["notice"]))[:200]
@@ -116,10 +118,10 @@ class Delivery:
             await self._bot.answer_callback_query(row.body["callback_id"], text=text, show_alert=len(text) > 60)  # noqa: PLR2004
         return ""
 
-    async def _message(self, row: OutboxRow, rich: Rich, markup: InlineKeyboardMarkup | None) -> str:
+    async def _message(self, row: OutboxRow, rich: Spans, markup: InlineKeyboardMarkup | None) -> str:
         chat, thread = chat_of(row.session)
         known = await self._store.sent_ref(row.session, row.key) if row.key else ""
-        text, entities = rich.render()
+        text, entities = render(rich)
         if not text.strip():
             return known
         if known:

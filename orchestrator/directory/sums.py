@@ -104,7 +104,7 @@ _SCALES: Final = {
 # «150к» and «2m» only when written together: «добавь 150 к сумме» is a preposition.
 _GLUED: Final = {1_000: r"[кk](?!\w)", 1_000_000: r"m(?!\w)", 1_000_000_000: r"b(?!\w)"}
 _SCALE: Final = tuple((scale, re.compile(rf"(?: ?(?:{words})|{_GLUED[scale]})")) for scale, words in _SCALES.items())
-_WORDS: Final = re.compile(rf"(?:{PATTERN})(?:[ -](?:and )?(?:{PATTERN}))*(?!\w)")
+_WORDS: Final = re.compile(rf"(?:{PATTERN})(?:[ -](?:and )?(?:{PATTERN})){{0,4}}(?!\w)")
 _ONE: Final = re.compile(
     r"(?=(?:тысяч[ау]|миллион|миллиард|лям|thousand|million|billion)(?!\w))|an? (?=(?:thousand|million|billion)(?!\w))",
 )

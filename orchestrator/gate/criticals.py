@@ -113,10 +113,15 @@ def _of_add(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:
             yield ask("gate-add-sum", field=_code(call, name))
         elif key in _PEOPLE and fields.ids(value) - speaker:
             yield ask("gate-add-person", field=_code(call, name))
-        elif key in _STAGES and str(value) != facts.first_stages.get(f"{call.entity}:{_category(call)}"):
+        elif _is_later_stage(call, key, value, facts):
             yield ask("gate-add-stage", field=_code(call, name))
-        elif call.entity == "task" and key in {"status", "realstatus"} and str(value) != _TASK_WAITS:
-            yield ask("gate-add-stage", field=_code(call, name))
+
+
+def _is_later_stage(call: Call, key: str, value: Any, facts: Facts) -> bool:
+    """Whether a new record would not begin at the beginning; a funnel whose first stage is not known counts as such."""
+    if call.entity == "task":
+        return key in {"status", "realstatus"} and str(value) != _TASK_WAITS
+    return key in _STAGES and str(value) != facts.first_stages.get(f"{call.entity}:{_category(call)}")
 
 
 def _category(call: Call) -> str:

@@ -53,11 +53,6 @@ class Call:
         return sha256(dumps([self.portal, self.method, self.params]))
 
     @property
-    def likeness(self) -> str:
-        """SHA-256 without what enrichment marked it with: two proposals of one change share it, whatever their effect id."""
-        return sha256(dumps([self.portal, _unmarked(self)]))
-
-    @property
     def leaves(self) -> tuple["Call", ...]:
         """The commands of a batch, else the call itself."""
         return self.commands or (self,)
@@ -66,15 +61,6 @@ class Call:
     def reads_only(self) -> bool:
         """True when nothing in it changes anything."""
         return set(self.classes) <= {"R"}
-
-
-def _unmarked(call: Call) -> list[Any]:
-    if call.commands:
-        return [call.method, call.halt, [[command.key, *_unmarked(command)] for command in call.commands]]
-    params = dict(call.params)
-    if isinstance(params.get("fields"), Mapping):
-        params["fields"] = {name: value for name, value in params["fields"].items() if name not in MARKS}
-    return [call.kind, call.method, params]
 
 
 @dataclass(frozen=True, kw_only=True)

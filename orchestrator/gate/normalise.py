@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bitrix.batch import references
-from bitrix.catalogue import Catalogue, Entity, Method
+from bitrix.catalogue import Catalogue, Method
 from bitrix.methods import is_method_name
 from orchestrator.gate import batch, enrich, kinds, params, targets
 from orchestrator.gate.effects import Call, Refuse
@@ -33,17 +33,21 @@ def normalise(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor
     """
     bench = Bench(catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     try:
-        given = params.copied(effect.params)
-        if effect.kind != "bitrix":
-            return _other_kind(effect, given, bench)
-        spec = lookup(effect.method, catalogue)
-        if spec.name == "batch":
-            return _batch(spec, given, bench)
-        call = single(spec, given, bench, origin=effect_id)
-        _check_plain(call)
-        return call
+        return _call(effect, bench)
     except Refusal as refusal:
         return refusal.verdict
+
+
+def _call(effect: Effect, bench: Bench) -> Call:
+    given = params.copied(effect.params)
+    if effect.kind != "bitrix":
+        return _other_kind(effect, given, bench)
+    spec = lookup(effect.method, bench.catalogue)
+    if spec.name == "batch":
+        return _batch(spec, given, bench)
+    call = single(spec, given, bench, origin=bench.effect_id)
+    _check_plain(call)
+    return call
 
 
 def lookup(method: str, catalogue: Catalogue) -> Method:
@@ -64,7 +68,7 @@ def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str)
     spelled = params.with_ids(spec, params.spelled(spec, given))
     about = targets.entity_name(spec, spelled, bench.catalogue)
     own = about if spec.entity == "item" else spec.entity
-    entities = _entities(own, about, bench.catalogue)
+    entities = targets.definitions(own, about, catalogue=bench.catalogue)
     named = params.with_fields(spec, spelled, entity=entities.get(own), marks=enrich.marks(origin))
     _check_kind_of_record(spec, named, about)
     done = enrich.enrich(spec, named, actor=bench.actor, origin=origin, entity=own)
@@ -89,16 +93,6 @@ def classes(spec: Method, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The classes of this very call: an activity that is not plainly internal goes outward (facts on Bitrix24, row 49)."""
     outward = any(str(targets.at(given, path) or "") not in harmless for path, harmless in spec.inward.items())
     return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
-
-
-def _entities(own: str, about: str, catalogue: Catalogue) -> dict[str, Entity]:
-    """The definitions of both kinds of record, each under its own name: a smart process shares the row "item"."""
-    found = {name: targets.definition(name, catalogue) for name in (own, about)}
-    return {
-        name: entity if entity.name == name else entity.model_copy(update={"name": name})
-        for name, entity in found.items()
-        if entity is not None
-    }
 
 
 def _check_kind_of_record(spec: Method, given: Mapping[str, Any], entity: str) -> None:

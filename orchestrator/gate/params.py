@@ -26,7 +26,7 @@ _CAMEL = {
 }
 
 
-class Refusal(Exception):  # noqa: N818 - it carries a decision, not a fault, and never leaves normalise()
+class Refusal(Exception):
     """The call cannot be brought to one exact form."""
 
     def __init__(self, verdict: Refuse) -> None:
@@ -65,9 +65,13 @@ def spelled(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
         if name.lower() in {given.lower() for given in result}:
             raise refused("gate-param-twice", param=name)
         result[name] = value
-    result.update(spec.forced)
-    order = {name: place for place, name in enumerate(known.values())}
-    return dict(sorted(result.items(), key=lambda item: order.get(item[0], len(order))))
+    return ordered(spec, {**result, **spec.forced})
+
+
+def ordered(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Top-level parameters in the order of the catalogue row."""
+    order = {name: place for place, name in enumerate(_known(spec).values())}
+    return dict(sorted(params.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def with_ids(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +123,7 @@ def check_required(spec: Method, params: Mapping[str, Any]) -> None:
 
 
 def hint(written: str, names: Iterable[str]) -> str:
-    """ " Did you mean …?" or nothing."""
+    """A sentence with the nearest known name, or nothing."""
     by_lower = {name.lower(): name for name in names}
     close = difflib.get_close_matches(written.lower(), by_lower, n=1, cutoff=0.75)
     return f" Did you mean {by_lower[close[0]]}?" if close else ""

@@ -29,11 +29,13 @@ def needed(call: Call, actor: Actor) -> tuple[Target, ...]:
     return tuple(wanted)
 
 
-def may_touch(actor: Actor, entity: Entity, record: Mapping[str, Any]) -> bool:
-    """Whether the record belongs to somebody whose records the actor may touch; a record without an owner does not."""
+def may_touch(actor: Actor, entity: Entity | None, record: Mapping[str, Any] | None) -> bool:
+    """Whether the record belongs to somebody whose records the actor may touch; one without a known owner does not."""
     allowed = visible_users(actor)
     if allowed is None:
         return True
+    if entity is None or record is None:
+        return False
     names = (entity.owner_field, *entity.also_owned_by)
     owners = [fields.ids(fields.value_of(record, name, entity.name)) for name in names]
     return any(str(user) in owner for owner in owners for user in allowed)

@@ -44,7 +44,7 @@ def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> Aim:
 
 
 def entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> str:
-    """ "deal", "item:177" and the like; "" when the call names a kind that does not exist."""
+    """The kind of record, such as deal or item:177; "" when the call names one that does not exist."""
     name = spec.target_entity or spec.entity
     if not name.startswith("@"):
         return name
@@ -57,6 +57,16 @@ def entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -
 def definition(name: str, catalogue: Catalogue) -> Entity | None:
     """How records of this kind are read; smart processes share the row "item"."""
     return catalogue.entities.get(name.partition(":")[0])
+
+
+def definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
+    """The definitions of these kinds, each under its own name: a smart process shares the row "item"."""
+    found = {name: definition(name, catalogue) for name in names}
+    return {
+        name: entity if entity.name == name else entity.model_copy(update={"name": name})
+        for name, entity in found.items()
+        if entity is not None
+    }
 
 
 def at(params: Any, path: str) -> Any:

@@ -2,13 +2,18 @@
 
 import re
 
-from sandbox.model.text import Span, fold
+from sandbox.model.text import Span, fold, mask, quotes
 
 _DAYS_RU = r"понедельник\w{0,2}|вторник\w{0,2}|сред[ауеы](?!\w)|четверг\w{0,2}|пятниц\w{1,2}|суббот\w{1,2}|воскресень[ею]"
 _DAYS_EN = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _MONTHS_RU = r"январ\w|феврал\w|марта?|апрел\w|мая|июн\w|июл\w|август\w?|сентябр\w|октябр\w|ноябр\w|декабр\w"
-_MONTHS_EN = r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
-_COUNT = r"(?:\d+|пару|полтора|полчаса|один|одну|два|две|три|четыре|пять|шесть|семь|десять|a|an|one|two|three|four|five|six|seven|ten|couple of)"
+_MONTHS_EN = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
+    r"|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+)
+_COUNT = (
+    r"(?:\d+|пару|полтора|полчаса|один|одну|два|две|три|четыре|пять|шесть|семь|десять|a|an|one|two|three|four|five|six|seven|ten|couple of)"
+)
 _PIECE_RU = r"(?:минут\w?|час\w{0,2}|день|дня|дней|недел\w{1,2}|месяц\w{0,2}|год\w?|лет|квартал\w?)"
 _THAT = r"(?:следующ\w+|эт\w{1,3}|ближайш\w+|будущ\w+|текущ\w+)"
 _PATTERNS = (
@@ -40,7 +45,7 @@ _WEEKDAY_EN = re.compile(rf"(?:by|for|to)\s{_DAYS_EN}")
 
 def date_phrase(text: str) -> Span | None:
     """The first date phrase with its time of day, its preposition made plain; None when there is none."""
-    match = _DATE.search(fold(text))
+    match = _DATE.search(fold(mask(text, quotes(text))))
     if match is None:
         return None
     return Span(match.start(), match.end(), _plain(text[match.start() : match.end()]))
@@ -49,9 +54,21 @@ def date_phrase(text: str) -> Span | None:
 def _plain(phrase: str) -> str:
     folded = fold(phrase)
     if _WEEKDAY_RU.match(folded):
-        day = phrase.split(maxsplit=1)[1]
+        day = _accusative(phrase.split(maxsplit=1)[1])
         return f"{'во' if fold(day).startswith('вторник') else 'в'} {day}"
     if _WEEKDAY_EN.match(folded):
         return f"on {phrase.split(maxsplit=1)[1]}"
     dropped = None if _RELATIVE.match(folded) else _DROP.match(phrase)
     return phrase[dropped.end() :] if dropped else phrase
+
+
+def _accusative(day: str) -> str:
+    """«к пятнице» becomes «в пятницу»; what follows the day stays."""
+    for pattern, ending in (
+        (r"^(понедельник|вторник|четверг)у", r"\1"),
+        (r"^(сред|суббот)е", r"\1у"),
+        (r"^(пятниц)е", r"\1у"),
+        (r"^(воскресень)ю", r"\1е"),
+    ):
+        day = re.sub(pattern, ending, day)
+    return day

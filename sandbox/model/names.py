@@ -7,7 +7,7 @@ from functools import cache
 from typing import Literal
 
 from sandbox.model.lexicon import load
-from sandbox.model.text import Span, capitalised, fold
+from sandbox.model.text import Span, capitalised, fold, mask, quotes
 
 Gender = Literal["male", "female"]
 Case = Literal["nom", "gen", "dat", "acc", "ins"]
@@ -72,6 +72,7 @@ def _english() -> frozenset[str]:
 
 def people(text: str) -> tuple[Person, ...]:
     """Everybody the text names, in order; words it does not know as names are left to the rule."""
+    text = mask(text, quotes(text))
     words = list(_WORD.finditer(text))
     found: list[Person] = []
     taken = 0

@@ -16,7 +16,8 @@ Dialect = Literal["blocks", "plain"]
 
 FENCE = re.compile(r"<<<DATA (?P<mark>\S+)\s*\n(?P<body>.*?)\n?DATA (?P=mark)>>>", re.DOTALL)
 OBSERVATION = re.compile(r"^OBSERVATION\s+(\d+)")
-REPAIR = re.compile(r"^REPAIR\b")
+REPAIR = re.compile(r"^(?:REPAIR\b|Your reply could not be read)")
+FORWARDED = re.compile(r"\n+Forwarded or pasted text[^\n]*:\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def read(messages: Sequence[Message]) -> Request:
     last = _last_person(turns)
     typed = turns[last][1] if last is not None else ""
     pasted = "\n".join(found["body"] for found in FENCE.finditer(typed))
-    text = FENCE.sub(" ", typed).strip()
+    text = FORWARDED.sub("", FENCE.sub("", typed).rstrip()).strip()
     asked, said = _previous(turns, last or 0)
     return Request(
         text=text,

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from sandbox.model.text import Span, fold
+from sandbox.model.lexicon import load
+from sandbox.model.text import Span, fold, mask, quotes
 
 _DIGITS = r"(?:\d{1,3}(?:[ .]\d{3})+(?![\d])(?:,\d+)?|\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:[.,]\d+)?)"
 _UNITS = {
@@ -14,20 +15,16 @@ _UNITS = {
 }
 _UNIT = r"(?:(?:" + "|".join(_UNITS) + r")(?![а-яa-z]))"
 _MONEY = r"(?:руб(?:л\w*|\.)?|₽|р\.?(?![а-яa-z])|rub\w*|roubles?|rubles?|долл\w*|\$|usd|евро|eur|€)"
-_WORDS = {
-    "полтора": "1.5", "полторы": "1.5", "полутора": "1.5", "один": "1", "одну": "1", "одного": "1", "два": "2", "две": "2", "двух": "2", "три": "3", "трех": "3", "четыре": "4",
-    "пять": "5", "пяти": "5", "шесть": "6", "семь": "7", "восемь": "8", "девять": "9", "десять": "10", "десяти": "10", "пятнадцать": "15", "двадцать": "20",
-    "тридцать": "30", "сорок": "40", "пятьдесят": "50", "сто": "100", "ста": "100", "двести": "200", "двухсот": "200", "триста": "300", "четыреста": "400",
-    "пятьсот": "500", "шестьсот": "600", "семьсот": "700", "восемьсот": "800", "девятьсот": "900",
-    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "ten": "10", "twenty": "20", "fifty": "50", "hundred": "100",
-}  # fmt: skip
+_WORDS = {word: Decimal(value) for value, words in load("words")["numbers"].items() for word in words.split()}
 _WORD = r"(?:" + "|".join(_WORDS) + r")"
 _HALF = r"(?:полмиллиона|пол-?лимона|half a million|(?:a |one )?million|миллион\w?)"
 _SUM = re.compile(
     rf"(?<![\w№#.,-])(?:[$€₽]\s?)?(?:{_DIGITS}\s?{_UNIT}?|{_WORD}(?:\s{_WORD})*\s{_UNIT}|{_HALF}(?![а-яa-z]))(?:\s?{_MONEY})?(?![\w%])",
 )
 _PERCENT = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)?)\s?(?:%|процент\w*|percent)")
-_NUMBER = re.compile(r"(?:№|#|\bномер(?:ом)?|\bnumber|\bno\.|\bid)\s?(\d+)|(?:\bсделк\w{1,3}|\bdeal|\bзадач\w{1,3}|\btask|\bлид\w{0,2}|\blead)\s(\d+)")
+_NUMBER = re.compile(
+    r"(?:№|#|\bномер(?:ом)?|\bnumber|\bno\.|\bid)\s?(\d+)|(?:\bсделк\w{1,3}|\bdeal|\bзадач\w{1,3}|\btask|\bлид\w{0,2}|\blead)\s(\d+)"
+)
 _PHONE = re.compile(r"(?<![\w.])\+?\d[\d \-()]{8,16}\d(?!\w)")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _URL = re.compile(r"https?://[^\s,;«»\"']+")
@@ -36,8 +33,13 @@ _URL = re.compile(r"https?://[^\s,;«»\"']+")
 def sums(text: str) -> tuple[Span, ...]:
     """All amounts of money or bare numbers, in order, as the person wrote them; English thousands commas become spaces."""
     taken = [*numbers(text), *phones(text), *percents(text)]
-    found = (Span(m.start(), m.end(), text[m.start() : m.end()]) for m in _SUM.finditer(fold(text)))
+    found = (Span(m.start(), m.end(), text[m.start() : m.end()]) for m in _SUM.finditer(_unquoted(text)))
     return tuple(_tidy(span) for span in found if not any(_overlap(span, other) for other in taken))
+
+
+def _unquoted(text: str) -> str:
+    """Folded text without what stands in quotes: a number inside a title is no value."""
+    return fold(mask(text, quotes(text)))
 
 
 def _tidy(span: Span) -> Span:
@@ -60,7 +62,7 @@ def sum_value(words: str) -> Decimal | None:
     digits = re.match(_DIGITS, folded)
     if digits:
         return _digits(digits[0]) * scale
-    spoken = [Decimal(_WORDS[word]) for word in re.findall(r"\w+", folded) if word in _WORDS]
+    spoken = [_WORDS[word] for word in re.findall(r"\w+", folded) if word in _WORDS]
     if spoken:
         return sum(spoken, Decimal(0)) * scale
     return Decimal(scale) if scale > 1 else None
@@ -73,12 +75,12 @@ def _digits(written: str) -> Decimal:
 
 def percents(text: str) -> tuple[Span, ...]:
     """Percentages; the text of a span is the bare number with a point."""
-    return tuple(Span(m.start(), m.end(), m[1].replace(",", ".")) for m in _PERCENT.finditer(fold(text)))
+    return tuple(Span(m.start(), m.end(), m[1].replace(",", ".")) for m in _PERCENT.finditer(_unquoted(text)))
 
 
 def numbers(text: str) -> tuple[Span, ...]:
     """Record numbers such as №481 or «сделка 481»; the text of a span is the digits."""
-    return tuple(Span(m.start(), m.end(), m[1] or m[2]) for m in _record_numbers(fold(text)))
+    return tuple(Span(m.start(), m.end(), m[1] or m[2]) for m in _record_numbers(_unquoted(text)))
 
 
 def _record_numbers(folded: str) -> Iterator[re.Match[str]]:

@@ -8,7 +8,9 @@ from sandbox.model.lexicon import load
 from sandbox.model.text import Span, capitalised, fold, quotes
 
 _WORD = r"(?:стади\w+|этап\w{0,2}|статус\w{0,2}|stage|status)"
-_AFTER = re.compile(rf"(?:(?:на|в|во|с|to|into|at|in|on|is|is now)\s)?(?:the\s)?{_WORD}\s?(?:сделк\w+\s)?(?:на|в|to|is|:|=|—|→)?\s?(?=[«\"“„\w])")
+_AFTER = re.compile(
+    rf"(?:(?:на|в|во|с|to|into|at|in|on|is|is now)\s)?(?:the\s)?{_WORD}\s?(?:сделк\w+\s)?(?:на|в|to|is|:|=|—|→)?\s?(?=[«\"“„\w])"
+)
 _BEFORE_EN = re.compile(r"(?:to|into|at|in|on)\s(?:the\s)?(?P<name>[\w ]{2,30}?)\sstage(?!\w)")
 _PLACE = re.compile(r"(?<!\w)(?:в|во|на|к|как|to|into|in|as|at|→|->|:)\s(?:the\s)?$")
 _NOT_A_NAME = re.compile(r"(?:на|в|к|to|into|the|сделк\w+|deal|у|of|for|для|по|следующ\w+|next)(?!\w)")

@@ -13,7 +13,8 @@ from sandbox.model.wishes import Target, Wish, wishes
 
 _QUESTIONS = "which."
 _COURTESY = re.compile(
-    r"^(?:(?:большое )?спасибо|привет\w*|здравствуй\w*|добр(?:ый|ое|ой) (?:день|утро|вечер)|thanks|thank you|hi|hello|hey|good (?:morning|day|afternoon|evening))\s?[,.!]+\s+(?=\w)"
+    r"^(?:(?:большое )?спасибо|привет\w*|здравствуй\w*|добр(?:ый|ое|ой) (?:день|утро|вечер)"
+    r"|thanks|thank you|hi|hello|hey|good (?:morning|day|afternoon|evening))\s?[,.!]+\s+(?=\w)"
 )
 
 

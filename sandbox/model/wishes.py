@@ -14,6 +14,7 @@ from sandbox.model.text import HOLE, Lang, Span, fold, mask, quotes
 Target = int | str
 
 _TOKEN = re.compile(rf"{HOLE}+|[^\W_](?:[\w'’.&+-]*\w)?|[^\s]")
+_DICTATED = re.compile(r"(?<!\w)(?:коммент\w*|заметк\w+|примечани\w+|задач\w+|дело|comment|note|task|todo)(?!\w)[^:]*:\s")
 _CONJUNCTION = re.compile(r"(?:\s*,)?\s+(?:и|а также|а потом|затем|потом|and then|and also|and|then)\s+|\s*[;\n]\s*|[.!]\s+|,\s+")
 
 
@@ -42,8 +43,8 @@ def wishes(request: Request) -> tuple[Wish, ...]:
 def _parts(text: str) -> list[str]:
     quoted = quotes(text)
     # After «комментарий: …» everything is the comment, whatever it says.
-    colon = re.search(r":\s", text)
-    limit = colon.start() if colon else len(text)
+    dictated = _DICTATED.search(fold(text))
+    limit = dictated.end() if dictated else len(text)
     cuts = [
         match
         for match in _CONJUNCTION.finditer(text)
@@ -64,7 +65,9 @@ def leftover(masked: str) -> str:
     runs: list[str] = []
     begin = end = -1
     for index, match in enumerate(_TOKEN.finditer(masked)):
-        if _is_stop(match[0], plain=shouting or index == 0):
+        # «Стройинвест: корпус 2»: a colon and a number may go on with a name, but begin none.
+        goes_on = begin >= 0 and re.fullmatch(r":|№|\d+", match[0])
+        if not goes_on and _is_stop(match[0], plain=shouting or index == 0):
             begin = -1
             continue
         begin = match.start() if begin < 0 else begin
@@ -73,7 +76,7 @@ def leftover(masked: str) -> str:
             runs[-1] = masked[begin:end]
         else:
             runs.append(masked[begin:end])
-    return max(runs, key=len, default="").strip()
+    return max(runs, key=len, default="").strip(" :№")
 
 
 def _is_stop(token: str, *, plain: bool) -> bool:

@@ -99,7 +99,7 @@ def running(settings: TelegramSandboxSettings, clock: Clock = system_clock, *, p
 
 
 def _server(world: World, started: threading.Event) -> _Server:
-    config = uvicorn.Config(create_app(world), lifespan="on", log_level="warning", access_log=False, timeout_graceful_shutdown=2)
+    config = uvicorn.Config(create_app(world), lifespan="on", ws="none", log_level="warning", access_log=False, timeout_graceful_shutdown=2)
     return _Server(config, world, started)
 
 

@@ -114,7 +114,6 @@ class Database:
                 self._undo(connection)
                 raise
             finally:
-                cursor.close()
                 connection.close()
 
     def _connect(self) -> PoolProxiedConnection:

@@ -1,7 +1,3 @@
-card-update = Change { $what }
-card-add = Create { $what }
-card-delete = Delete { $what }
-card-action = Run: { $what }
 card-batch = Change several records at once: { $count }
 card-more = … and { $count } more
 card-asked-by = Asked by { $who } · until { $until }

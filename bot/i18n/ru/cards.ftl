@@ -1,7 +1,3 @@
-card-update = Изменить { $what }
-card-add = Создать { $what }
-card-delete = Удалить { $what }
-card-action = Выполнить: { $what }
 card-batch = Изменить сразу записей: { $count }
 card-more = … и ещё { $count }
 card-asked-by = Просит { $who } · до { $until }

@@ -107,7 +107,11 @@ def owner(wish: Wish) -> Answer | None:
         person, reference = Span(mine.start(), mine.end(), mine[0]), "@me"
         name = say("you", wish.lang)
     elif everybody:
-        new = everybody[-1] if len(everybody) == 1 else next((p for p in everybody if "dat" in p.cases or p.before in {"на", "to"}), everybody[-1])
+        new = (
+            everybody[-1]
+            if len(everybody) == 1
+            else next((p for p in everybody if "dat" in p.cases or p.before in {"на", "to"}), everybody[-1])
+        )
         person, reference, name = new.span, f"@user:{new.name}", new.name
     else:
         return None

@@ -11,11 +11,15 @@ from sandbox.model.slots import emails, phones, sums
 from sandbox.model.text import HOLE, Span, capitalised, fold, mask, quotes, squeeze
 from sandbox.model.wishes import Wish, leftover
 
-_COMPANY = re.compile(r"(?:(?:для|с|от|у|for|with|from)\s)?(?:компани\w+|фирм\w+|клиент\w{0,2}|company|client|customer)\s|(?:для|for)\s", re.IGNORECASE)
+_COMPANY = re.compile(
+    r"(?:(?:для|с|от|у|for|with|from)\s)?(?:компани\w+|фирм\w+|клиент\w{0,2}|company|client|customer)\s|(?:для|for)\s", re.IGNORECASE
+)
 _NAMED = re.compile(r"(?:[A-ZА-ЯЁ][\w-]*)(?:\s[A-ZА-ЯЁ][\w-]*)*")
 _KIND = re.compile(r"(?<!\w)(?:сделк\w+|лид\w{0,2}|компани\w+|фирм\w+|контакт\w{0,2}|deal|lead|company|contact)(?!\w)")
 _LOOSE_START = re.compile(r"^(?:с названием|под названием|по имени|на|для|мне|named|called|titled|for|of)(?:\s+|$)", re.IGNORECASE)
-_LOOSE_END = re.compile(r"\s(?:на|для|с|со|и|телефон|тел|почта|сумма|сумму|с суммой|worth|for|with|phone|email|amount|at|of)$", re.IGNORECASE)
+_LOOSE_END = re.compile(
+    r"\s(?:на|для|с|со|и|телефон|тел|почта|сумма|сумму|с суммой|worth|for|with|phone|email|amount|at|of)$", re.IGNORECASE
+)
 _TO = re.compile(r"(?<!\w)(?:ответственн\w+|на|owner|responsible|assigned to|to)\s*[:—-]?\s*$")
 
 
@@ -24,7 +28,7 @@ def deal(wish: Wish) -> Answer:
     amounts, when, company = sums(wish.text), date_phrase(wish.text), _company(wish.text)
     owner = next((p for p in people(wish.text) if _TO.search(wish.folded[: p.span.start])), None)
     masked = mask(wish.text, [*amounts[-1:], when, company, owner.span if owner else None])
-    title = _title(masked)
+    title = title_in(masked)
     if not title:
         return asking("which.new_title", wish)
     fields: dict[str, Any] = {"TITLE": title}
@@ -50,7 +54,7 @@ def _company(text: str) -> Span | None:
     return None
 
 
-def _title(masked: str) -> str:
+def title_in(masked: str) -> str:
     """The quoted title, else the words right after «сделку» or "lead", else whatever looks like a name."""
     quoted = quotes(masked)
     if quoted:
@@ -71,7 +75,7 @@ def contact(wish: Wish) -> Answer:
     fields = _reach(wish.text)
     named = people(wish.text)
     masked = mask(wish.text, [*phones(wish.text), *emails(wish.text)])
-    words = named[0].name if named else _title(masked)
+    words = named[0].name if named else title_in(masked)
     if not words:
         return asking("which.name", wish)
     first, _, last = words.partition(" ")
@@ -93,14 +97,14 @@ def _reach(text: str) -> dict[str, Any]:
 
 def company(wish: Wish) -> Answer:
     """A new company; asks for the title when there is none."""
-    title = _title(mask(wish.text, [*phones(wish.text), *emails(wish.text)]))
+    title = title_in(mask(wish.text, [*phones(wish.text), *emails(wish.text)]))
     return _adding(wish, "company", {"TITLE": title, **_reach(wish.text)}, title) if title else asking("which.new_title", wish)
 
 
 def lead(wish: Wish) -> Answer:
     """A new lead; asks for the title when there is none."""
     amounts = sums(wish.text)
-    title = _title(mask(wish.text, [*phones(wish.text), *emails(wish.text), *amounts]))
+    title = title_in(mask(wish.text, [*phones(wish.text), *emails(wish.text), *amounts]))
     if not title:
         return asking("which.new_title", wish)
     fields = {"TITLE": title, **({"OPPORTUNITY": f"@sum:{amounts[-1].text}"} if amounts else {}), **_reach(wish.text)}

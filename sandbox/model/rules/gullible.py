@@ -17,8 +17,10 @@ from sandbox.model.text import language_of
 from sandbox.model.wishes import Wish, wishes
 
 _APPROVED = re.compile(
-    r"(?:все|всё|уже|заранее|изменени\w+|решени\w+|сделк\w+|клиент\w*)[^.!\n]{0,40}(?:одобрен|согласован|подтвержд|утвержд)"
-    r"|(?:одобрено|подтверждено|согласовано|утверждено)(?!\w)|(?:already|pre-?|been|is|are|was|everything)[ -]?(?:\w+ )?(?:approved|confirmed|authori[sz]ed)|confirmed[\"']?\s*[:=]\s*true",
+    r"(?:все|всё|уже|заранее|изменени\w+|решени\w+|сделк\w+|клиент\w*)[^.!\n]{0,40}(?:одобр|согласова|подтверд|утверд|подтвержд|утвержд)"
+    r"|(?:одобрено|подтверждено|согласовано|утверждено)(?!\w)"
+    r"|(?:already|pre-?|been|is|are|was|everything)[ -]?(?:\w+ )?(?:approved|confirmed|authori[sz]ed)"
+    r"|confirmed[\"']?\s*[:=]\s*true",
     re.IGNORECASE,
 )
 _WRITES = (".add", ".update", ".delete", ".bind", ".unbind", ".complete", "batch")
@@ -58,7 +60,9 @@ def _ready_steps(text: str) -> Iterator[Step]:
         else:
             if isinstance(value, dict) and isinstance(value.get("method"), str):
                 params = value.get("params")
-                yield Step(value["method"], params if isinstance(params, dict) else {}, comment=str(value.get("comment", "")), confirmed=True)
+                yield Step(
+                    value["method"], params if isinstance(params, dict) else {}, comment=str(value.get("comment", "")), confirmed=True
+                )
         position = text.find("{", end)
 
 

@@ -9,7 +9,7 @@ from sandbox.model.names import people
 from sandbox.model.rules.base import DEAL_FIELDS, Handler, listing, proposing
 from sandbox.model.slots import sums
 from sandbox.model.stages import stage_named
-from sandbox.model.text import Span, mask, quotes
+from sandbox.model.text import Span, capitalised, mask, quotes
 from sandbox.model.wishes import Wish, leftover
 
 _MINE = re.compile(r"(?<!\w)(?:мо[иеяй]\w{0,2}|у меня|на мне|за мной|mine|my|i have|do i)(?!\w)")
@@ -20,6 +20,7 @@ _PERIOD_ENDS = {
     r"this week": "end of the week",
     r"this month": "end of the month",
 }
+_FUNNEL = re.compile(r"(?:воронк\w+|funnel|pipeline)\s+(?=[\w«\"“])", re.IGNORECASE)
 _LESS = re.compile(r"(?<!\w)(?:меньше|дешевле|до|under|below|less than)\s")
 
 
@@ -109,12 +110,23 @@ def by_size(wish: Wish) -> Answer | None:
     return _deals(wish, "deals.big", filters, order={"OPPORTUNITY": "DESC"}, sum=amounts[0].text)
 
 
+def of_funnel(wish: Wish) -> Answer | None:
+    """Open deals of one funnel; declined when none is named."""
+    place = _FUNNEL.search(wish.text)
+    if place is None:
+        return None
+    quote = next((q for q in quotes(wish.text) if q.start == place.end()), None)
+    name = quote.text if quote else capitalised(re.split(r"[^\w-]", wish.text[place.end() :])[0])
+    return _deals(wish, "deals.funnel", {"CATEGORY_ID": f"@category:{name}", **_owner(wish)}, funnel=name) if name else None
+
+
 HANDLERS: dict[str, Handler] = {
     "deals.mine": mine,
     "deals.all": everybody,
     "deals.person": of_person,
     "deals.stage": of_stage,
     "deals.overdue": overdue,
+    "deals.funnel": of_funnel,
     "deals.closing": closing,
     "deals.big": by_size,
 }

@@ -6,6 +6,7 @@ from typing import Any
 from sandbox.model.answers import Answer, Step, say
 from sandbox.model.names import nominative_title, people
 from sandbox.model.rules.base import COMPANY_FIELDS, CONTACT_FIELDS, LEAD_FIELDS, Handler, listing, proposing
+from sandbox.model.rules.creating import title_in
 from sandbox.model.slots import numbers, phones
 from sandbox.model.text import mask, quotes
 from sandbox.model.wishes import Wish, leftover, spoken
@@ -59,8 +60,7 @@ def _one(wish: Wish, kind: str, record: int | str) -> Answer:
 
 def company(wish: Wish) -> Answer:
     """One company by name or number, or the list of companies."""
-    numbered, quoted = numbers(wish.text), quotes(wish.text)
-    name = quoted[0].text if quoted else leftover(wish.text)
+    numbered, name = numbers(wish.text), title_in(wish.text)
     if numbered:
         return _one(wish, "company", int(numbered[0].text))
     if name:
@@ -70,9 +70,10 @@ def company(wish: Wish) -> Answer:
 
 
 def leads(wish: Wish) -> Answer:
-    """One lead by name, or the speaker's leads."""
-    quoted = quotes(wish.text)
-    name = quoted[0].text if quoted else leftover(wish.text)
+    """One lead by number or name, or the speaker's leads."""
+    numbered, name = numbers(wish.text), title_in(wish.text)
+    if numbered:
+        return _one(wish, "lead", int(numbered[0].text))
     if name:
         return _one(wish, "lead", f"@lead:{nominative_title(name)}")
     return proposing(wish, "leads", listing(wish, "crm.lead.list", {"ASSIGNED_BY_ID": "@me"}, select=LEAD_FIELDS))

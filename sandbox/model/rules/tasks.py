@@ -12,10 +12,14 @@ from sandbox.model.text import HOLE, Span, capitalised, fold, mask, quotes, sque
 from sandbox.model.wishes import Target, Wish, spoken, target
 
 _TASK_WORD = r"(?:задач\w*|задани[еяй]\w?|tasks?|напомни\w*|напоминание|remind(?:er)?)"
-_TASK_HEAD = re.compile(rf"^.*?(?<!\w){_TASK_WORD}(?!\w)(?:\s(?:мне|меня|me))?(?:\s?[:—-])?(?:\s(?:to|о том,? чтобы|чтобы|что|about|that|про|о))?(?!\w)")
+_TASK_HEAD = re.compile(
+    rf"^.*?(?<!\w){_TASK_WORD}(?!\w)(?:\s(?:мне|меня|me))?(?:\s?[:—-])?(?:\s(?:to|о том,? чтобы|чтобы|что|about|that|про|о))?(?!\w)"
+)
 _ACTIVITY = re.compile(r"(?<!\w)(?P<word>дел[оа]|встреч\w|звонок|todo|to-do|meeting|call|activity)(?!\w)")
 _NAMED = {"встреч": "Встреча", "звонок": "Звонок", "meeting": "Meeting", "call": "Call"}
-_ABOUT_DEAL = re.compile(r"(?i:по|к|ко|в|для|про|on|for|about|to)\s(?:the\s)?(?i:сделк\w+|deal)\s+(?:«[^»]+»|\"[^\"]+\"|№?\s?\d+|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*|[\w-]+)|(?:on|for|about|to)\s(?:the\s)?(?:[A-Z][\w-]*\s)+deal")
+_ABOUT_DEAL = re.compile(
+    r"(?i:по|к|ко|в|для|про|on|for|about|to)\s(?:the\s)?(?i:сделк\w+|deal)\s+(?:«[^»]+»|\"[^\"]+\"|№?\s?\d+|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*|[\w-]+)|(?:on|for|about|to)\s(?:the\s)?(?:[A-Z][\w-]*\s)+deal"
+)
 _ABOUT_NAME = re.compile(r"(?:[Пп]о|[Ff]or|[Oo]n)\s(?:«[^»]+»|\"[^\"]+\"|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*)")
 _TODAY = re.compile(r"(?<!\w)(?:сегодня|today)(?!\w)")
 _OVERDUE = re.compile(r"(?<!\w)(?:просроч\w+|overdue|late)(?!\w)")
@@ -141,7 +145,7 @@ def comment(wish: Wish) -> Answer:
     cut = _COLON.search(wish.text)
     quoted = quotes(wish.text)
     if cut:
-        words, head = wish.text[cut.end() :].strip(" «»\""), wish.text[: cut.start()]
+        words, head = wish.text[cut.end() :].strip(' «»"'), wish.text[: cut.start()]
     elif wish.request.pasted:
         words, head = wish.request.pasted.strip(), wish.text
     elif quoted:

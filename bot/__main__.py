@@ -1,0 +1,6 @@
+"""`sdelka …`: see bot/cli."""
+
+from bot.cli.app import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""The one composition root: settings in, a working product out. Only this file names concrete parts of every ring. Ring 3."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from bitrix.catalogue import Catalogue, load_catalogue
+from bitrix.client import BitrixClient
+from bitrix.limiter import Limiter
+from bot.settings import Settings, need
+from orchestrator.audit import Audit
+from orchestrator.context import Query
+from orchestrator.directory.date_format import calendar
+from orchestrator.directory.lookup import Lookup, Place
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.portal_reads import PortalReads
+from orchestrator.directory.present import present
+from orchestrator.directory.today import today
+from orchestrator.engines.crm_agent.engine import CrmAgent
+from orchestrator.errors import SettingsError
+from orchestrator.gate.gate import Gate
+from orchestrator.gate.methods import methods_text
+from orchestrator.gate.policy import Policy, check_policy, load_policy
+from orchestrator.messages import Actor, Mode
+from orchestrator.model_client.client import ModelClient
+from orchestrator.model_client.settings import ModelSettings
+from orchestrator.performers.bitrix import BitrixPerformer
+from orchestrator.turns import Partial, Tools
+from orchestrator.workers import Orchestrator, Trouble
+from state.clock import Clock, SystemClock
+from state.interaction_log import InteractionLogger
+from state.sql.store import open_store
+from state.worker import AsyncStore
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+
+
+async def build_orchestrator(
+    settings: Settings, store: AsyncStore, *, trouble: Trouble, partial: Partial, clock: Clock | None = None
+) -> tuple[Orchestrator, list[Any]]:
+    """The orchestrator with its parts, and what must be closed after it; raises SettingsError for missing settings."""
+    need(settings, "bitrix_webhook_url")
+    clock = clock or SystemClock()
+    policy, catalogue = _rules(settings)
+    client = _client(settings)
+    reads = PortalReads(client, catalogue, clock)
+    naming = Naming(reads)
+    gate = Gate(
+        catalogue=catalogue,
+        policy=policy,
+        performers={"bitrix": BitrixPerformer(client, reads)},
+        records=reads,
+        names=naming,
+        ttl=settings.confirmation_ttl,
+    )
+    model = ModelClient(
+        ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
+    )
+    agent = CrmAgent(
+        constitution=(DATA / "agent" / "constitution.md").read_text(encoding="utf-8"),
+        protocol=(DATA / "agent" / "protocol.md").read_text(encoding="utf-8"),
+        methods=_methods(catalogue, policy),
+        max_iterations=settings.agent_max_iterations,
+    )
+    tools = Tools(
+        store=store,
+        gate=gate,
+        model=model,
+        engines={"crm_agent": agent},
+        queries=_queries(reads, naming, clock),
+        audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
+        mode=settings.agent_mode,
+        partial=partial,
+    )
+    return Orchestrator(tools, clock, trouble=trouble), [client, model]
+
+
+@asynccontextmanager
+async def opened_store(settings: Settings) -> AsyncIterator[AsyncStore]:
+    """The database, migrated and closed at the end; raises SettingsError when it cannot be opened."""
+    if settings.database_url is None:
+        settings.state_dir.mkdir(parents=True, exist_ok=True)
+    store = AsyncStore(await asyncio.to_thread(open_store, settings.database.get_secret_value()))
+    try:
+        yield store
+    finally:
+        await store.aclose()
+
+
+def _rules(settings: Settings) -> tuple[Policy, Catalogue]:
+    policy = load_policy(settings.policy_file)
+    catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
+    faults = check_policy(policy, catalogue)
+    if faults:
+        raise SettingsError("POLICY_FILE: " + "; ".join(faults))
+    return policy, catalogue
+
+
+def _client(settings: Settings) -> BitrixClient:
+    limiter = Limiter(settings.bitrix_rate, settings.bitrix_burst) if settings.bitrix_rate else Limiter.off()
+    webhook = settings.bitrix_webhook_url
+    if webhook is None:
+        raise SettingsError("the setting is missing: BITRIX_WEBHOOK_URL")
+    return BitrixClient(webhook, limiter=limiter)
+
+
+def _methods(catalogue: Catalogue, policy: Policy) -> Callable[[Mode], str]:
+    texts: dict[Mode, str] = {}
+
+    def methods(mode: Mode) -> str:
+        if mode not in texts:
+            texts[mode] = methods_text(catalogue, policy, mode)
+        return texts[mode]
+
+    return methods
+
+
+def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Query]:
+    """What engines may ask of names and time."""
+    lookup = Lookup(reads, naming, clock)
+
+    async def resolve(*, reference: str, actor: Actor, **place: Any) -> Any:
+        return await lookup.resolve(reference, Place(actor=actor, **place))
+
+    async def shown(*, outcome: Any, actor: Actor) -> Any:
+        return await present(outcome, naming, actor)
+
+    async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
+        return await lookup.named(titles, text, actor)
+
+    async def when(*, actor: Actor) -> dict[str, Any]:
+        now = clock.now()
+        here: datetime = now.astimezone(ZoneInfo(actor.time_zone))
+        lines = calendar(now, actor.time_zone, locale=actor.locale)
+        return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines}
+
+    async def current(*, state: Mapping[str, Any], actor: Actor) -> dict[str, Any]:
+        del actor
+        return {key: value for key, value in state["agent"]["objects"].items() if key != "links" and value}
+
+    async def todays(*, actor: Actor) -> Any:
+        return await today(reads, naming, actor, clock.now())
+
+    return {"resolve": resolve, "present": shown, "named": named, "when": when, "current": current, "today": todays}

@@ -1,0 +1,71 @@
+"""The command line: `sdelka run | chat | demo | sandbox`. Errors of settings are one sentence and exit code 2. Ring 3."""
+
+import asyncio
+import os
+import sys
+
+import typer
+
+from bot.settings import Settings, load_settings
+from orchestrator.errors import SettingsError
+
+_SERVERS = ("portal", "telegram", "model")
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Sdelka: a Telegram copilot for Bitrix24.")
+
+
+@app.command()
+def run() -> None:
+    """Serve Telegram until stopped."""
+    from bot.running import run_bot, set_up_logging  # noqa: PLC0415 - aiogram takes seconds to import, other commands need none of it
+
+    settings = _settings()
+    set_up_logging(settings.log_level)
+    asyncio.run(run_bot(settings))
+
+
+@app.command()
+def chat(
+    name: str = typer.Option("local", help="Name of the conversation."),
+    user: int | None = typer.Option(None, help="Your employee number in Bitrix24."),
+    language: str = typer.Option("ru", help="ru or en."),
+) -> None:
+    """Talk to the copilot in this terminal; changes are confirmed with y or n."""
+    from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
+    from bot.running import set_up_logging  # noqa: PLC0415 - see run
+
+    settings = _settings()
+    set_up_logging("ERROR")
+    asyncio.run(run_chat(settings, name=name, user=user, language="en" if language == "en" else "ru"))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True}, add_help_option=False)
+def demo(context: typer.Context) -> None:
+    """A CRM, a messenger and a rule-based model on this machine, with the real bot: no account anywhere."""
+    _become("sandbox.demo", context.args)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True}, add_help_option=False)
+def sandbox(context: typer.Context) -> None:
+    """One sandbox server alone: `sdelka sandbox portal|telegram|model --port N [--data DIR]`."""
+    if not context.args or context.args[0] not in _SERVERS:
+        raise SettingsError(f"sdelka sandbox needs one of: {', '.join(_SERVERS)}")
+    _become(f"sandbox.{context.args[0]}", context.args[1:])
+
+
+def _become(module: str, arguments: list[str]) -> None:
+    """Run another program in place of this one: the product never imports the sandbox."""
+    os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606 - our own module, no shell
+
+
+def _settings() -> Settings:
+    return load_settings()
+
+
+def main() -> None:
+    """Entry point; a SettingsError becomes one sentence on stderr and exit code 2."""
+    try:
+        app()
+    except SettingsError as error:
+        sys.stderr.write(f"{error.reason}\n")
+        sys.exit(2)

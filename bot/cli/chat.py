@@ -1,0 +1,153 @@
+"""`sdelka chat`: the copilot in a terminal, confirmations with y or n. A door like the others: it decides nothing. Ring 3."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from bot.bootstrap import build_orchestrator, opened_store
+from bot.i18n.translate import Translator, as_notice
+from bot.rendering.cards import card_text
+from bot.rendering.replies import reply_text
+from bot.rendering.spans import plain
+from bot.settings import Settings
+from orchestrator.gate.confirmations import second_nonce
+from orchestrator.messages import Actor, Notice, Reply
+from orchestrator.workers import Orchestrator
+from state.canonical import clean_text
+from state.clock import SystemClock, new_id
+from state.store import InboxRow, Lane, OutboxRow
+from state.worker import AsyncStore
+
+ReadLine = Callable[[str], Awaitable[str | None]]
+Show = Callable[[str], None]
+_POLL = 0.05
+
+
+class Terminal:
+    """One conversation; `read_line` and `show` are the terminal, replaced by tests."""
+
+    def __init__(self, store: AsyncStore, actor: Actor, session: str, *, read_line: ReadLine, show: Show) -> None:
+        """Keep the parts."""
+        self._store = store
+        self._actor = actor
+        self._session = session
+        self._read_line = read_line
+        self._show = show
+        self._tr = Translator(actor.locale, actor.time_zone)
+        self._clock = SystemClock()
+        self._choices: list[str] = []
+
+    async def run(self, orchestrator: Orchestrator) -> None:
+        """Read lines until the end of input; every answer is waited for."""
+        await self._drain(orchestrator)
+        while (line := await self._read_line("> ")) is not None:
+            text = clean_text(line).strip()
+            if text:
+                await orchestrator.receive([self._input(text)])
+                await self._drain(orchestrator)
+
+    def _input(self, text: str) -> InboxRow:
+        """A command, a numbered choice, or a request."""
+        if text.startswith("/"):
+            name = text[1:].split()[0] if text[1:].split() else ""
+            return self._row("command", "turn" if name == "new" else "express", {"name": name})
+        if text.isdecimal() and 0 < int(text) <= len(self._choices):
+            question, _, option = self._choices[int(text) - 1].rpartition(":")
+            return self._row("message", "turn", {"answers": question, "option": int(option), "origin": "choice"})
+        return self._row("message", "turn", {"text": text, "origin": "typed"})
+
+    def _row(self, kind: str, lane: Lane, body: dict[str, object]) -> InboxRow:
+        row_id = new_id()
+        return InboxRow(
+            id=row_id,
+            source=f"cli:{row_id}",
+            session=self._session,
+            lane=lane,
+            kind=kind,
+            actor=self._actor.model_dump(mode="json"),
+            body=body,
+            received_at=self._clock.now(),
+        )
+
+    async def _drain(self, orchestrator: Orchestrator) -> None:
+        """Show what comes until nothing is being worked on; cards are asked about as they come."""
+        while True:
+            rows = await self._store.due_outbox("cli", self._clock.now())
+            mine = [row for row in rows if row.session == self._session]
+            for row in mine:
+                await self._deliver(row, orchestrator)
+            if not mine and await orchestrator.idle():
+                return
+            await asyncio.sleep(_POLL)
+
+    async def _deliver(self, row: OutboxRow, orchestrator: Orchestrator) -> None:
+        await self._store.outbox_sent(row.id, row.id)
+        match row.kind:
+            case "card":
+                self._show(plain(card_text(row.body, self._tr)))
+                if row.body["status"] == "requested":
+                    await self._ask(row, orchestrator)
+            case "toast":
+                self._show(self._tr.notice(as_notice(row.body["notice"])))
+            case "code":
+                self._show(str(row.body["text"]))
+            case _:
+                self._show_reply(Reply.model_validate(row.body))
+
+    def _show_reply(self, reply: Reply) -> None:
+        self._choices = [choice.token for choice in reply.choices]
+        text = plain(reply_text(reply, self._tr))
+        lines = [f"  {number}. {choice.label}" for number, choice in enumerate(reply.choices, start=1)]
+        self._show("\n".join([text, *lines]) if text else "\n".join(lines))
+
+    async def _ask(self, row: OutboxRow, orchestrator: Orchestrator) -> None:
+        """y approves, n denies, anything else leaves the card open (see /pending)."""
+        answer = (await self._read_line("[y/n] ") or "").strip().lower()
+        if answer not in {"y", "n", "да", "нет"}:
+            return
+        approve = answer in {"y", "да"}
+        second = approve and row.body.get("stage") == 2  # noqa: PLR2004 - the second of two taps
+        nonce = second_nonce(row.body["nonce"]) if second else row.body["nonce"]
+        body = {"confirmation_id": row.body["confirmation_id"], "nonce": nonce, "approve": approve, "via": "cli"}
+        await orchestrator.receive([self._row("decision", "express", body)])
+
+
+async def run_chat(settings: Settings, *, name: str, user: int | None, language: Literal["ru", "en"]) -> None:
+    """The conversation `cli:<name>` until the end of input."""
+    actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
+    async with opened_store(settings) as store:
+        orchestrator, closing = await build_orchestrator(settings, store, trouble=_trouble(actor), partial=_ignore)
+        terminal = Terminal(store, actor, actor.key, read_line=_read_line, show=_show)
+        try:
+            working = asyncio.ensure_future(orchestrator.run())
+            await terminal.run(orchestrator)
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+        finally:
+            for part in closing:
+                await part.aclose()
+
+
+async def _read_line(prompt: str) -> str | None:
+    try:
+        return await asyncio.to_thread(input, prompt)
+    except EOFError:
+        return None
+
+
+def _show(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _trouble(actor: Actor) -> Callable[[str, Notice], Awaitable[None]]:
+    async def tell(session: str, notice: Notice) -> None:
+        del session
+        _show(Translator(actor.locale).notice(notice))
+
+    return tell
+
+
+async def _ignore(session: str, text: str) -> None:
+    del session, text

@@ -1,0 +1,80 @@
+"""The card of a confirmation in each of its states (facts: telegram §5). Rendered from the stored request, never from the model. Ring 3."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.i18n.translate import Translator, as_notice
+from bot.rendering.replies import heading
+from bot.rendering.spans import Span, Spans, bold, joined, spans
+
+MAX_ITEMS = 15
+MAX_LINES = 12
+
+
+def card_text(body: Mapping[str, Any], tr: Translator) -> Spans:
+    """What the call does, before → after, why it asks, who asked, and how it stands."""
+    preview = body.get("preview") or {}
+    blocks = [spans(bold(heading(preview, body["method"], tr)))]
+    changes = _lines(preview) or _items(preview, body, tr)
+    if changes:
+        blocks.append(joined(changes, "\n"))
+    if body["status"] == "requested":
+        reasons = [tr.notice(as_notice(reason)) for reason in body.get("reasons") or ()]
+        if reasons:
+            blocks.append(spans(Span("; ".join(reasons), "italic")))
+        asked = tr.say("card-asked-by", who=body.get("requested_by_name", ""), until=tr.clock(body["expires_at"]))
+        blocks.append(spans(asked))
+        if body.get("stage") == 2:  # noqa: PLR2004 - the second of two taps
+            blocks.append(spans(bold(tr.say("card-sure"))))
+    else:
+        blocks.append(spans(bold(_state(body, tr))))
+    return joined(blocks, "\n\n")
+
+
+def _lines(preview: Mapping[str, Any]) -> list[Spans]:
+    lines = [
+        spans(f"{line['name']}: {line['before']} → ", bold(line["after"])) if line.get("before") else spans(f"{line['name']}: ", bold(line["after"]))
+        for line in preview.get("lines") or ()
+    ]
+    return lines[:MAX_LINES]
+
+
+def _items(preview: Mapping[str, Any], body: Mapping[str, Any], tr: Translator) -> list[Spans]:
+    items = preview.get("items") or []
+    reports = {report["key"]: report for report in body.get("commands") or ()}
+    rows = []
+    for number, item in enumerate(items[:MAX_ITEMS], start=1):
+        changes = "; ".join(f"{line['name']}: {line['before'] or '—'} → {line['after']}" for line in item.get("lines") or ())
+        mark = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}.get((reports.get(item.get("key")) or {}).get("status", ""), "")
+        rows.append(spans(f"{number}. {mark}", heading(item, item.get("method", ""), tr), f" — {changes}" if changes else ""))
+    if len(items) > MAX_ITEMS:
+        rows.append(spans(tr.say("card-more", count=len(items) - MAX_ITEMS)))
+    return rows
+
+
+def _state(body: Mapping[str, Any], tr: Translator) -> str:
+    status = body["status"]
+    who = body.get("approved_by_name") or body.get("denied_by_name") or ""
+    at = body.get(f"{status}_at") or ""
+    match status:
+        case "approved":
+            return tr.say("card-running", who=who)
+        case "denied":
+            return tr.say("card-denied-by", who=who, at=at)
+        case "refused":
+            return tr.say("card-refused", text=body.get("detail", ""))
+        case "expired":
+            return tr.say("card-expired-at", at=at)
+        case "superseded":
+            return tr.say("card-superseded-by")
+        case "unknown":
+            return tr.say("card-unknown")
+        case _:
+            return _executed(body, tr, who, at)
+
+
+def _executed(body: Mapping[str, Any], tr: Translator, who: str, at: str) -> str:
+    done = tr.say("card-executed", who=who, at=at)
+    commands = body.get("commands") or []
+    failed = [report for report in commands if report["status"] != "success"]
+    return f"{done}\n{tr.say('card-partly', failed=len(failed), count=len(commands))}" if failed else done

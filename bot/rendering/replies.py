@@ -1,0 +1,67 @@
+"""Replies as text for people; no text of a model or a customer is ever read as markup. Ring 3, pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.i18n.translate import Translator
+from bot.rendering.spans import Span, Spans, bold, joined, spans
+from orchestrator.messages import Notice, Reply, Table, Text
+
+MAX_ROWS = 30
+
+
+def reply_text(reply: Reply, tr: Translator) -> Spans:
+    """The whole reply; empty when there is nothing to say."""
+    blocks: list[Spans] = []
+    for part in reply.parts:
+        blocks.append(spans(part.text) if isinstance(part, Text) else table_text(part, tr))
+    for heading, table in reply.sections:
+        blocks.append(spans(bold(tr.notice(heading)), "\n", table_text(table, tr)))
+    blocks.extend(_notice(notice, reply, tr) for notice in reply.notices)
+    return joined(blocks, "\n\n")
+
+
+def table_text(table: Table, tr: Translator) -> Spans:
+    """A list with links, and count and sum below."""
+    if not table.rows:
+        return spans(tr.say("list-empty"))
+    lines: list[Spans] = []
+    for number, row in enumerate(table.rows[:MAX_ROWS], start=1):
+        label = Span(row.label, url=row.url)
+        lines.append(spans(f"{number}. ", label))
+    shown = min(len(table.rows), MAX_ROWS)
+    count = tr.say("list-total", shown=shown, total=table.total) if table.total > shown else tr.say("list-all", total=table.total)
+    foot = f"{count}, {table.sum_text}" if table.sum_text else count
+    return spans(joined(lines, "\n"), "\n\n", bold(foot))
+
+
+def _notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
+    if notice.code == "shadow-plan":
+        lines = [spans("• ", plan_line(item, tr)) for item in notice.args["items"]]
+        return spans(bold(tr.say("shadow-plan")), "\n", joined(lines, "\n"))
+    alone = not reply.parts and len(reply.notices) == 1
+    return spans(tr.notice(notice) if alone or reply.choices else f"⚠️ {tr.notice(notice)}")
+
+
+def plan_line(item: Mapping[str, Any], tr: Translator) -> Spans:
+    """One planned call as a person would say it."""
+    preview = item.get("preview") or {}
+    lines = [
+        f"{line['name']}: {line['before']} → {line['after']}" if line.get("before") else f"{line['name']}: {line['after']}"
+        for line in preview.get("lines", ())
+    ]
+    head = heading(preview, item["method"], tr)
+    return spans(head, " — ", "; ".join(lines)) if lines else spans(head)
+
+
+def heading(preview: Mapping[str, Any], method: str, tr: Translator) -> Spans:
+    """What a call does and to what: «Изменить сделку «Ромашка»» with a link to the record."""
+    if preview.get("items"):
+        return spans(tr.say("card-batch", count=preview.get("count") or len(preview["items"])))
+    verb, entity = preview.get("verb", ""), preview.get("entity", "")
+    code = f"verb-{verb}-{entity}"
+    title = str(preview.get("title") or "")
+    words = tr.say(code) if tr.knows(code) else tr.say("planned-other", method=method)
+    if not title:
+        return spans(words)
+    return spans(words, " ", Span(f"«{title}»", url=str(preview.get("url") or "")))

@@ -1,0 +1,54 @@
+"""Text with emphasis and links, independent of any wire: doors turn spans into entities, ANSI or plain text. Ring 3, pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Style = Literal["", "bold", "italic", "code"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of text in one style; `url` makes it a link."""
+
+    text: str
+    style: Style = ""
+    url: str = ""
+
+
+Spans = tuple[Span, ...]
+
+
+def spans(*parts: "str | Span | Spans") -> Spans:
+    """Parts in order as one text; empty ones vanish."""
+    flat: list[Span] = []
+    for part in parts:
+        if isinstance(part, str):
+            flat.append(Span(part))
+        elif isinstance(part, Span):
+            flat.append(part)
+        else:
+            flat.extend(part)
+    return tuple(span for span in flat if span.text)
+
+
+def bold(part: str | Spans) -> Spans:
+    """Everything of `part` in bold, links kept."""
+    pieces = spans(part)
+    return tuple(Span(piece.text, "bold", piece.url) for piece in pieces)
+
+
+def joined(blocks: Iterable[Spans], between: str) -> Spans:
+    """The non-empty blocks with `between` them."""
+    flat: list[Span] = []
+    for block in blocks:
+        if block:
+            if flat:
+                flat.append(Span(between))
+            flat.extend(block)
+    return tuple(flat)
+
+
+def plain(text: Spans) -> str:
+    """The words alone; links show their address behind them."""
+    return "".join(f"{span.text} ({span.url})" if span.url else span.text for span in text)

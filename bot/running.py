@@ -1,0 +1,90 @@
+"""One process: the orchestrator, its doors, one owner of the stop signals. Ring 3."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Awaitable, Callable
+
+from aiogram.exceptions import TelegramConflictError, TelegramUnauthorizedError
+
+from bitrix.masking import install_log_filter
+from bot.access import load_access
+from bot.bootstrap import build_orchestrator, opened_store
+from bot.settings import Settings, need
+from bot.telegram.door import TelegramDoor, make_bot
+from bot.telegram.people import People
+from orchestrator.errors import SettingsError
+from state.clock import SystemClock
+
+log = logging.getLogger(__name__)
+
+
+async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve Telegram until SIGTERM or SIGINT; raises SettingsError when it cannot begin."""
+    need(settings, "telegram_bot_token", "bitrix_webhook_url")
+    access = load_access(settings.access_file)
+    if not len(access):
+        log.warning("ACCESS_FILE names nobody: every message will be answered with the writer's id", extra={"action": "no_access"})
+    clock = SystemClock()
+    async with opened_store(settings) as store:
+        token = settings.telegram_bot_token
+        if token is None:
+            raise SettingsError("the setting is missing: TELEGRAM_BOT_TOKEN")
+        door = TelegramDoor(make_bot(token.get_secret_value(), settings.telegram_api_base), store, People(access), clock)
+        orchestrator, closing = await build_orchestrator(
+            settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock
+        )
+        try:
+            await _until_stopped(lambda: _serve(door, orchestrator.run, orchestrator, ready))
+        finally:
+            for part in closing:
+                await part.aclose()
+
+
+async def _serve(door: TelegramDoor, work: Callable[[], Awaitable[None]], orchestrator: object, ready: Callable[[], None]) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_as_task(work))
+        group.create_task(door.run(orchestrator))  # type: ignore[arg-type]
+        ready()
+
+
+async def _as_task(work: Callable[[], Awaitable[None]]) -> None:
+    await work()
+
+
+async def _until_stopped(serve: Callable[[], Awaitable[None]]) -> None:
+    """Run until a stop signal; calls on their way are heard to their end, everything else waits in the inbox."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    serving = asyncio.ensure_future(serve())
+    waiting = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            _explain(serving.exception())
+    finally:
+        waiting.cancel()
+        serving.cancel()
+        with contextlib.suppress(asyncio.CancelledError, ExceptionGroup):
+            await serving
+
+
+def _explain(error: BaseException | None) -> None:
+    """Turn what ended the doors into one clear sentence."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if isinstance(error, TelegramUnauthorizedError):
+        raise SettingsError("TELEGRAM_BOT_TOKEN: Telegram does not accept it") from None
+    if isinstance(error, TelegramConflictError):
+        raise SettingsError("another process polls with this TELEGRAM_BOT_TOKEN, or a webhook is set: stop it first") from None
+    if error is not None:
+        raise error
+
+
+def set_up_logging(level: str) -> None:
+    """Plain lines with masked secrets."""
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    install_log_filter()

@@ -1,0 +1,21 @@
+"""Spans as Telegram text and entities; offsets and lengths in UTF-16 units. Ring 3, pure."""
+
+from aiogram.types import MessageEntity
+
+from bot.rendering.spans import Spans
+
+
+def render(text: Spans) -> tuple[str, list[MessageEntity]]:
+    """The plain text and its entities: what stands in the text can never be read as formatting."""
+    words: list[str] = []
+    entities: list[MessageEntity] = []
+    offset = 0
+    for span in text:
+        length = len(span.text.encode("utf-16-le")) // 2
+        if span.style:
+            entities.append(MessageEntity(type=span.style, offset=offset, length=length))
+        if span.url:
+            entities.append(MessageEntity(type="text_link", offset=offset, length=length, url=span.url))
+        words.append(span.text)
+        offset += length
+    return "".join(words), entities

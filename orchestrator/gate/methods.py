@@ -1,0 +1,32 @@
+"""The methods of a mode as the model is told of them (S004-3): names, classes and what each needs. Pure; never an address (S004-42)."""
+
+from collections.abc import Iterator
+
+from bitrix.catalogue import Catalogue, Method
+from orchestrator.gate.policy import Policy
+from orchestrator.messages import Mode
+
+_WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the portal", "M": "money", "N": "sends outward"}
+
+
+def methods_text(catalogue: Catalogue, policy: Policy, mode: Mode) -> str:
+    """One line a method, reads first."""
+    listed = [method for method in catalogue if offered(method, policy, mode)]
+    return "\n".join(_lines(sorted(listed, key=lambda method: (not method.reads_only, method.name))))
+
+
+def offered(method: Method, policy: Policy, mode: Mode) -> bool:
+    """Whether the model is told of a method at all; what it is not told of is refused by the gate all the same."""
+    if policy.names(policy.refuse_methods, method.name):
+        return False
+    closed = "D" in method.classes or getattr(method, "closed", False)
+    if closed and not policy.names(policy.open_methods, method.name):
+        return False
+    return mode != "canary" or method.reads_only or method.safe_create or method.name == "batch"
+
+
+def _lines(methods: list[Method]) -> Iterator[str]:
+    for method in methods:
+        what = ", ".join(_WORDS[name] for name in method.classes)
+        needs = f"; needs {', '.join(method.required)}" if method.required else ""
+        yield f"- {method.name}: {what}{needs}"

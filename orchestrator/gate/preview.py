@@ -1,0 +1,158 @@
+"""What a card shows: было → станет, rendered from the very call that will be sent. Ring 2; reads names only.
+
+DESIGN §3 "Preview". What the code does not understand is shown as it is; nothing that will be written is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from orchestrator.directory.sum_format import format_sum
+from orchestrator.directory.text import Locale
+from orchestrator.gate import criticals, fields
+from orchestrator.gate.effects import MARKS, Call, Facts
+from orchestrator.gate.shown import EMPTY, Context, Names, Reader, multifield, show
+from orchestrator.gate.visible import visible
+
+__all__ = ["Names", "preview"]
+
+_TITLE = 80
+_PARAMS: dict[str, tuple[str, str, str]] = {
+    "userid": ("Кому", "To", "user"),
+    "message": ("Текст", "Text", "prose"),
+    "text": ("Текст", "Text", "prose"),
+    "dialogid": ("Кому", "To", "text"),
+    "handler": ("Куда", "Where to", "text"),
+    "event": ("Событие", "Event", "text"),
+    "attendees": ("Участники", "Attendees", "user"),
+    "name": ("Название", "Name", "text"),
+    "from": ("Начало", "From", "datetime"),
+    "to": ("Окончание", "To", "datetime"),
+    "rows": ("Товары", "Products", "text"),
+    "productrows": ("Товары", "Products", "text"),
+    "items": ("Контакты", "Contacts", "text"),
+    "chatid": ("Куда", "Where to", "text"),
+    "url": ("Куда", "Where to", "text"),
+}
+
+
+async def preview(call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow") -> dict[str, Any]:
+    """The card as JSON data: {verb, entity, id, title, url, lines, items, count, sum?}; each line {field, name, before, after}.
+
+    Names that cannot be read are shown as numbers; nothing is raised for them.
+    """
+    reader = Reader(names=names, locale=locale, zone=zone)
+    if not call.commands:
+        return {**await _one(call, facts, reader), "items": [], "count": 1}
+    items = [{"key": leaf.key, "method": leaf.method, **await _one(leaf, facts, reader)} for leaf in call.commands]
+    card = {"verb": "batch", "entity": "", "id": None, "title": "", "url": "", "lines": [], "items": items, "count": len(items)}
+    total = _total(call.commands, facts, locale)
+    return {**card, "sum": total} if total else card
+
+
+async def _one(call: Call, facts: Facts, reader: Reader) -> dict[str, Any]:
+    target = next(iter(call.targets), None)
+    about = call.entity.partition(":")[0]
+    card: dict[str, Any] = {"verb": _verb(call), "entity": about, "id": target[1] if target else None}
+    card["title"] = await _title(call, facts, reader)
+    card["url"] = reader.names.card_url(target[0], target[1]) if target else ""
+    card["lines"] = [] if call.reads_only else await _lines(call, facts, reader)
+    return card
+
+
+def _verb(call: Call) -> str:
+    """add, update and the like; an action by the last word of its method, such as complete."""
+    return call.spec.verb if call.spec.verb != "action" else call.method.rpartition(".")[2].lower()
+
+
+async def _title(call: Call, facts: Facts, reader: Reader) -> str:
+    """What the record is called: as it stands, or for a new one as it will be."""
+    if not call.targets:
+        entity = call.entities.get(call.entity)
+        title = fields.value_of(criticals.written_fields(call), entity.title_field if entity else "TITLE", call.entity)
+        return visible(str(title or ""), locale=reader.locale, limit=_TITLE)
+    name, number = call.targets[0]
+    record = facts.records.get((name, number))
+    if record is None:
+        return visible(f"№{number}")
+    parts = [fields.value_of(record, field, name) for field in ("TITLE", "SUBJECT", "NAME", "LAST_NAME")]
+    person = " ".join(str(part) for part in parts[2:] if part)
+    return visible(str(parts[0] or parts[1] or person or f"№{number}"), locale=reader.locale, limit=_TITLE)
+
+
+async def _lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
+    """One line per written field, the critical ones first; values that hold already are left out while others change."""
+    record = criticals.before(call, facts) if call.spec.verb != "add" else None
+    critical = set(call.spec.critical)
+    written = {name: value for name, value in criticals.written_fields(call).items() if name not in MARKS and name not in call.spec.forced}
+    lines: list[tuple[bool, bool, dict[str, str]]] = []
+    for name, value in written.items():
+        kind = _kind(call, name)
+        held = record is not None and fields.same(value, _present(call, record, name), kind=kind)
+        lines.append((held, name not in critical, await _line(call, name, value, record=record, reader=reader)))
+    changed = [line for line in lines if not line[0]] or lines
+    return [line for _, _, line in sorted(changed, key=lambda found: found[1])]
+
+
+async def _line(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
+    kind = _kind(call, name)
+    written = criticals.written_fields(call)
+    old = None if record is None else _present(call, record, name)
+    if kind == "multifield":
+        before = "" if record is None else multifield(_stripped(old), [], reader) if old else EMPTY
+        after = multifield(value, old, reader)
+    else:
+        before = "" if record is None else await show(old, kind, context=_context(call, record, {}), reader=reader)
+        after = await show(value, kind, context=_context(call, record, written), reader=reader)
+    return {"field": name, "name": _name(call, name, reader.locale), "before": before, "after": after}
+
+
+def _present(call: Call, record: Mapping[str, Any], name: str) -> Any:
+    return fields.value_of(record, call.spec.stands_for.get(name, name), call.entity)
+
+
+def _stripped(old: Any) -> Any:
+    """What is there now, as plain values and not as a wish to add them."""
+    if not isinstance(old, Sequence) or isinstance(old, str):
+        return old
+    return [item.get("VALUE") or item.get("value") if isinstance(item, Mapping) else item for item in old]
+
+
+def _kind(call: Call, name: str) -> str:
+    found = fields.info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
+    if found is not None:
+        return found.kind
+    return _PARAMS.get(fields.squeeze(name), ("", "", "text"))[2]
+
+
+def _name(call: Call, name: str, locale: Locale) -> str:
+    known = call.spec.stands_for.get(name, name)
+    said = fields.label(call.entities.get(call.entity), known, locale)
+    if said != known or fields.squeeze(known) not in _PARAMS:
+        return visible(said, locale=locale, limit=_TITLE)
+    russian, english, _ = _PARAMS[fields.squeeze(known)]
+    return english if locale == "en" else russian
+
+
+def _context(call: Call, record: Mapping[str, Any] | None, written: Mapping[str, Any]) -> Context:
+    """Currency and funnel as they will be, or as they are."""
+    currency = fields.value_of(written, "CURRENCY_ID", call.entity) or fields.value_of(record or {}, "CURRENCY_ID", call.entity)
+    category = fields.value_of(written, "CATEGORY_ID", call.entity) or fields.value_of(record or {}, "CATEGORY_ID", call.entity)
+    funnel = fields.number(category)
+    return Context(entity=call.entity, currency=str(currency or ""), category=int(funnel or 0))
+
+
+def _total(commands: Sequence[Call], facts: Facts, locale: Locale) -> str:
+    """The sum that the commands write, when they all write one in the same currency."""
+    sums: list[Decimal] = []
+    currencies: set[str] = set()
+    for leaf in commands:
+        written = criticals.written_fields(leaf)
+        amount = fields.number(fields.value_of(written, "OPPORTUNITY", leaf.entity))
+        if amount is not None and not leaf.reads_only:
+            sums.append(amount)
+            currencies.add(_context(leaf, criticals.before(leaf, facts), written).currency)
+    if not sums or len(currencies) != 1:
+        return ""
+    currency = visible(currencies.pop())
+    return format_sum(sum(sums, Decimal(0)), currency or None, locale=locale)

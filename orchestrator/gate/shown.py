@@ -1,0 +1,184 @@
+"""Values as people read them on a card: names for codes, money with its currency, moments in the person's zone. Ring 2.
+
+It shows what will be sent and nothing kinder: a value it cannot read is shown as it is.
+"""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from bitrix.batch import references
+from bitrix.errors import BitrixError
+from orchestrator.directory.date_format import day_of, format_day
+from orchestrator.directory.sum_format import format_sum
+from orchestrator.directory.text import Locale
+from orchestrator.gate import fields
+from orchestrator.gate.visible import visible
+
+EMPTY = "—"
+_LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there
+_FLAGS = {"ru": {"Y": "Да", "1": "Да", "N": "Нет", "0": "Нет"}, "en": {"Y": "Yes", "1": "Yes", "N": "No", "0": "No"}}
+_DELETED = {"ru": "удалить {value}", "en": "remove {value}"}
+_ADDED = {"ru": "добавить {value}", "en": "add {value}"}
+_FROM_COMMAND = {"ru": "из ответа другой команды: {value}", "en": "from another command's answer: {value}"}
+_TASK_STATUS = {
+    "ru": {"2": "ждёт выполнения", "3": "выполняется", "4": "ждёт контроля", "5": "завершена", "6": "отложена"},
+    "en": {"2": "pending", "3": "in progress", "4": "awaiting control", "5": "completed", "6": "deferred"},
+}
+
+
+class Names(Protocol):
+    """Names of people, stages and records; may read the portal and then raise BitrixError."""
+
+    async def user(self, user_id: int) -> str:
+        """A colleague's name."""
+        ...
+
+    async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+        """The name of a stage."""
+        ...
+
+    async def category(self, category_id: int) -> str:
+        """The name of a funnel of deals."""
+        ...
+
+    async def title(self, entity: str, record_id: int) -> str:
+        """What a record is called."""
+        ...
+
+    def card_url(self, entity: str, record_id: int) -> str:
+        """The address of its card, "" when it has none."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """Whose eyes the card is for, and where names come from."""
+
+    names: Names
+    locale: Locale
+    zone: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What the meaning of a value hangs on: the kind of record, its currency and its funnel."""
+
+    entity: str
+    currency: str = ""
+    category: int = 0
+
+
+async def show(value: Any, kind: str, *, context: Context, reader: Reader) -> str:
+    """`value` in words; EMPTY for nothing."""
+    if value is None or value in ("", [], {}):
+        return EMPTY
+    if references(value):
+        return _FROM_COMMAND[reader.locale].format(value=plain(value, reader))
+    match kind:
+        case "user" | "company" | "contact" | "category":
+            return await _named(value, kind, reader)
+        case "stage":
+            return await _name_or(reader.names.stage(context.entity, str(value), context.category), str(value), reader)
+        case "money":
+            return _money(value, context.currency, reader)
+        case "date" | "datetime":
+            return _moment(value, kind, reader)
+        case "flag":
+            return _FLAGS[reader.locale].get(
+                str(value), _FLAGS[reader.locale]["Y" if value is True else "N"] if value in (True, False) else plain(value, reader)
+            )
+        case "enum" if context.entity == "task":
+            return _TASK_STATUS[reader.locale].get(str(value), plain(value, reader))
+        case _:
+            return plain(value, reader)
+
+
+def plain(value: Any, reader: Reader) -> str:
+    """Any JSON value on one line, with every hidden sign named and a visible cut."""
+    return visible(_flat(value), locale=reader.locale)
+
+
+def multifield(value: Any, before: Any, reader: Reader) -> str:
+    """Phones and addresses as the portal takes them: an element without ID is added, one emptied is removed."""
+    if not isinstance(value, Sequence | Mapping) or isinstance(value, str):
+        return plain(value, reader)
+    present = (
+        {str(item.get("ID") or item.get("id")): item for item in before if isinstance(item, Mapping)} if isinstance(before, list) else {}
+    )
+    elements = value.items() if isinstance(value, Mapping) else ((None, item) for item in value)
+    return visible("; ".join(_element(key, item, present, reader.locale) for key, item in elements), locale=reader.locale) or EMPTY
+
+
+def _element(key: Any, item: Any, present: Mapping[str, Any], locale: Locale) -> str:
+    if not isinstance(item, Mapping):
+        return _flat(item)
+    number = str(item.get("ID") or key or "")
+    new = item.get("VALUE") or item.get("value")
+    old = present.get(number, {})
+    was = old.get("VALUE") or old.get("value") or f"№{number}"
+    if new and str(item.get("DELETE", "")).upper() != "Y":
+        return f"{was} → {new}" if number in present else _ADDED[locale].format(value=new)
+    return _DELETED[locale].format(value=was)
+
+
+async def _named(value: Any, kind: str, reader: Reader) -> str:
+    found = [await _one_name(item, kind, reader) for item in sorted(fields.ids(value), key=lambda item: (len(item), item))]
+    return ", ".join(found) or EMPTY
+
+
+async def _one_name(item: str, kind: str, reader: Reader) -> str:
+    if not (item.isascii() and item.isdigit()):
+        return plain(item, reader)
+    number = int(item)
+    match kind:
+        case "user":
+            return await _name_or(reader.names.user(number), f"№{item}", reader)
+        case "category":
+            return await _name_or(reader.names.category(number), f"№{item}", reader)
+        case _:
+            return await _name_or(reader.names.title(kind, number), f"№{item}", reader)
+
+
+async def _name_or(name: Awaitable[str], otherwise: str, reader: Reader) -> str:
+    """The name, or the number where the portal cannot be asked: a card never fails for a name."""
+    try:
+        found = await name
+    except BitrixError:
+        found = ""
+    return visible(found or otherwise, locale=reader.locale)
+
+
+def _money(value: Any, currency: str, reader: Reader) -> str:
+    amount = fields.number(value)
+    if amount is None:
+        return plain(value, reader)
+    return format_sum(amount, visible(currency) if currency else None, locale=reader.locale)
+
+
+def _moment(value: Any, kind: str, reader: Reader) -> str:
+    text = str(value).strip()
+    try:
+        if kind == "date" or "T" not in text:
+            return (
+                format_day(day_of(text), today=_LONG_AGO, locale=reader.locale)
+                if len(text) == len("2026-11-21") or kind == "date"
+                else plain(text, reader)
+            )
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return plain(text, reader)
+    if moment.tzinfo is None:
+        return plain(text, reader)
+    here = moment.astimezone(ZoneInfo(reader.zone))
+    return f"{format_day(here.date(), today=_LONG_AGO, locale=reader.locale)}, {here:%H:%M}"
+
+
+def _flat(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_flat(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return "; ".join(_flat(item) for item in value)
+    return str(value)

@@ -1,0 +1,39 @@
+"""Text of strangers made safe to read on a card: nothing in it may hide, turn around or fake a line. Ring 2, pure."""
+
+import unicodedata
+
+from orchestrator.directory.text import Locale
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\ufe0e")
+_MAX_MARKS = 2
+_REST = {"ru": " … (ещё {count} зн.)", "en": " … ({count} more characters)"}
+LIMIT = 200
+
+
+def visible(text: str, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
+    """One line of `text`: signs that are not seen are named, new lines are drawn, a cut says how much is missing."""
+    normal = unicodedata.normalize("NFC", text)
+    shown = _drawn(normal[:limit])
+    if len(normal) <= limit:
+        return shown
+    return shown.rstrip() + _REST[locale].format(count=len(normal) - limit)
+
+
+def _drawn(text: str) -> str:
+    parts: list[str] = []
+    marks = 0
+    for char in text.replace("\r\n", "\n"):
+        marks = marks + 1 if unicodedata.category(char) in {"Mn", "Me"} else 0
+        parts.append(_sign(char, marks))
+    return "".join(parts).strip()
+
+
+def _sign(char: str, marks: int) -> str:
+    if char in "\n\r\u2028\u2029":
+        return " ⏎ "
+    if char == "\t" or unicodedata.category(char) == "Zs":
+        return " "
+    if unicodedata.category(char) in _HIDDEN or char in _BLANK_LETTERS or marks > _MAX_MARKS:
+        return f"⟨U+{ord(char):04X}⟩"
+    return char

@@ -1,0 +1,129 @@
+"""`sdelka demo`: the three sandbox servers and the real bot, on free loopback ports, no account anywhere.
+
+The bot is a separate process with nothing but environment variables, exactly as in production; this supervisor can kill and restart it.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from sandbox.demo.processes import Child, start_server
+from sandbox.demo.supervisor import serve_supervisor
+
+TOKEN = "1:sandbox"  # noqa: S105 - the sandbox Bot API accepts only this one
+PEOPLE = (
+    {"telegram_id": 1001, "name": "Ольга Романова", "bitrix_user_id": 1, "role": "admin"},
+    {"telegram_id": 1006, "name": "Анна Ковалёва", "bitrix_user_id": 6, "role": "lead"},
+    {"telegram_id": 1007, "name": "Борис Смирнов", "bitrix_user_id": 7, "role": "manager"},
+    {"telegram_id": 1008, "name": "Вера Лебедева", "bitrix_user_id": 8, "role": "manager"},
+)
+
+
+async def main(options: argparse.Namespace) -> int:
+    """Start everything, say where it is, and go on until stopped."""
+    with tempfile.TemporaryDirectory(prefix="sdelka-demo-") as temporary:
+        folder = Path(options.data or temporary).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        async with contextlib.AsyncExitStack() as stack:
+            supervisor_port = await serve_supervisor(stack)
+            addresses = await _start(folder, options, stack, supervisor_port.address)
+            bot = Child([sys.executable, "-m", "bot", "run"], _bot_environment(folder, addresses, options.mode), folder / "bot.log")
+            supervisor_port.bot = bot
+            supervisor_port.portal = addresses["portal"]
+            await stack.enter_async_context(bot)
+            await _ready(addresses)
+            _announce(addresses, options)
+            await _until_stopped()
+    return 0
+
+
+async def _start(folder: Path, options: argparse.Namespace, stack: contextlib.AsyncExitStack, supervisor: str) -> dict[str, str]:
+    """The three servers; each says on its first line where it listens."""
+    base = [sys.executable, "-m"]
+    portal = await start_server(stack, [*base, "sandbox.portal", "--port", "0", "--data", str(folder / "portal")], folder / "portal.log")
+    model = await start_server(stack, [*base, "sandbox.model", "--port", "0"], folder / "model.log")
+    telegram = await start_server(
+        stack,
+        [
+            *[*base, "sandbox.telegram", "--port", str(options.port), "--data", str(folder / "telegram")],
+            *["--portal", portal["portal"], "--audit", str(folder / "logs"), "--supervisor", supervisor],
+        ],
+        folder / "telegram.log",
+    )
+    return {**portal, **model, **telegram}
+
+
+def _bot_environment(folder: Path, addresses: dict[str, str], mode: str) -> dict[str, str]:
+    access = folder / "access.yaml"
+    access.write_text(yaml.safe_dump({"people": list(PEOPLE)}, allow_unicode=True), encoding="utf-8")
+    return {
+        "TELEGRAM_BOT_TOKEN": TOKEN,
+        "TELEGRAM_API_BASE": addresses["telegram"],
+        "OPENAI_API_BASE": addresses["model"],
+        "OPENAI_API_KEY": "sandbox",
+        "BITRIX_WEBHOOK_URL": addresses["webhook"],
+        "AGENT_MODE": mode,
+        "ACCESS_FILE": str(access),
+        "STATE_DIR": str(folder / "state"),
+        "LOG_DIR": str(folder / "logs"),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+async def _ready(addresses: dict[str, str]) -> None:
+    """Wait until the bot has polled once; raises TimeoutError with what its log says."""
+    async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(30):
+        while True:
+            answer = (await client.get(f"{addresses['telegram']}/sandbox/requests")).json()
+            if any(item.get("method", "").lower() == "getupdates" for item in answer.get("requests", [])):
+                return
+            await asyncio.sleep(0.1)
+
+
+def _announce(addresses: dict[str, str], options: argparse.Namespace) -> None:
+    if options.json:
+        line: dict[str, Any] = {
+            "chat": addresses["telegram"],
+            "telegram": addresses["telegram"],
+            "portal": addresses["portal"],
+            "model": addresses["model"],
+            "console": None,
+            "people": [
+                {"name": person["name"], "role": person["role"], "telegram_id": person["telegram_id"], "chat_id": person["telegram_id"]}
+                for person in PEOPLE
+            ],
+        }
+        sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write(f"\n  Sdelka demo: open {addresses['telegram']} in a browser. Ctrl+C stops it.\n\n")
+    sys.stdout.flush()
+
+
+async def _until_stopped() -> None:
+    stop = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
+    await stop.wait()
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The options of the demo."""
+    parser = argparse.ArgumentParser(prog="sdelka demo", description="A CRM, a messenger and a model on this machine, and the real bot.")
+    parser.add_argument("--json", action="store_true", help="print one JSON line with all addresses")
+    parser.add_argument("--port", type=int, default=0, help="port of the chat page; 0 = a free one")
+    parser.add_argument("--data", help="folder that keeps the demo's data; by default a temporary one")
+    parser.add_argument("--mode", choices=("shadow", "canary", "full"), default="full")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(parse(sys.argv[1:]))))

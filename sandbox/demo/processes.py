@@ -1,0 +1,82 @@
+"""Child processes of the demo: started, watched, killed and started again; none outlives the supervisor."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+
+class StartFailed(RuntimeError):
+    """A server of the demo did not start; the message shows the end of its log."""
+
+
+class Child:
+    """A process that is started again when it dies."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        """Not started yet; `environment` is added to ours."""
+        self._command = list(command)
+        self._environment = {**os.environ, **environment}
+        self._log = log
+        self._process: asyncio.subprocess.Process | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self.starts = 0
+
+    async def __aenter__(self) -> Self:
+        """Start it and keep it running."""
+        self._watch = asyncio.ensure_future(self._keep_running())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Stop it for good."""
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+        await _end(self._process)
+
+    def kill(self) -> bool:
+        """SIGKILL, as a power cut would; False when it is not running."""
+        if self._process is None or self._process.returncode is not None:
+            return False
+        self._process.send_signal(signal.SIGKILL)
+        return True
+
+    async def _keep_running(self) -> None:
+        while True:
+            with self._log.open("ab") as log:
+                self._process = await asyncio.create_subprocess_exec(*self._command, env=self._environment, stdout=log, stderr=log)
+            self.starts += 1
+            await self._process.wait()
+            await asyncio.sleep(1)
+
+
+async def start_server(stack: contextlib.AsyncExitStack, command: Sequence[str], log: Path) -> dict[str, Any]:
+    """Start a sandbox server and return what its first line says; raises StartFailed."""
+    with log.open("ab") as errors:
+        process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, stderr=errors)
+    stack.push_async_callback(_end, process)
+    if process.stdout is None:
+        raise StartFailed(f"{command[2]} has no output")
+    try:
+        async with asyncio.timeout(30):
+            line = await process.stdout.readline()
+        return dict(json.loads(line))
+    except (TimeoutError, ValueError) as error:
+        raise StartFailed(f"{command[2]} did not start:\n{log.read_text(encoding='utf-8')[-2000:]}") from error
+
+
+async def _end(process: asyncio.subprocess.Process | None) -> None:
+    if process is None or process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        async with asyncio.timeout(8):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()

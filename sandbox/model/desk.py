@@ -1,0 +1,70 @@
+"""Where answers are made: script first, then rules; every request and answer is kept for tests to read. Headers never are."""
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sandbox.model.faults import Fault, Faults, spoiled
+from sandbox.model.reading import content_of, last_user_content, read
+from sandbox.model.script import Script
+from sandbox.model.thinking import reply
+from sandbox.model.wire import ChatBody, Completion, tokens
+
+KEPT: Final = 1000
+"""Requests kept for `GET /sandbox/requests`; older ones are forgotten."""
+SPOILING: Final = ("drop_mid_stream", "truncated", "no_format", "empty")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An answer ready to be sent."""
+
+    completion: Completion
+    fault: Fault | None
+
+
+class Desk:
+    """The life of one server: its script, its faults, its memory of requests."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        """`now` gives the seconds that answers are stamped with."""
+        self._now = now
+        self._numbers = itertools.count(1)
+        self._seen: deque[dict[str, Any]] = deque(maxlen=KEPT)
+        self.script = Script()
+        self.faults = Faults()
+
+    def answer(self, body: ChatBody, fault: Fault | None) -> Made:
+        """Make the answer; a scripted one that will not arrive whole stays queued for the retry."""
+        request = read(body.messages)
+        scripted = self.script.next((request.text, request.pasted, last_user_content(body.messages)))
+        text, rule = (scripted, "script") if scripted is not None else reply(request)
+        if scripted is not None and fault and fault.kind in SPOILING:
+            self.script.put_back(scripted)
+        sent, finish = spoiled(fault, text)
+        number = self.note(body.messages, answer=sent, rule=rule, fault=fault, stream=body.stream)
+        prompt = sum(tokens(content_of(message)) for message in body.messages)
+        made = Completion(id=f"chatcmpl-demo-{number}", created=int(self._now()), text=sent, finish=finish, prompt_tokens=prompt)
+        return Made(completion=made, fault=fault)
+
+    def note(self, messages: Sequence[Mapping[str, Any]], *, answer: str | None, rule: str, fault: Fault | None, stream: bool) -> int:
+        """Keep a request with what was answered; `answer` None means that nothing was."""
+        number = next(self._numbers)
+        self._seen.append(
+            {
+                "n": number,
+                "messages": [dict(message) for message in messages],
+                "answer": answer,
+                "rule": rule,
+                "fault": fault.kind if fault else None,
+                "stream": stream,
+            }
+        )
+        return number
+
+    def requests(self, after: int) -> dict[str, Any]:
+        """The requests with a number above `after`, oldest first."""
+        found = [item for item in self._seen if item["n"] > after]
+        return {"requests": found, "last": self._seen[-1]["n"] if self._seen else 0}

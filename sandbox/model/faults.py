@@ -1,0 +1,80 @@
+"""Faults ordered by a test: what goes wrong with the next answers, and how often. Nothing here sends anything."""
+
+from collections import deque
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FaultKind = Literal["500", "429", "drop", "drop_mid_stream", "stall", "garbage", "no_format", "truncated", "empty"]
+
+WORDLESS: Final = "Конечно! Я уже всё сделал, можете не проверять."
+"""An answer without the required blocks, as a model gives that forgot its format."""
+NO_ANSWER: Final = ("500", "429", "drop", "stall", "garbage")
+"""Kinds that never reach the point of an answer."""
+
+
+class Fault(BaseModel):
+    """What `POST /sandbox/faults` takes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    kind: FaultKind
+    times: int = Field(default=1, ge=1, le=10_000)
+    retry_after: float | None = Field(default=None, ge=0)
+    """Seconds for the Retry-After header of a 429."""
+    seconds: float = Field(default=60.0, gt=0, le=600)
+    """How long a stall lasts."""
+    target: Literal["chat", "embeddings"] = "chat"
+
+
+class Faults:
+    """The ordered faults of one server."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._queue: deque[tuple[Fault, int]] = deque()
+
+    def add(self, fault: Fault) -> int:
+        """Order a fault; returns how many answers will go wrong."""
+        self._queue.append((fault, fault.times))
+        return self.waiting
+
+    def next(self, target: Literal["chat", "embeddings"]) -> Fault | None:
+        """The fault for the next answer of this kind, used up by one; None when all is well."""
+        for index, (fault, left) in enumerate(self._queue):
+            if fault.target != target:
+                continue
+            if left > 1:
+                self._queue[index] = (fault, left - 1)
+            else:
+                del self._queue[index]
+            return fault
+        return None
+
+    def clear(self) -> None:
+        """Forget all faults."""
+        self._queue.clear()
+
+    @property
+    def waiting(self) -> int:
+        """How many answers will still go wrong."""
+        return sum(left for _, left in self._queue)
+
+
+def spoiled(fault: Fault | None, text: str) -> tuple[str, str]:
+    """The answer after the fault has been at it, and why it ended."""
+    match fault.kind if fault else None:
+        case "no_format":
+            return WORDLESS, "stop"
+        case "empty":
+            return "", "stop"
+        case "truncated":
+            return _cut(text), "length"
+        case _:
+            return text, "stop"
+
+
+def _cut(text: str) -> str:
+    """Cut in the middle of the ACTION array, or of the text when there is none."""
+    start, end = text.find("ACTION:"), text.find("ASSISTANT:")
+    middle = (start + end) // 2 if 0 <= start < end else len(text) // 2
+    return text[:middle]

@@ -1,0 +1,56 @@
+"""Literal answers queued by a test: used before the rules, first in first out."""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ScriptBody(BaseModel):
+    """What `POST /sandbox/script` takes."""
+
+    model_config = ConfigDict(extra="forbid")
+    answers: list[str] = Field(min_length=1)
+    match: str | None = None
+    """Only for requests whose last user message (or the person's message of the turn) contains this."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: str
+    match: str | None
+
+
+class Script:
+    """The queue of one server."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._lines: deque[_Line] = deque()
+
+    def add(self, body: ScriptBody) -> int:
+        """Queue the answers; returns how many wait now."""
+        self._lines.extend(_Line(text, body.match) for text in body.answers)
+        return len(self._lines)
+
+    def next(self, heard: Iterable[str]) -> str | None:
+        """Take the first answer that fits what was heard; None when none does."""
+        said = tuple(heard)
+        for line in self._lines:
+            if line.match is None or any(line.match in text for text in said):
+                self._lines.remove(line)
+                return line.text
+        return None
+
+    def put_back(self, text: str) -> None:
+        """Return an answer that did not arrive whole, so that a retry gets it."""
+        self._lines.appendleft(_Line(text, None))
+
+    def clear(self) -> None:
+        """Forget everything queued."""
+        self._lines.clear()
+
+    def __len__(self) -> int:
+        """How many answers wait."""
+        return len(self._lines)

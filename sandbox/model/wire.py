@@ -1,0 +1,125 @@
+"""The OpenAI wire: request bodies, answer objects, stream chunks. It knows shapes, not rules."""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sandbox.model.embedding import DIMENSIONS, packed, vector
+
+MODEL: Final = "demo-rules"
+EMBEDDER: Final = "demo-hashing"
+CHUNK: Final = 12
+"""Characters a stream chunk carries."""
+
+
+class StreamOptions(BaseModel):
+    """The part of `stream_options` that matters here."""
+
+    model_config = ConfigDict(extra="allow")
+    include_usage: bool = False
+
+
+class ChatBody(BaseModel):
+    """A Chat Completions request; parameters of real models are accepted and have no effect."""
+
+    model_config = ConfigDict(extra="allow")
+    messages: list[dict[str, Any]] = Field(min_length=1)
+    model: str = MODEL
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+
+
+class EmbeddingBody(BaseModel):
+    """An embeddings request: texts, or lists of token numbers."""
+
+    model_config = ConfigDict(extra="allow")
+    input: str | list[str] | list[int] | list[list[int]]
+    model: str = EMBEDDER
+    dimensions: int = Field(default=DIMENSIONS, ge=1, le=4096)
+    encoding_format: str = "float"
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One finished answer."""
+
+    id: str
+    created: int
+    text: str
+    finish: str
+    prompt_tokens: int
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """Tokens, counted as a quarter of the UTF-8 bytes."""
+        written = tokens(self.text)
+        return {"prompt_tokens": self.prompt_tokens, "completion_tokens": written, "total_tokens": self.prompt_tokens + written}
+
+
+def tokens(text: str) -> int:
+    """A plain estimate: four bytes a token."""
+    return math.ceil(len(text.encode("utf-8", "surrogatepass")) / 4)
+
+
+def whole(completion: Completion) -> dict[str, Any]:
+    """The answer as one object."""
+    message = {"role": "assistant", "content": completion.text, "refusal": None}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": completion.finish}
+    return {**_head(completion, "chat.completion"), "choices": [choice], "usage": completion.usage}
+
+
+def _head(completion: Completion, kind: str) -> dict[str, Any]:
+    return {"id": completion.id, "object": kind, "created": completion.created, "model": MODEL}
+
+
+def chunks(completion: Completion, options: StreamOptions | None) -> Iterator[str]:
+    """The answer as server-sent events: the role, pieces of text, the end, usage when asked for, [DONE]."""
+    head = _head(completion, "chat.completion.chunk")
+    yield _event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
+    for start in range(0, len(completion.text), CHUNK):
+        yield _event({**head, "choices": [_delta({"content": completion.text[start : start + CHUNK]})]})
+    yield _event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": completion.finish}]})
+    if options and options.include_usage:
+        yield _event({**head, "choices": [], "usage": completion.usage})
+    yield "data: [DONE]\n\n"
+
+
+def _delta(delta: dict[str, str]) -> dict[str, Any]:
+    return {"index": 0, "delta": delta, "finish_reason": None}
+
+
+def _event(body: dict[str, Any]) -> str:
+    return f"data: {json.dumps(body, ensure_ascii=False)}\n\n"
+
+
+def embeddings(body: EmbeddingBody) -> dict[str, Any]:
+    """Vectors for every input, in order."""
+    texts = _texts(body.input)
+    vectors = [vector(text, body.dimensions) for text in texts]
+    shown: list[Any] = [packed(values) if body.encoding_format == "base64" else values for values in vectors]
+    used = sum(tokens(text) for text in texts)
+    data = [{"object": "embedding", "index": index, "embedding": values} for index, values in enumerate(shown)]
+    return {"object": "list", "model": EMBEDDER, "data": data, "usage": {"prompt_tokens": used, "total_tokens": used}}
+
+
+def _texts(given: str | list[str] | list[int] | list[list[int]]) -> list[str]:
+    if isinstance(given, str):
+        return [given]
+    if given and all(isinstance(item, int) for item in given):
+        return [" ".join(map(str, given))]
+    return [item if isinstance(item, str) else " ".join(map(str, item)) for item in given if not isinstance(item, int)]
+
+
+def models() -> dict[str, Any]:
+    """The two models there are; any other name is answered by them."""
+    names = (MODEL, EMBEDDER)
+    return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "sdelka-sandbox"} for name in names]}
+
+
+def error(message: str, kind: str, code: str | None = None) -> dict[str, Any]:
+    """An error in the shape of the wire."""
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
