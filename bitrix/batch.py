@@ -160,9 +160,7 @@ def _follow(value: Any, renamed: Mapping[str, str]) -> Any:
         return _NUMBERED.sub(lambda found: found[1] + renamed.get(str(int(found[2])), found[2]), value)
     if isinstance(value, dict):
         return {key: _follow(item, renamed) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_follow(item, renamed) for item in value]
-    return value
+    return [_follow(item, renamed) for item in value]
 
 
 def _decodings(text: str) -> list[str]:

@@ -42,14 +42,14 @@ class BitrixError(Exception):
         return head if self.status is None else f"{head} (HTTP {self.status})"
 
 
-class NotSent(BitrixError):  # noqa: N818 - a finding, not a mistake: the word is what callers match on
+class NotSent(BitrixError):
     """Nothing was executed: the request did not reach the portal or was turned away by a limit.
 
     Speaks to the person who asked: the same call may be made again, even a write. `code` names the limit, if one.
     """
 
 
-class Refused(BitrixError):  # noqa: N818 - see NotSent
+class Refused(BitrixError):
     """The portal refused the call and changed nothing.
 
     Speaks to the person and to the model: `code` and `description` are the portal's own words.
@@ -60,7 +60,7 @@ class Refused(BitrixError):  # noqa: N818 - see NotSent
         self.description = clean(description)
 
 
-class OutcomeUnknown(BitrixError):  # noqa: N818 - see NotSent
+class OutcomeUnknown(BitrixError):
     """The request was sent and nothing proves whether the portal acted.
 
     Speaks to recovery: look the object up, never send again. `transient` says whether asking again may help a read.

@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -61,10 +61,10 @@ class Settings(BaseSettings):
         return SecretStr(f"sqlite:///{self.state_dir / 'sdelka.db'}")
 
 
-def load_settings(**overrides: object) -> Settings:
+def load_settings(**overrides: Any) -> Settings:
     """The settings of the environment and `.env`; raises SettingsError naming each wrong one, never showing a value."""
     try:
-        return Settings(**overrides)  # type: ignore[arg-type] - pydantic checks them
+        return Settings(**overrides)
     except ValidationError as error:
         faults = [f"{'.'.join(str(part) for part in item['loc']).upper()}: {item['msg']}" for item in error.errors()]
         raise SettingsError("settings: " + "; ".join(faults)) from None

@@ -82,7 +82,13 @@ class Orchestrator:
             if (key, lane) not in self._lanes:
                 task = group.create_task(self._drain(key, lane))
                 self._lanes[key, lane] = task
-                task.add_done_callback(lambda _, place=(key, lane): self._lanes.pop(place, None))
+                task.add_done_callback(self._forgetting(key, lane))
+
+    def _forgetting(self, key: str, lane: Lane) -> Callable[[asyncio.Task[None]], None]:
+        def forget(_: asyncio.Task[None]) -> None:
+            self._lanes.pop((key, lane), None)
+
+        return forget
 
     async def _drain(self, key: str, lane: Lane) -> None:
         """Work the rows of one lane in order until none is left."""

@@ -99,7 +99,7 @@ class TelegramDoor:
         if message is None or not message.text or len(message.text) > 20:  # noqa: PLR2004 - «подтверждаю!» is shorter
             return ()
         session = session_of(message)
-        return tuple(
+        found = [
             Card(
                 confirmation_id=entry["confirmation_id"],
                 nonce=entry["nonce"],
@@ -108,7 +108,8 @@ class TelegramDoor:
                 taps=entry["taps"],
             )
             for entry in await open_cards(self._store, session)
-        )
+        ]
+        return tuple(found)
 
     async def _quarantine(self, update_id: int, why: str) -> None:
         row = InboxRow(

@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-from orchestrator.directory.labels import card_url, company_label, contact_label, deal_label, lead_label, user_label
+from orchestrator.directory.labels import Entity, card_url, company_label, contact_label, deal_label, lead_label, user_label
 from orchestrator.directory.portal_reads import PortalReads, Row
 from orchestrator.directory.text import Locale, clean, cut
 from orchestrator.messages import Actor
 
-_LINKED = ("deal", "lead", "contact", "company", "task", "user")
+_LINKED: Mapping[str, Entity] = {
+    "deal": "deal",
+    "lead": "lead",
+    "contact": "contact",
+    "company": "company",
+    "task": "task",
+    "user": "user",
+}
 _TYPE_IDS = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
 _DONE_TASK = "5"
 
@@ -45,9 +52,8 @@ class Naming:
 
     def card_url(self, entity: str, record_id: int) -> str:
         """The address of the record's card, or "" for kinds that have none."""
-        if entity not in _LINKED or record_id < 1:
-            return ""
-        return card_url(self._reads.client.base_url, entity, record_id)  # type: ignore[arg-type] - checked against _LINKED
+        kind = _LINKED.get(entity)
+        return card_url(self._reads.client.base_url, kind, record_id) if kind and record_id > 0 else ""
 
     def title_of(self, entity: str, record: Row) -> str:
         """What a record that was read is called."""

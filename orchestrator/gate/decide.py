@@ -72,7 +72,7 @@ def _of_the_whole(call: Call, *, policy: Policy, actor: Actor, facts: Facts, eff
     if effect.requires_confirmation:
         yield ask("gate-model-asks")
     if facts.denied_at:
-        yield ask("gate-denied-before", when=facts.denied_at, by=facts.denied_by or "?")
+        yield ask("gate-denied-before", at=facts.denied_at, by=facts.denied_by or "?")
 
 
 def _of_the_parts(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:

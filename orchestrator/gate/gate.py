@@ -261,8 +261,13 @@ class Gate:
         if entry is not None:
             await confirmations.deny(entry, decision, case.ledger, ())
         else:
-            bare = {"confirmation_id": f"none-{case.effect_id[:10]}", "effect_id": case.effect_id, "essence": essence(call)}
-            bare |= {"method": call.method, "params": dict(call.params)}
+            bare = {
+                "confirmation_id": f"none-{case.effect_id[:10]}",
+                "effect_id": case.effect_id,
+                "essence": essence(call),
+                "method": call.method,
+                "params": dict(call.params),
+            }
             event = confirmations.denied_event(bare, case.actor, case.ledger, via="model", reason=case.effect.comment)
             await case.ledger.commit(event, actor=case.actor.key)
         return Outcome(
@@ -357,7 +362,7 @@ def _as_it_stands(row: EffectRow) -> Outcome | Pending:
     if row.status in {"requested", "approved"}:
         return Pending(effect_id=row.effect_id, confirmation_id=row.call["confirmation_id"], method=method)
     if row.outcome is not None:
-        return Outcome.model_validate(row.outcome | {"call": row.call["call"]["params"]})
+        return Outcome.model_validate({**row.outcome, "call": row.call["call"]["params"]})
     status = "unknown" if row.status in {"started", "unknown"} else "refused"
     code = "outcome-unknown" if status == "unknown" else f"card-already-{row.status}"
     return Outcome(

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from orchestrator.gate.effects import Call, Target
 from orchestrator.messages import CommandReport
 from state.events import Event, StateChanges
-from state.store import EffectChange, EffectRow, OutboxRow, Timer
+from state.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
 
 
 class Ledger(Protocol):
@@ -41,7 +41,7 @@ class Ledger(Protocol):
         """One effect's row."""
         ...
 
-    async def effects(self, status: str) -> list[EffectRow]:
+    async def effects(self, status: EffectStatus) -> list[EffectRow]:
         """The session's effects in that status."""
         ...
 

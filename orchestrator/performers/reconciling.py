@@ -84,7 +84,7 @@ def same(left: Any, right: Any) -> bool:
     """Whether two values of the portal mean the same: "120000.00" and 120000, "481" and 481, a date with and without its time."""
     if left == right:
         return True
-    empty = (None, "", "0", 0, [])
+    empty: tuple[Any, ...] = (None, "", "0", 0, [])
     if left in empty or right in empty:
         return left in empty and right in empty
     try:

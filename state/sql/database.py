@@ -5,7 +5,7 @@ Core's own execution costs about 100 µs a statement, five times the statement i
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +70,7 @@ class Database:
         self._engine = dialect.engine
         self._driver: Any = dialect.engine.dialect.loaded_dbapi
         self._closed = False
+        self._idle: list[PoolProxiedConnection] = []
         self._write_turn = threading.Lock() if dialect.one_writer else nullcontext()
         self._read_turn = self._write_turn if dialect.one_connection else nullcontext()
 
@@ -90,6 +91,8 @@ class Database:
     def close(self) -> None:
         """Close every connection, for good."""
         self._closed = True
+        while self._idle:
+            self._idle.pop().close()
         self._engine.dispose()
 
     @contextmanager
@@ -107,18 +110,20 @@ class Database:
                 self._undo(connection)
                 raise transaction.conflict(f"a unique key is taken: {error}") from error
             except self._driver.Error as error:
-                self._undo(connection)
                 self._forget(connection)
                 raise _unwritable(error) from error
             except BaseException:
                 self._undo(connection)
                 raise
-            finally:
-                connection.close()
+            else:
+                self._idle.append(connection)
 
     def _connect(self) -> PoolProxiedConnection:
         if self._closed:
             raise StoreUnwritable("the store is closed")
+        # Kept here between transactions: the pool's own way in and out costs as much as a statement.
+        with suppress(IndexError):
+            return self._idle.pop()
         with translated(self._driver.Error):
             return self._engine.raw_connection()
 
@@ -127,11 +132,16 @@ class Database:
             connection.rollback()
         except self._driver.Error:
             self._forget(connection)
+        else:
+            self._idle.append(connection)
 
     def _forget(self, connection: PoolProxiedConnection) -> None:
         """After a failed flush nobody can say what a connection still believes: the next one is a new one."""
-        if not self._dialect.one_connection:
+        if self._dialect.one_connection:
+            connection.rollback()
+        else:
             connection.invalidate()
+        connection.close()
 
 
 @contextmanager

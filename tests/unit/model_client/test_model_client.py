@@ -14,7 +14,7 @@ from orchestrator.errors import ModelClientError, SettingsError
 from orchestrator.model_client.client import MAX_BODY, ModelClient
 from orchestrator.model_client.settings import ModelSettings
 
-KEY = "sk-very-secret-0123456789"
+KEY = "very-secret-0123456789"
 PAYLOAD = {"messages": [{"role": "user", "content": "Привет"}]}
 Handler = Callable[[httpx.Request], httpx.Response]
 
@@ -254,6 +254,7 @@ ONCE: dict[str, Callable[[], httpx.Response | Exception]] = {
     "403": lambda: httpx.Response(403, text=KEY),
     "404": lambda: httpx.Response(404, json={"error": f"no model for Bearer {KEY} at https://user:pw@llm.example/v1"}),
     "302": lambda: httpx.Response(302, headers={"location": "https://elsewhere.example"}),
+    "quoted key": lambda: httpx.Response(400, json={"error": {"message": "Bearer pw@abcdef, sk-pw@abcdef"}}),
     "204": lambda: httpx.Response(204),
     "no quota": lambda: httpx.Response(429, json={"error": {"code": "insufficient_quota", "message": "pay"}}),
     "read timeout": lambda: httpx.ReadTimeout("late"),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from orchestrator.engines.crm_agent.blocks import AssistantStream, Blocks, Step, parse
 from orchestrator.engines.crm_agent.grammar import HEADER, HEADER_LITERALS, HEADER_PREFIXES
+from orchestrator.engines.crm_agent.lenient_json import MAX_TOKENS
 from orchestrator.errors import ModelClientError
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parents[3] / "corpus" / "model_outputs.jsonl").read_text("utf-8").splitlines()]
@@ -73,6 +74,13 @@ def test_error_names_line_and_column() -> None:
     """The position in the reason is the one in the text that the model wrote."""
     with pytest.raises(ModelClientError, match="line 3, column 10: 'NaN'"):
         parse('THOUGHT: x\nACTION:\n[{"sum": NaN}]\nASSISTANT: y')
+
+
+def test_a_plan_of_endless_parts_is_refused() -> None:
+    """The number of JSON parts is bounded, so that brackets and commas cannot buy time."""
+    parse(plan("[" + "1," * (MAX_TOKENS // 2 - 20) + "1]"))
+    with pytest.raises(ModelClientError, match="parts"):
+        parse(plan("[" + "1," * (MAX_TOKENS // 2) + "1]"))
 
 
 WORDS = ["THOUGHT", "ACTION", "ASSISTANT", "OBSERVATION", "Final Answer"]
@@ -165,6 +173,12 @@ def test_stream_holds_back_a_possible_header_only() -> None:
     pieces = ["THOUGHT: secret\nASSISTANT: Го", "тово.\nAC", "T нет\n**AC", "TION:** [1]\nещё", "!"]
     assert [stream.feed(piece) for piece in pieces] == ["Го", "тово.\n", "ACT нет\n", "", ""]
     assert stream.close() == ""
+
+
+@pytest.mark.parametrize("header", ["OBSERVATION:", "**Final Answer:**", "THOUGHT:"])
+def test_stream_shows_nothing_after_a_header_that_will_be_refused(header: str) -> None:
+    """An answer that is already broken before its ASSISTANT block shows nothing at all."""
+    assert shown([f"THOUGHT: x\n{header} y\nASSISTANT: z"]) == ""
 
 
 def test_header_literals_and_pattern_agree() -> None:

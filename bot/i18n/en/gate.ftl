@@ -1,0 +1,194 @@
+# Why the gate refused or asks. Codes: orchestrator/gate/reasons.py; a test compares them with this file.
+
+## Refusals
+gate-method-odd = I do not understand the command name “{ $method }”
+gate-method-unknown = I do not know this Bitrix24 command: { $method }
+gate-params = The parameters cannot be read: { $why }
+gate-param-unknown = { $method } has no parameter { $param }
+gate-param-missing = Something is missing: { $param }
+gate-param-invalid = Wrong value: { $param }
+gate-param-twice = Given twice: { $param }
+gate-param-reserved = This may not be set: { $param }
+gate-origin = Only the bot itself sets the source mark ({ $param })
+gate-responsible = Please name the responsible person
+gate-batch-broken = The batch cannot be read ({ $key }): { $why }
+gate-filter-foreign = These records belong to colleagues, and you see only your own
+gate-filter-unclear = I cannot search like this: “{ $param }” might show records of others
+gate-kind = Actions of this kind are switched off by the administrator
+gate-closed = This action is switched off by the administrator: { $method }
+gate-delete = Deleting is switched off. An administrator can switch it on
+gate-mode = { $mode ->
+    [canary] The bot is in careful mode: it reads and creates, but changes nothing
+   *[other] This action is not available in this mode
+  }
+gate-handler = { $host } is not on the list of allowed addresses, so no events go there
+gate-not-found = There is no record No. { $id }: it never was, or it was deleted
+gate-not-yours = Record No. { $id } belongs to a colleague, and you have no access to it
+gate-unscoped = Only those who see all records may do this
+gate-unread = Record No. { $id } could not be read, so nothing was touched
+gate-target-unclear = It is not clear which record is meant
+gate-no-user = You have no Bitrix24 user here. Ask the administrator to add one
+gate-policy-refuses = The administrator forbids this action: { $method }
+gate-reference = The answer of another command may not stand here: { $param }
+gate-denied-now = This was denied a moment ago, so I do not propose it again
+gate-withdrawn = The step was withdrawn, nothing was sent
+
+## Refusals because of one command of a batch
+gate-batch-delete = The batch holds a deletion: { $key } ({ $method })
+gate-batch-refused = The batch was not run because of command { $key } ({ $method }): { $reason ->
+    [gate-closed] { gate-closed }
+    [gate-handler] { gate-handler }
+    [gate-kind] { gate-kind }
+    [gate-mode] { gate-mode }
+    [gate-not-found] { gate-not-found }
+    [gate-not-yours] { gate-not-yours }
+    [gate-policy-refuses] { gate-policy-refuses }
+    [gate-reference] { gate-reference }
+    [gate-target-unclear] { gate-target-unclear }
+    [gate-unread] { gate-unread }
+    [gate-unscoped] { gate-unscoped }
+   *[other] { $text }
+  }
+
+## Why your word is needed
+gate-field = { $field ->
+    [OPPORTUNITY] the amount
+    [CURRENCY_ID] the currency
+    [TAX_VALUE] the tax
+    [PRICE] the price
+    [IS_MANUAL_OPPORTUNITY] how the amount is calculated
+    [ASSIGNED_BY_ID] the responsible person
+    [RESPONSIBLE_ID] the assignee
+    [CREATED_BY] who set it
+    [ACCOMPLICES] the participants
+    [AUDITORS] the observers
+    [OBSERVERS] the observers
+    [STAGE_ID] the stage
+    [STATUS_ID] the stage
+    [STATUS] the status
+    [CATEGORY_ID] the funnel
+    [DEADLINE] the deadline
+    [START_TIME] the start time
+    [END_TIME] the end time
+    [CLOSEDATE] the expected close date
+    [BEGINDATE] the start date
+    [CLOSED] whether it is closed
+    [COMPLETED] whether it is completed
+    [COMPANY_ID] the company
+    [CONTACT_ID] the contact
+    [CONTACT_IDS] the contacts
+    [PHONE] the phone
+    [EMAIL] the e-mail
+    [FM] the phone or e-mail
+    [PROBABILITY] the probability
+    [OPENED] whether everyone sees it
+    [GROUP_ID] the workgroup
+   *[other] the field { $field }
+  }
+gate-critical = This changes { gate-field }
+gate-critical-action = A person always confirms this action
+gate-add-sum = It sets { gate-field }
+gate-add-person = Another person is named: { gate-field }
+gate-add-stage = The record would not start at the first stage
+gate-class-delete = This cannot be undone
+gate-class-config = This changes the portal's settings
+gate-class-money = This changes money
+gate-class-outward = Other people will see this
+gate-binding = This changes where the portal's events go
+gate-reference-field = The value comes from another command's answer: { gate-field }
+gate-reference-id = Another command's answer decides which record changes
+gate-policy-method = The administrator wants this action confirmed
+gate-policy-person = The administrator wants every change by { $name } confirmed
+gate-policy-amount = The amount { $amount } is above the limit { $limit }
+gate-four-eyes = The amount { $amount } is above { $limit }: a team lead must approve too
+gate-model-asks = The bot is not sure and asks you to check
+gate-taint-prose = The bot read other people's text in this conversation: check that you asked for exactly this
+gate-taint-target = You did not name record No. { $id }
+gate-taint-value = The value comes from text in the CRM: { gate-field }
+gate-denied-before = This was denied before: { $by }, { $at }
+
+## Why a batch asks
+gate-batch-asks = Command { $key }: { $reason ->
+    [gate-add-person] { gate-add-person }
+    [gate-add-stage] { gate-add-stage }
+    [gate-add-sum] { gate-add-sum }
+    [gate-binding] { gate-binding }
+    [gate-class-config] { gate-class-config }
+    [gate-class-delete] { gate-class-delete }
+    [gate-class-money] { gate-class-money }
+    [gate-class-outward] { gate-class-outward }
+    [gate-critical] { gate-critical }
+    [gate-critical-action] { gate-critical-action }
+    [gate-policy-method] { gate-policy-method }
+    [gate-reference-field] { gate-reference-field }
+    [gate-reference-id] { gate-reference-id }
+    [gate-taint-prose] { gate-taint-prose }
+    [gate-taint-target] { gate-taint-target }
+    [gate-taint-value] { gate-taint-value }
+   *[other] { $text }
+  }
+
+## Heading of a card: what to do, and to what
+verb-add-deal = Create the deal
+verb-update-deal = Change the deal
+verb-delete-deal = Delete the deal
+verb-set-deal = Replace the parts of the deal
+verb-get-deal = Open the deal
+verb-list-deal = Find deals
+verb-add-lead = Create the lead
+verb-update-lead = Change the lead
+verb-delete-lead = Delete the lead
+verb-get-lead = Open the lead
+verb-list-lead = Find leads
+verb-add-contact = Create the contact
+verb-update-contact = Change the contact
+verb-delete-contact = Delete the contact
+verb-get-contact = Open the contact
+verb-list-contact = Find contacts
+verb-add-company = Create the company
+verb-update-company = Change the company
+verb-delete-company = Delete the company
+verb-get-company = Open the company
+verb-list-company = Find companies
+verb-add-item = Create the item
+verb-update-item = Change the item
+verb-delete-item = Delete the item
+verb-get-item = Open the item
+verb-list-item = Find items
+verb-add-task = Set the task
+verb-update-task = Change the task
+verb-delete-task = Delete the task
+verb-get-task = Open the task
+verb-list-task = Find tasks
+verb-start-task = Start the task
+verb-pause-task = Pause the task
+verb-defer-task = Defer the task
+verb-complete-task = Complete the task
+verb-renew-task = Resume the task
+verb-approve-task = Accept the task
+verb-disapprove-task = Send the task back
+verb-attach-task = Attach a file to the task
+verb-add-activity = Plan the activity
+verb-update-activity = Change the activity
+verb-delete-activity = Delete the activity
+verb-get-activity = Open the activity
+verb-list-activity = Find activities
+verb-add-comment = Add the comment
+verb-update-comment = Change the comment
+verb-delete-comment = Delete the comment
+verb-list-comment = Read comments
+verb-add-checklistitem = Add the checklist item
+verb-update-checklistitem = Change the checklist item
+verb-complete-checklistitem = Tick the checklist item
+verb-delete-checklistitem = Remove the checklist item
+verb-add-productrow = Add the product
+verb-update-productrow = Change the product
+verb-delete-productrow = Remove the product
+verb-set-productrow = Replace the products
+verb-add-event = Create the calendar event
+verb-update-event = Change the calendar event
+verb-delete-event = Delete the calendar event
+verb-bind-binding = Subscribe to events of the portal
+verb-unbind-binding = Unsubscribe from events of the portal
+verb-add-message = Send the message
+verb-notify-message = Send the notification

@@ -1,0 +1,194 @@
+# Почему шлюз отказал или спрашивает. Коды — в orchestrator/gate/reasons.py; тест сверяет их с этим файлом.
+
+## Отказы
+gate-method-odd = Не понял название команды «{ $method }»
+gate-method-unknown = Такой команды Битрикс24 я не знаю: { $method }
+gate-params = Не смог прочитать параметры: { $why }
+gate-param-unknown = У команды { $method } нет параметра { $param }
+gate-param-missing = Не хватает данных: { $param }
+gate-param-invalid = Неверное значение: { $param }
+gate-param-twice = Одно и то же указано дважды: { $param }
+gate-param-reserved = Это поле менять нельзя: { $param }
+gate-origin = Метку источника ({ $param }) ставит только сам бот
+gate-responsible = Укажите ответственного
+gate-batch-broken = Не смог разобрать пакет команд ({ $key }): { $why }
+gate-filter-foreign = Это записи других сотрудников, а вам видны только свои
+gate-filter-unclear = Так искать не могу: условие «{ $param }» может показать чужие записи
+gate-kind = Такие действия выключены администратором
+gate-closed = Это действие выключено администратором: { $method }
+gate-delete = Удаление выключено. Его может включить администратор
+gate-mode = { $mode ->
+    [canary] Сейчас бот работает в осторожном режиме: читает и создаёт, но не меняет
+   *[other] В этом режиме такое действие недоступно
+  }
+gate-handler = Адрес { $host } не в списке разрешённых, события туда не отправляю
+gate-not-found = Не нашёл запись №{ $id }: её нет или её удалили
+gate-not-yours = Запись №{ $id } ведёт другой сотрудник, у вас нет к ней доступа
+gate-unscoped = Это доступно только тем, кто видит все записи
+gate-unread = Не смог прочитать запись №{ $id }, поэтому ничего не трогаю
+gate-target-unclear = Непонятно, о какой записи речь
+gate-no-user = Для вас не указан сотрудник Битрикс24. Попросите администратора добавить его
+gate-policy-refuses = Это действие запретил администратор: { $method }
+gate-reference = Нельзя подставлять сюда ответ другой команды: { $param }
+gate-denied-now = Это только что отклонили, второй раз не предлагаю
+gate-withdrawn = Шаг снят, ничего не отправлено
+
+## Отказы из-за одной команды пакета
+gate-batch-delete = В пакете есть удаление: { $key } ({ $method })
+gate-batch-refused = Пакет не выполнен из-за команды { $key } ({ $method }): { $reason ->
+    [gate-closed] { gate-closed }
+    [gate-handler] { gate-handler }
+    [gate-kind] { gate-kind }
+    [gate-mode] { gate-mode }
+    [gate-not-found] { gate-not-found }
+    [gate-not-yours] { gate-not-yours }
+    [gate-policy-refuses] { gate-policy-refuses }
+    [gate-reference] { gate-reference }
+    [gate-target-unclear] { gate-target-unclear }
+    [gate-unread] { gate-unread }
+    [gate-unscoped] { gate-unscoped }
+   *[other] { $text }
+  }
+
+## Почему нужно ваше «да»
+gate-field = { $field ->
+    [OPPORTUNITY] сумма
+    [CURRENCY_ID] валюта
+    [TAX_VALUE] налог
+    [PRICE] цена
+    [IS_MANUAL_OPPORTUNITY] способ расчёта суммы
+    [ASSIGNED_BY_ID] ответственный
+    [RESPONSIBLE_ID] исполнитель
+    [CREATED_BY] постановщик
+    [ACCOMPLICES] соисполнители
+    [AUDITORS] наблюдатели
+    [OBSERVERS] наблюдатели
+    [STAGE_ID] стадия
+    [STATUS_ID] стадия
+    [STATUS] состояние
+    [CATEGORY_ID] воронка
+    [DEADLINE] срок
+    [START_TIME] время начала
+    [END_TIME] время окончания
+    [CLOSEDATE] дата завершения
+    [BEGINDATE] дата начала
+    [CLOSED] закрытие
+    [COMPLETED] завершение
+    [COMPANY_ID] компания
+    [CONTACT_ID] контакт
+    [CONTACT_IDS] контакты
+    [PHONE] телефон
+    [EMAIL] почта
+    [FM] телефон или почта
+    [PROBABILITY] вероятность
+    [OPENED] доступ для всех
+    [GROUP_ID] рабочая группа
+   *[other] поле { $field }
+  }
+gate-critical = Меняется { gate-field }
+gate-critical-action = Это действие всегда подтверждает человек
+gate-add-sum = Указана { gate-field }
+gate-add-person = Назначен другой сотрудник: { gate-field }
+gate-add-stage = Запись сразу встанет не на первую стадию
+gate-class-delete = Это нельзя отменить
+gate-class-config = Это меняет настройки портала
+gate-class-money = Это меняет деньги
+gate-class-outward = Это увидят другие люди
+gate-binding = Это меняет, куда уходят события портала
+gate-reference-field = Значение возьмётся из ответа другой команды: { gate-field }
+gate-reference-id = Какую запись менять, решит ответ другой команды
+gate-policy-method = Администратор просит подтверждать это действие
+gate-policy-person = Администратор просит подтверждать все изменения от { $name }
+gate-policy-amount = Сумма { $amount } больше порога { $limit }
+gate-four-eyes = Сумма { $amount } больше { $limit }: должен подтвердить и руководитель
+gate-model-asks = Бот не уверен и просит проверить
+gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что вы просили именно об этом
+gate-taint-target = Вы не называли запись №{ $id }
+gate-taint-value = Значение взято из текста в CRM: { gate-field }
+gate-denied-before = Раньше это отклонили: { $by }, { $at }
+
+## Почему спрашивает пакет
+gate-batch-asks = Команда { $key }: { $reason ->
+    [gate-add-person] { gate-add-person }
+    [gate-add-stage] { gate-add-stage }
+    [gate-add-sum] { gate-add-sum }
+    [gate-binding] { gate-binding }
+    [gate-class-config] { gate-class-config }
+    [gate-class-delete] { gate-class-delete }
+    [gate-class-money] { gate-class-money }
+    [gate-class-outward] { gate-class-outward }
+    [gate-critical] { gate-critical }
+    [gate-critical-action] { gate-critical-action }
+    [gate-policy-method] { gate-policy-method }
+    [gate-reference-field] { gate-reference-field }
+    [gate-reference-id] { gate-reference-id }
+    [gate-taint-prose] { gate-taint-prose }
+    [gate-taint-target] { gate-taint-target }
+    [gate-taint-value] { gate-taint-value }
+   *[other] { $text }
+  }
+
+## Заголовок карточки: что сделать и с чем
+verb-add-deal = Создать сделку
+verb-update-deal = Изменить сделку
+verb-delete-deal = Удалить сделку
+verb-set-deal = Заменить состав сделки
+verb-get-deal = Открыть сделку
+verb-list-deal = Найти сделки
+verb-add-lead = Создать лид
+verb-update-lead = Изменить лид
+verb-delete-lead = Удалить лид
+verb-get-lead = Открыть лид
+verb-list-lead = Найти лиды
+verb-add-contact = Создать контакт
+verb-update-contact = Изменить контакт
+verb-delete-contact = Удалить контакт
+verb-get-contact = Открыть контакт
+verb-list-contact = Найти контакты
+verb-add-company = Создать компанию
+verb-update-company = Изменить компанию
+verb-delete-company = Удалить компанию
+verb-get-company = Открыть компанию
+verb-list-company = Найти компании
+verb-add-item = Создать элемент
+verb-update-item = Изменить элемент
+verb-delete-item = Удалить элемент
+verb-get-item = Открыть элемент
+verb-list-item = Найти элементы
+verb-add-task = Поставить задачу
+verb-update-task = Изменить задачу
+verb-delete-task = Удалить задачу
+verb-get-task = Открыть задачу
+verb-list-task = Найти задачи
+verb-start-task = Начать задачу
+verb-pause-task = Приостановить задачу
+verb-defer-task = Отложить задачу
+verb-complete-task = Завершить задачу
+verb-renew-task = Возобновить задачу
+verb-approve-task = Принять задачу
+verb-disapprove-task = Вернуть задачу на доработку
+verb-attach-task = Приложить файл к задаче
+verb-add-activity = Запланировать дело
+verb-update-activity = Изменить дело
+verb-delete-activity = Удалить дело
+verb-get-activity = Открыть дело
+verb-list-activity = Найти дела
+verb-add-comment = Добавить комментарий
+verb-update-comment = Изменить комментарий
+verb-delete-comment = Удалить комментарий
+verb-list-comment = Прочитать комментарии
+verb-add-checklistitem = Добавить пункт чек-листа
+verb-update-checklistitem = Изменить пункт чек-листа
+verb-complete-checklistitem = Отметить пункт чек-листа
+verb-delete-checklistitem = Убрать пункт чек-листа
+verb-add-productrow = Добавить товар
+verb-update-productrow = Изменить товар
+verb-delete-productrow = Убрать товар
+verb-set-productrow = Заменить товары
+verb-add-event = Создать событие в календаре
+verb-update-event = Изменить событие в календаре
+verb-delete-event = Удалить событие из календаря
+verb-bind-binding = Подписаться на события портала
+verb-unbind-binding = Отписаться от событий портала
+verb-add-message = Отправить сообщение
+verb-notify-message = Отправить уведомление
