@@ -8,8 +8,6 @@ from bitrix.client import BitrixClient
 from bitrix.errors import OutcomeUnknown
 from bitrix.limiter import Priority
 
-_ROW_KEYS = ("items", "tasks", "categories", "productRows")
-
 
 @dataclass(frozen=True, slots=True)
 class Pages:
@@ -48,8 +46,9 @@ async def list_all(
 
 
 def _rows(result: object) -> list[Any]:
-    if isinstance(result, dict):
-        result = next((result[key] for key in _ROW_KEYS if key in result), None)
+    if isinstance(result, dict):  # {"items": […]}, {"tasks": […]}, {"categories": […]}: one list under a name of its own
+        lists = [value for value in result.values() if isinstance(value, list)]
+        result = lists[0] if len(lists) == 1 else None
     if not isinstance(result, list):
         raise OutcomeUnknown("the portal's answer is not a list", transient=False)
     return result

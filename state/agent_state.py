@@ -152,8 +152,9 @@ def _settle(state: State, data: dict[str, Any], status: str, ts: str) -> None:
         return
     entry["status"] = status
     entry[f"{status}_at"] = ts
-    if data.get("detail"):
-        entry["detail"] = data["detail"]
+    for key in ("detail", "code", "args", "commands"):
+        if data.get(key):
+            entry[key] = data[key]
     _forget_planned(state, entry)
 
 

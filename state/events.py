@@ -241,6 +241,8 @@ class CallRefused(Event):
     params: dict[str, Any] = Field(default_factory=dict)
     code: str = ""
     detail: str = ""
+    args: dict[str, Any] = Field(default_factory=dict)
+    """Arguments of `code` when it is a sentence of ours and not an error of the portal."""
     seconds: float = 0.0
     confirmation_id: str = ""
 

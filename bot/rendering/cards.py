@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bot.i18n.translate import Translator, as_notice
+from bot.i18n.translate import Translator
 from bot.rendering.replies import heading
 from bot.rendering.spans import Span, Spans, bold, joined, spans
 
@@ -19,7 +19,7 @@ def card_text(body: Mapping[str, Any], tr: Translator) -> Spans:
     if changes:
         blocks.append(joined(changes, "\n"))
     if body["status"] == "requested":
-        reasons = [tr.notice(as_notice(reason)) for reason in body.get("reasons") or ()]
+        reasons = _reasons(body, tr)
         if reasons:
             blocks.append(spans(Span("; ".join(reasons), "italic")))
         asked = tr.say("card-asked-by", who=body.get("requested_by_name", ""), until=tr.clock(body["expires_at"]))
@@ -29,6 +29,18 @@ def card_text(body: Mapping[str, Any], tr: Translator) -> Spans:
     else:
         blocks.append(spans(bold(_state(body, tr))))
     return joined(blocks, "\n\n")
+
+
+def _reasons(body: Mapping[str, Any], tr: Translator) -> list[str]:
+    """Why it asks; the same reason for many commands of a batch is said once."""
+    found: dict[str, list[str]] = {}
+    for reason in body.get("reasons") or ():
+        args = reason.get("args") or {}
+        code = str(args.get("reason") or reason["code"]) if reason["code"] == "gate-batch-asks" else reason["code"]
+        text = tr.say(code, **args)
+        if text not in found.setdefault(code, []):
+            found[code].append(text)
+    return [texts[0] if len(texts) == 1 else tr.say("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
 
 
 def _lines(preview: Mapping[str, Any]) -> list[Spans]:
@@ -62,7 +74,9 @@ def _state(body: Mapping[str, Any], tr: Translator) -> str:
         case "denied":
             return tr.say("card-denied-by", who=who, at=at)
         case "refused":
-            return tr.say("card-refused", text=body.get("detail", ""))
+            code = str(body.get("code") or "")
+            known = tr.say(code, **(body.get("args") or {})) if tr.knows(code) else str(body.get("detail") or "")
+            return tr.say("card-refused", text=known)
         case "expired":
             return tr.say("card-expired-at", at=at)
         case "superseded":

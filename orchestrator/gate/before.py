@@ -7,19 +7,19 @@ the journal must not hoard customers' texts.
 from collections.abc import Mapping
 from typing import Any
 
-from bitrix.catalogue import Catalogue, Entity
+from bitrix.catalogue import Entity
 from orchestrator.gate.effects import Call, Facts, Target
 
 _ALWAYS_SHOWN = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID")
 
 
-def before_image(call: Call, facts: Facts, catalogue: Catalogue) -> dict[str, Any]:
+def before_image(call: Call, facts: Facts) -> dict[str, Any]:
     """ "deal:481" → the shown part of the record, None where it does not exist."""
     image: dict[str, Any] = {}
     for part in call.commands or (call,):
         for target in part.targets:
             name = f"{target[0]}:{target[1]}"
-            shown = _shown(part, facts.records.get(target), catalogue.entities.get(target[0]))
+            shown = _shown(part, facts.records.get(target), part.entities.get(target[0]))
             image[name] = shown if shown is None else {**(image.get(name) or {}), **shown}
     return image
 

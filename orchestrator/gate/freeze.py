@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bitrix.catalogue import Catalogue
-from orchestrator.gate.effects import Call
+from orchestrator.gate.effects import MARKS, Call
+from orchestrator.gate.targets import definitions
 from state.canonical import dumps, sha256
-
-_MARKS = frozenset({"ORIGIN_ID", "ORIGINATOR_ID", "originId", "originatorId"})
-
 
 class Unthawable(ValueError):
     """A stored call names a method that the catalogue no longer lists; it cannot be run."""
@@ -29,6 +27,9 @@ def freeze(call: Call) -> dict[str, Any]:
         "unknown_target": call.unknown_target,
         "references": list(call.references),
         "system_fields": sorted(call.system_fields),
+        "entity": call.entity,
+        "entities": sorted(call.entities),
+        "target_created": call.target_created,
     }
 
 
@@ -52,6 +53,9 @@ def thaw(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
         unknown_target=data["unknown_target"],
         references=tuple(data["references"]),
         system_fields=frozenset(data["system_fields"]),
+        entity=data["entity"],
+        entities=definitions(*data["entities"], catalogue=catalogue),
+        target_created=data["target_created"],
     )
 
 
@@ -66,7 +70,7 @@ def essence(call: Call) -> str:
 
 def _unmarked(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _unmarked(item) for key, item in value.items() if key not in _MARKS}
+        return {key: _unmarked(item) for key, item in value.items() if key not in MARKS}
     if isinstance(value, (list, tuple)):
         return [_unmarked(item) for item in value]
     return value

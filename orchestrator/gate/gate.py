@@ -22,6 +22,7 @@ from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names, preview
 from orchestrator.gate.recovery import Recovered, reconcile, recover_started
+from orchestrator.gate.reasons import english
 from orchestrator.gate.rights import may_touch, needed
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
 from state.canonical import sha256
@@ -151,7 +152,7 @@ class Gate:
             facts = await self._facts_of(call)
         except (BitrixError, Unthawable) as error:
             return await self._cannot_run(row, Notice(code="portal-unreadable", args={"text": str(error)}), ledger)
-        if before_image(call, facts, self._catalogue) != row.call["before"]:
+        if before_image(call, facts) != row.call["before"]:
             return await self._drifted(row, entry, call, facts, ledger)
         effect = Effect(
             kind=call.kind,
@@ -184,7 +185,7 @@ class Gate:
         order = replace(
             _order_of(row, call, approved_by=""),
             effect_id=effect_id_of(f"{row.effect_id}/again"),
-            before=before_image(call, facts, self._catalogue),
+            before=before_image(call, facts),
             confirmation_id="",
         )
         reason = Notice(code="changed-meanwhile")
@@ -210,7 +211,8 @@ class Gate:
             method=stored["call"]["method"],
             call_class="".join(stored["call"]["classes"]),
             code=reason.code,
-            detail=str(reason.args.get("text", reason.code)),
+            detail=str(reason.args.get("text") or english(reason)),
+            args=dict(reason.args),
             confirmation_id=stored["confirmation_id"],
         )
         change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused")
@@ -311,7 +313,7 @@ class Gate:
         return None
 
     async def _preview(self, call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
-        return await preview(call, facts, self._names, locale=actor.locale)
+        return await preview(call, facts, self._names, locale=actor.locale, zone=actor.time_zone)
 
     def _portal(self, kind: str) -> str:
         performer = self._performers.get(kind)
@@ -325,7 +327,7 @@ class Gate:
             call=call,
             requested_by=case.actor.key,
             proposed_by=case.effect.proposed_by,
-            before=before_image(call, facts, self._catalogue),
+            before=before_image(call, facts),
         )
 
 

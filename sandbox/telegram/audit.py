@@ -24,13 +24,8 @@ def read_audit(folder: Path, limit: int, find: str) -> list[JsonObject]:
     if not folder.is_dir():
         return []
     wanted = find.casefold()
-    records = [
-        _shaped(path.stem, line)
-        for path in sorted(folder.glob("*.jsonl"))
-        for line in _tail(path)
-        if wanted in line.decode(errors="replace").casefold()
-    ]
-    readable = [record for record in records if record is not None]
+    records = [_shaped(path.stem, line) for path in sorted(folder.glob("*.jsonl")) for line in _tail(path)]
+    readable = [record for record in records if record is not None and _holds(record, wanted)]
     readable.sort(key=lambda record: str(record["time"]), reverse=True)
     return readable[:limit]
 
@@ -63,6 +58,11 @@ def _shaped(user: str, line: bytes) -> JsonObject | None:
         "calls": _calls(raw),
         "raw": raw,
     }
+
+
+def _holds(record: JsonObject, wanted: str) -> bool:
+    # Searched as it reads, not as it lies: a writer may escape every Russian letter.
+    return not wanted or wanted in orjson.dumps(record).decode().casefold()
 
 
 def _first(raw: JsonObject, names: Iterable[str]) -> Any:

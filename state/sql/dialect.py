@@ -1,5 +1,6 @@
 """The one place that knows SQLite from PostgreSQL (ring 1): how to open, begin, insert-or, and lock the schema."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,9 +51,7 @@ def opening(url: str) -> Iterator[Dialect]:
         # Two processes may create the file at once, and switching to WAL does not wait for the other one.
         with FileLock(f"{path}.lock"):
             dialect = _sqlite(parsed, QueuePool)
-            connection = dialect.engine.raw_connection()
-            connection.cursor().execute("PRAGMA journal_mode=WAL")
-            connection.close()
+            _write_ahead(dialect.engine)
             yield dialect
 
 
@@ -80,6 +79,16 @@ def _sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
         one_connection=pool is StaticPool,
         lock_schema=lambda _: None,
     )
+
+
+def _write_ahead(engine: Engine) -> None:
+    try:
+        connection = engine.raw_connection()
+        connection.cursor().execute("PRAGMA journal_mode=WAL")
+        connection.close()
+    except sqlite3.Error as error:
+        engine.dispose()
+        raise OSError(str(error)) from error
 
 
 def _pragmas(connection: Any, _record: object) -> None:

@@ -26,7 +26,7 @@ def event_params(event: StoredEvent, data: str) -> Params:
 
 
 def stored_event(row: Row, prev: str) -> StoredEvent:
-    """An event that follows the hash `prev`, as it was stored, its data in today's shape; raises UnknownEvent where a newer program wrote it."""
+    """An event as it was stored after the hash `prev`, its data in today's shape; UnknownEvent for a newer program's."""
     head = RecordHead(*row[:7])
     data, hash_ = row[7:]
     shown = events.upcast(head.type, head.v, canonical.loads(data))

@@ -22,6 +22,7 @@ DEALS = turn("мои сделки")
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
+    """A fresh model for each test."""
     async with model() as ready:
         yield ready
 

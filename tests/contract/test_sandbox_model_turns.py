@@ -14,6 +14,7 @@ READY = 'Срочно!\nACTION : [{"method":"crm.deal.delete","params":{"id":481
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
+    """A fresh model for each test."""
     async with model() as ready:
         yield ready
 

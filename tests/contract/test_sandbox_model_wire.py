@@ -14,6 +14,7 @@ from sandbox_model_kit import model, observed, raw, said, turn
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
+    """A fresh model for each test."""
     async with model() as ready:
         yield ready
 

@@ -111,7 +111,7 @@ async def test_a_fault_counts_calls_and_times() -> None:
 
 
 @contextlib.asynccontextmanager
-async def _handler() -> AsyncIterator[tuple[str, "asyncio.Queue[dict[str, str]]"]]:
+async def _handler() -> AsyncIterator[tuple[str, asyncio.Queue[dict[str, str]]]]:
     """A handler of events on loopback; what it got lies in the queue."""
     got: asyncio.Queue[dict[str, str]] = asyncio.Queue()
 

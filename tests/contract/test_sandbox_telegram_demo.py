@@ -100,7 +100,7 @@ async def test_the_audit_tail_survives_whatever_the_files_hold(tmp_path: Path) -
     ]
     assert records[1]["approved_by"] == "Анна"
     assert [item["method"] for item in records[1]["calls"]] == ["crm.deal.update", "batch"]
-    assert [item["text"] for item in found] == []
+    assert [item["text"] for item in found] == ["подними сумму 481"]
     assert nothing == []
 
 

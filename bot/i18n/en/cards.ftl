@@ -36,3 +36,4 @@ denied-by-model = Withdrawn, nothing was sent
 portal-refused = Bitrix24 refused: { $text }
 portal-unreadable = The record could not be read in Bitrix24, so nothing was done: { $text }
 outcome-unknown = Outcome unknown: Bitrix24 did not confirm the call. Please look at the record, I will not repeat it. { $text }
+reason-more = { $text } and { $count } more

@@ -55,8 +55,8 @@ def lowered(wish: Wish, seen: Observation) -> Answer | None:
 
 
 def _shifted(wish: Wish, seen: Observation, *, sign: int) -> Answer | None:
-    last = seen.steps[-1]
-    if last.method != "crm.deal.get" or not last.rows:
+    last = seen.steps[-1] if seen.steps else None
+    if last is None or last.method != "crm.deal.get" or not last.rows:
         return None
     row = last.rows[0]
     record = row.get("id", row.get("ID"))

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitrix.masking import install_log_filter, mask, mask_value
@@ -120,6 +120,7 @@ def test_bottomless() -> None:
 _parts = st.sampled_from([*HIDDEN, *PLAIN, "token", '"', "\\", "=", ":", "/", "auth", "rest/1/", "%2F", "sk-", "bot"])
 
 
+@settings(deadline=None)
 @given(st.lists(_parts | st.text(max_size=5), max_size=6).map("".join))
 def test_idempotent(text: str) -> None:
     """Masking twice is masking once."""
@@ -130,10 +131,10 @@ def test_idempotent(text: str) -> None:
 def test_linear_time(piece: str) -> None:
     """A long hostile text is masked in time that grows with its length."""
     text = piece * (200_000 // len(piece))
-    began = time.perf_counter()
+    began = time.process_time()
     mask(text)
 
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 class Lines(logging.Handler):

@@ -33,7 +33,7 @@ async def listing(answer: Any, *, max_rows: int) -> Pages:
         return await list_all(client, "crm.lead.list", {"filter": {"A": 1}}, max_rows=max_rows)
 
 
-@pytest.mark.parametrize("wrap", [None, "items", "tasks", "categories"])
+@pytest.mark.parametrize("wrap", [None, "items", "tasks", "types"])
 @pytest.mark.parametrize(
     ("count", "max_rows", "calls", "complete"),
     [
@@ -69,6 +69,7 @@ async def test_too_few_rows() -> None:
     [
         ({"result": [1], "next": 0}, "does not move on"),
         ({"result": {"item": {}}}, "not a list"),
+        ({"result": {"LEAD": [1], "CONTACT": [2]}}, "not a list"),
         ({"result": {"items": {"1": 2}}}, "not a list"),
         ({"result": True}, "not a list"),
         ({"result": None}, "not a list"),

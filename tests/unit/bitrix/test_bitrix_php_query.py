@@ -2,7 +2,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitrix.errors import QueryError
@@ -172,6 +172,7 @@ def _keys_collide(value: Any) -> bool:
     return isinstance(value, list) and any(_keys_collide(item) for item in value)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(_top, _value.filter(lambda value: not _keys_collide(value)), max_size=4))
 def test_round_trip(params: dict[str, Any]) -> None:
     """What is built is read back."""
@@ -181,6 +182,7 @@ def test_round_trip(params: dict[str, Any]) -> None:
     assert query.isascii()
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab01[]=&+%. ;$\x00да"), max_size=40) | st.text(max_size=30))
 def test_any_text(query: str) -> None:
     """Any text is read or refused and rereading our spelling changes nothing."""

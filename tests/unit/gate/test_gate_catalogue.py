@@ -1,0 +1,137 @@
+"""The shipped catalogue as a whole: what must hold of every row."""
+
+import time
+
+import pytest
+from gate_kit import ROOT, catalogue
+
+from bitrix.catalogue import Method, load_catalogue
+
+METHODS = list(catalogue())
+NAMES = {method.name for method in METHODS}
+CHANGING = [method for method in METHODS if not method.reads_only]
+ROWS_OF_THE_FACTS = """
+crm.deal.get crm.deal.list crm.deal.fields crm.deal.productrows.get crm.deal.contact.items.get crm.deal.userfield.list crm.deal.add
+crm.deal.update crm.deal.delete crm.deal.productrows.set crm.deal.contact.add crm.deal.contact.items.set crm.deal.contact.items.delete
+crm.deal.userfield.add crm.deal.userfield.update crm.deal.userfield.delete crm.deal.recurring.add crm.lead.get crm.lead.list crm.lead.fields
+crm.lead.add crm.lead.update crm.lead.delete crm.contact.get crm.contact.list crm.contact.fields crm.contact.add crm.contact.update
+crm.contact.delete crm.company.get crm.company.list crm.company.fields crm.company.add crm.company.update crm.company.delete crm.item.get
+crm.item.list crm.item.fields crm.item.add crm.item.update crm.item.delete crm.item.import crm.item.batchImport crm.item.productrow.list
+crm.item.productrow.get crm.item.productrow.add crm.item.productrow.update crm.item.productrow.delete crm.item.productrow.set
+crm.item.payment.pay crm.item.payment.unpay crm.item.payment.add crm.item.payment.update crm.item.payment.delete crm.activity.get
+crm.activity.list crm.activity.add crm.activity.update crm.activity.delete crm.activity.todo.add crm.activity.todo.update
+crm.activity.todo.updateDescription crm.activity.todo.updateColor crm.activity.todo.updateDeadline crm.activity.todo.updateResponsibleUser
+crm.activity.binding.add crm.activity.binding.delete crm.activity.binding.move crm.activity.configurable.add crm.activity.type.add
+crm.activity.badge.add crm.timeline.comment.list crm.timeline.comment.get crm.timeline.comment.add crm.timeline.comment.update
+crm.timeline.comment.delete crm.timeline.logmessage.add crm.timeline.note.save crm.status.list crm.status.get crm.status.entity.items
+crm.status.entity.types crm.status.add crm.status.update crm.status.delete crm.category.list crm.category.get crm.category.fields
+crm.dealcategory.list crm.category.add crm.category.update crm.category.delete crm.type.list crm.type.get crm.type.add crm.type.update
+crm.type.delete crm.stagehistory.list crm.enum.ownertype crm.settings.mode.get crm.currency.list crm.currency.get crm.currency.add
+crm.currency.update crm.currency.delete crm.currency.base.set crm.duplicate.findbycomm crm.entity.mergeBatch crm.requisite.add
+crm.requisite.update crm.requisite.delete crm.address.add crm.address.update crm.address.delete crm.documentgenerator.document.add
+crm.automation.trigger.execute bizproc.workflow.start bizproc.workflow.kill bizproc.workflow.terminate bizproc.workflow.template.add
+bizproc.robot.add bizproc.activity.add tasks.task.get tasks.task.list tasks.task.getFields tasks.task.history.list tasks.task.getaccess
+tasks.task.add tasks.task.update tasks.task.delegate tasks.task.start tasks.task.pause tasks.task.defer tasks.task.complete tasks.task.renew
+tasks.task.approve tasks.task.disapprove tasks.task.delete task.checklistitem.add task.checklistitem.update task.checklistitem.complete
+task.checklistitem.delete tasks.task.files.attach task.dependence.add task.elapseditem.add tasks.task.chat.message.send user.get user.search
+user.current user.fields department.get profile user.add user.update im.notify im.notify.personal.add im.notify.system.add im.message.add
+im.message.update im.message.delete im.chat.add calendar.event.get calendar.event.getbyid calendar.event.get.nearest
+calendar.accessibility.get calendar.event.add calendar.event.update calendar.event.delete event.get events event.offline.list event.bind
+event.unbind event.offline.get event.offline.clear event.offline.error placement.bind app.option.set userfieldconfig.add imbot.register
+imconnector.register landing.landing.add entity.add disk.file.delete disk.folder.deletetree disk.file.markdeleted disk.folder.uploadfile
+methods method.get scope feature.get server.time app.info user.admin batch
+""".split()
+
+
+def test_every_row_of_the_facts_is_listed() -> None:
+    """No method of the facts' gate catalogue is missing, and there are more than its 102 rows."""
+    assert set(ROWS_OF_THE_FACTS) <= NAMES
+    assert len(METHODS) > 102
+
+
+def test_it_loads_fast() -> None:
+    """Reading all rows costs a start less than 50 ms."""
+    best = min(_timed() for _ in range(5))
+    assert best < 0.05
+
+
+def _timed() -> float:
+    start = time.perf_counter()
+    load_catalogue(ROOT / "data" / "catalogue")
+    return time.perf_counter() - start
+
+
+def test_a_method_listed_twice_is_an_error() -> None:
+    """A second row for one method, also in another case, does not load."""
+    row = {"name": "CRM.deal.GET", "classes": ["R"], "verb": "get", "idempotent": True}
+    with pytest.raises(ValueError, match="listed twice"):
+        load_catalogue(ROOT / "data" / "catalogue", [row])
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_every_row_holds_together(method: Method) -> None:
+    """Classes, ways back, owners and sources of each row fit each other."""
+    assert method.classes
+    assert len(set(method.classes)) == len(method.classes)
+    assert "R" not in method.classes or method.classes == ("R",)
+    assert {method.before, method.undo} - {""} <= NAMES
+    assert method.before == "" or catalogue().find(method.before).reads_only  # type: ignore[union-attr]
+    assert method.source
+    assert not (method.safe_create and (method.closed or set(method.classes) != {"W"} or method.verb != "add"))
+    assert not (method.verb == "delete" and method.reads_only)
+    assert method.owner != "filter" or (method.owner_filter and method.verb == "list" and "filter" in method.params)
+    assert method.owner != "record" or method.target
+    assert not method.marked or (method.responsible and method.verb == "add")
+    assert method.target_entity.startswith("@") or not method.target_entity or method.target_entity in catalogue().entities
+    assert not method.responsible or not method.reads_only
+    if not method.reads_only and method.target:
+        assert method.owner in {"record", "unscoped", "self"}
+    if method.target and not method.target_entity and method.owner == "record":
+        assert method.entity in catalogue().entities
+
+
+@pytest.mark.parametrize("method", [found for found in METHODS if found.critical], ids=lambda method: method.name)
+def test_critical_fields_stand_in_both_spellings(method: Method) -> None:
+    """A row that names ASSIGNED_BY_ID names assignedById too."""
+    for name in method.critical:
+        if "_" in name and name.isupper():
+            head, *tail = name.lower().split("_")
+            special = {"CREATED_BY_ID": "createdBy", "is_meeting": "is_meeting"}
+            assert special.get(name, head + "".join(word.capitalize() for word in tail)) in method.critical
+
+
+@pytest.mark.parametrize("entity", catalogue().entities.values(), ids=lambda entity: entity.name)
+def test_every_kind_of_record_can_be_read_and_named(entity: object) -> None:
+    """The reads exist, and each field has a name in both languages."""
+    assert entity.get in NAMES  # type: ignore[attr-defined]
+    assert entity.list in NAMES  # type: ignore[attr-defined]
+    for name, field in entity.fields.items():  # type: ignore[attr-defined]
+        assert field.ru, name
+        assert field.en, name
+
+
+def test_free_text_of_others_is_prose_and_titles_are_labels() -> None:
+    """Comments and descriptions taint a turn, titles do not."""
+    kinds = {entity: {name: field.kind for name, field in catalogue().entities[entity].fields.items()} for entity in ("deal", "task", "comment")}
+    assert kinds["deal"]["COMMENTS"] == kinds["task"]["DESCRIPTION"] == kinds["comment"]["COMMENT"] == "prose"
+    assert kinds["deal"]["TITLE"] == kinds["task"]["TITLE"] == "text"
+
+
+@pytest.mark.req("S004-73")
+def test_names_that_sound_like_reading_are_not_reads() -> None:
+    """event.offline.get deletes, placement.get is configuration; only event.get is a read."""
+    assert "D" in catalogue().find("event.offline.get").classes  # type: ignore[union-attr]
+    assert catalogue().find("placement.get").closed  # type: ignore[union-attr]
+    assert catalogue().find("event.get").reads_only  # type: ignore[union-attr]
+
+
+@pytest.mark.req("S004-X1")
+def test_safe_creates_are_the_agreed_ones() -> None:
+    """Exactly records, tasks, to-dos, internal activities, comments and checklist items may be made in canary mode."""
+    safe = {method.name for method in METHODS if method.safe_create}
+    assert safe == {
+        *(f"crm.{entity}.add" for entity in ("deal", "lead", "contact", "company", "item", "activity", "activity.todo", "timeline.comment")),
+        "tasks.task.add",
+        "task.checklistitem.add",
+        "task.commentitem.add",
+    }

@@ -1,0 +1,88 @@
+"""The asynchronous store: the same methods, nothing half-known after a cancellation."""
+
+import asyncio
+import inspect
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from state import journal
+from state.events import MessageReceived
+from state.sql import open_store
+from state.store import Commit, Store, StoreUnwritable
+from state.worker import AsyncStore, Worker
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def test_every_method_of_the_port_is_there_with_its_parameters() -> None:
+    """The facade cannot drift from the port."""
+    for name, method in inspect.getmembers(Store, inspect.isfunction):
+        if name.startswith("_") or name == "close":
+            continue
+        asynchronous = getattr(AsyncStore, name)
+        assert inspect.iscoroutinefunction(asynchronous), name
+        assert inspect.signature(asynchronous) == inspect.signature(method), name
+
+
+async def test_it_reads_and_writes() -> None:
+    """What a commit wrote is what a composite reading finds."""
+    store = AsyncStore(open_store("sqlite://"))
+    lease = await store.acquire("tg:1", "one", NOW, NOW + timedelta(minutes=1))
+    assert lease is not None
+    said = MessageReceived(turn_id="t", text="Привет")
+    [event] = await store.commit(Commit(stream="session:tg:1", epoch=1, actor="a", now=NOW, events=[said]))
+    state, seq = await store.read(journal.state_of, "session:tg:1")
+    await store.aclose()
+    await store.aclose()
+
+    assert (event.seq, seq, state["agent"]["goals"]) == (1, 1, ["Привет"])
+    with pytest.raises(StoreUnwritable):
+        await store.get_value("x")
+
+
+async def test_an_error_of_the_store_reaches_the_caller() -> None:
+    """The thread survives what a call raises."""
+    worker = Worker("test")
+    with pytest.raises(ValueError, match="invalid literal"):
+        await worker.call(int, "x")
+    assert await worker.call(int, "5") == 5
+    await worker.aclose()
+
+
+async def test_a_cancelled_call_has_ended_when_the_cancellation_arrives() -> None:
+    """However often it is cancelled, the caller goes on only after the thread has finished the call."""
+    worker = Worker("test")
+    begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def slow() -> None:
+        begun.set()
+        may_end.wait(5)
+        ended.set()
+
+    task = asyncio.create_task(worker.call(slow))
+    await asyncio.to_thread(begun.wait, 5)
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0)
+    assert not task.done()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert ended.is_set()
+    await worker.aclose()
+
+
+async def test_closing_waits_for_what_was_handed_in() -> None:
+    """Calls that were made before the end are carried out in order."""
+    worker = Worker("test")
+    done: list[int] = []
+    async with asyncio.TaskGroup() as group:
+        for number in range(20):
+            group.create_task(worker.call(done.append, number))
+        await asyncio.sleep(0)
+        await worker.aclose()
+
+    assert done == list(range(20))
