@@ -148,20 +148,21 @@ def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Cat
         for name, row in (content.get("entities") or {}).items():
             entities[name] = _parsed(Entity, {"name": name, **row}, path.name)
         defaults = content.get("sets") or {}
-        methods.extend(_parsed(Method, _expand(row, defaults), path.name) for row in content.get("methods") or [])
+        methods.extend(_parsed(Method, row, path.name) for entry in content.get("methods") or [] for row in _expand(entry, defaults))
     methods.extend(_parsed(Method, row, "policy") for row in extra)
     return Catalogue(methods, entities)
 
 
-def _expand(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> dict[str, Any]:
-    """Replace "$name" entries of `critical` and `params` by the named set of the file."""
-    expanded = dict(row)
+def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Iterable[dict[str, Any]]:
+    """One row per name of `names`; "$name" entries of `critical` and `params` become the named set of the file."""
+    shared = {key: value for key, value in entry.items() if key != "names"}
     for column in ("critical", "params"):
-        names: list[str] = []
-        for entry in row.get(column, ()):
-            names.extend(sets[entry[1:]] if entry.startswith("$") else [entry])
-        expanded[column] = names
-    return expanded
+        listed: list[str] = []
+        for item in entry.get(column, ()):
+            listed.extend(sets[item[1:]] if item.startswith("$") else [item])
+        shared[column] = listed
+    names = entry.get("names") or (entry.get("name"),)
+    return [{**shared, "name": name} for name in names]
 
 
 def _parsed(model: type[_Model], row: Mapping[str, Any], where: str) -> _Model:

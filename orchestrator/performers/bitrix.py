@@ -13,6 +13,7 @@ from orchestrator.messages import CommandReport
 from orchestrator.performers.reconciling import reconcile
 from orchestrator.performers.state_changes import batch_changes, changes_of, created_target, entity_of
 
+SEND_WITHIN = 5.0
 MAX_ROWS = 500
 """A list read in a turn stops here; counts still come from the portal's total."""
 
@@ -33,11 +34,11 @@ class BitrixPerformer:
                 return await self._batch(call)
             if call.spec.verb == "list" and call.reads_only and "start" not in call.params:
                 return await self._list(call)
-            answer = await self._client.call(call.method, call.params, repeatable=call.reads_only)
+            answer = await self._client.call(call.method, call.params, repeatable=call.reads_only, send_within=_patience(call))
         except Refused as error:
             return Rejected(code=error.code or "refused", detail=str(error))
         except NotSent as error:
-            return Rejected(code="not_sent", detail=str(error), sent=False)
+            return Rejected(code=error.code or "not_sent", detail=str(error), sent=False)
         except OutcomeUnknown as error:
             return Unknown(detail=str(error))
         return _succeeded(call, answer.result, answer.total)
@@ -55,7 +56,7 @@ class BitrixPerformer:
             Command(key=command.key, method=command.method, params=dict(command.params)) for command in call.commands
         )
         params = {"halt": 1 if call.halt else 0, "cmd": build_cmd(commands)}
-        answer = await self._client.call("batch", params, repeatable=call.reads_only)
+        answer = await self._client.call("batch", params, repeatable=call.reads_only, send_within=_patience(call))
         outcomes = read_answer(commands, answer, halt=call.halt)
         reports = tuple(
             CommandReport(key=item.key, method=item.method, status=item.status, error=item.description or item.error)
@@ -76,6 +77,11 @@ def _succeeded(call: Call, result: Any, total: int | None) -> Succeeded:
         entity=entity_of(call),
         created=created_target(call, result),
     )
+
+
+def _patience(call: Call) -> float | None:
+    """A write is sent within seconds or given up: a person waits, and the world it was judged in moves on."""
+    return None if call.reads_only else SEND_WITHIN
 
 
 def _failures(reports: Sequence[CommandReport]) -> str:

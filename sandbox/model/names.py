@@ -66,8 +66,16 @@ def _decline(name: str, stem: str) -> list[tuple[Case, str]]:
 
 
 @cache
-def _english() -> frozenset[str]:
-    return frozenset(word.lower() for word in load("words")["names"]["english"].split())
+def _english() -> Mapping[str, str]:
+    pairs = (word.partition(":") for word in load("words")["names"]["english"].split())
+    return {latin.lower(): russian for latin, _, russian in pairs}
+
+
+def _cyrillic(surname: str) -> str:
+    """A surname as the portal probably writes it: Smirnov is Смирнов."""
+    letters: dict[str, str] = load("words")["letters"]
+    longest = sorted(letters, key=len, reverse=True)
+    return capitalised(re.sub("|".join(longest), lambda found: letters[found[0]], surname.lower()))
 
 
 def people(text: str) -> tuple[Person, ...]:
@@ -106,12 +114,14 @@ def _first_name(text: str, match: re.Match[str], following: re.Match[str] | None
 def _english_name(text: str, match: re.Match[str], following: re.Match[str] | None) -> Person | None:
     owned = re.sub(r"['’]s$", "", match[0])
     capital_after = match[0][0].isupper() and bool(_ENGLISH_AFTER.search(text[: match.start()]))
-    known = owned.lower() in _english()
-    if not known and not (capital_after and owned.isascii()):
+    known = _english().get(owned.lower())
+    if known is None and not (capital_after and owned.isascii()):
         return None
-    name, end = capitalised(owned), match.end()
-    if known and owned == match[0] and following and re.fullmatch(r"[A-Z][a-z]+(?:ov|ev|in|sky)a?(?:'s)?", following[0]):
-        name, end = f"{name} {following[0].removesuffix(chr(39) + 's')}", following.end()
+    name, end = known or capitalised(owned), match.end()
+    surname = re.fullmatch(r"([A-Z][a-z]+(?:ov|ev|in|sky|ova|eva|ina|skaya))(?:['’]s)?", following[0]) if following else None
+    if known and owned == match[0] and following and surname:
+        name, end = f"{name} {_cyrillic(surname[1])}", following.end()
+        owned = owned if following[0] == surname[1] else ""
     cases: frozenset[Case] = frozenset({"gen"}) if owned != match[0] else frozenset()
     return Person(Span(match.start(), end, name), cases, _before(text, match.start()))
 

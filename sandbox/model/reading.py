@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 from sandbox.model.text import Lang, language_of
@@ -58,6 +59,14 @@ class Request:
         """The records the conversation is about, by kind; empty when the state names none."""
         known = self.state.get("current")
         return known if isinstance(known, Mapping) else {}
+
+    @property
+    def now(self) -> datetime | None:
+        """The moment the state gives, with the person's offset; None when it gives none."""
+        try:
+            return datetime.fromisoformat(str(self.state.get("now")))
+        except ValueError:
+            return None
 
     @property
     def my_id(self) -> int | None:

@@ -45,6 +45,7 @@ def _unquoted(text: str) -> str:
 def _tidy(span: Span) -> Span:
     words = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", " ", span.text)
     stripped = words.rstrip(" ,")
+    stripped = re.sub(r"полутора", "полтора", stripped, flags=re.IGNORECASE)
     one = re.match(r"миллион|million", stripped, re.IGNORECASE)
     return Span(span.start, span.start + len(span.text.rstrip(" ,")), f"1 {one[0].lower()}" if one else stripped)
 

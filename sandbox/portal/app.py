@@ -59,10 +59,12 @@ async def _rest(portal: Portal, http: HttpRequest) -> Response:
     fault = portal.faults.take(canonical(request.method) or request.method, control.WHOLE_CALL)
     if fault is not None and (early := _before(portal, request, fault)):
         return early
+    line = None
     if fault is not None and fault.kind == "delay":
+        line = portal.announce(request, fault)
         await asyncio.sleep(fault.seconds)
     try:
-        answer = portal.handle(request, fault)
+        answer = portal.handle(request, fault, announced=line)
     except ConnectionDroppedError:
         return NoAnswer()
     if fault is not None and (late := await _after(fault)):
@@ -95,8 +97,6 @@ def _before(portal: Portal, request: Request, fault: Fault) -> Response | None:
 async def _after(fault: Fault) -> Response | None:
     """Faults that spoil the answer of an executed call."""
     match fault.kind:
-        case "commit_then_drop":
-            return NoAnswer()
         case "500_after":
             error = PortalError(500, "INTERNAL_SERVER_ERROR", "Internal server error")
             return wire.show(error.body(), 500, "")

@@ -32,8 +32,15 @@ def split_key(key: str) -> tuple[str, str]:
     return "=", key
 
 
+def everything(_: Row) -> bool:
+    """The test of an empty filter; `query.run` knows it and does not walk."""
+    return True
+
+
 def all_of(tests: list[Predicate]) -> Predicate:
     """All tests must hold; no test holds for everything."""
+    if not tests:
+        return everything
     if len(tests) == 1:
         return tests[0]
     return lambda row: all(test(row) for test in tests)

@@ -46,7 +46,12 @@ class Ledger:
         """Complete the line of a call: HTTP status, `ok` or the error code, whether it changed anything."""
         row.update(status=status, outcome=outcome, **more)
         self._store.append_feed(row["seq"], row)
-        self._wake()
+        self.wake()
+
+    def note_closed(self, row: Row, at: datetime) -> None:
+        """Keep the end of a call that others have seen waiting."""
+        end = {name: row[name] for name in ("method", "status", "outcome", "applied")}
+        self._append({"kind": "closed", "time": store_moment(at), "call": row["seq"], **end})
 
     def note_change(self, change: Change, at: datetime, by: int | None) -> None:
         """Keep what a write did, field by field; `by` is nobody when it was made in the portal's pages."""
@@ -86,8 +91,8 @@ class Ledger:
         ]
 
     def after(self, seq: int) -> list[Row]:
-        """All finished lines with a greater number."""
-        return [line for line in self.lines if line["seq"] > seq and line.get("outcome") != "open"]
+        """All lines with a greater number; a call that still waits has the outcome `open`, its end comes as `closed`."""
+        return [line for line in self.lines if line["seq"] > seq]
 
     def clear(self) -> None:
         """Forget the lines; the numbers go on."""
@@ -102,9 +107,10 @@ class Ledger:
         row = {"seq": self._store.next_id("feed"), **row}
         self.lines.append(row)
         self._store.append_feed(row["seq"], row)
-        self._wake()
+        self.wake()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Let those who wait look again."""
         woken, self._grown = self._grown, asyncio.Event()
         woken.set()
 

@@ -122,21 +122,35 @@ class Portal:
         self.ledger.close_call(line, status, code, fault=fault.kind)
         self.store.commit()
 
-    def handle(self, request: Request, fault: Fault | None) -> Answer:
-        """Execute one call and note it; raise ConnectionDroppedError if a fault inside cuts the line."""
+    def announce(self, request: Request, fault: Fault) -> Row:
+        """Show a call that has arrived and waits; `handle` completes the same line."""
         line = self._open(request)
+        line["fault"] = fault.kind
+        self.ledger.wake()
+        return line
+
+    def handle(self, request: Request, fault: Fault | None = None, *, announced: Row | None = None) -> Answer:
+        """Execute one call and note it; raise ConnectionDroppedError if a fault cuts the line after the commit."""
+        line = self._open(request) if announced is None else announced
         line["fault"] = fault.kind if fault else None
-        if fault is not None and fault.kind == "delay":
-            self._operating.add(str(line["name"]), self.now, fault.seconds)
         before, dropped = self.store.writes, None
         try:
             answer = self._answer(request, line, show_operating=fault is None or fault.kind != "no_operating")
+            if fault is not None and fault.kind == "commit_then_drop":
+                dropped = ConnectionDroppedError()
         except ConnectionDroppedError as cut:
             dropped, answer = cut, Answer(200, {})
-        changed = self.store.writes > before
-        outcome = "dropped" if dropped else answer.body.get("error", "ok")
-        description = answer.body.get("error_description")
-        self.ledger.close_call(line, None if dropped else answer.status, outcome, applied=changed, error_description=description)
+        if fault is not None and fault.kind == "delay":
+            self._operating.add(str(line["name"]), self.now, fault.seconds)
+        self.ledger.close_call(
+            line,
+            None if dropped else answer.status,
+            "dropped" if dropped else answer.body.get("error", "ok"),
+            applied=self.store.writes > before,
+            error_description=answer.body.get("error_description"),
+        )
+        if announced is not None:
+            self.ledger.note_closed(line, self.now)
         self.store.commit()
         self._send_events(request.base_url)
         if dropped:

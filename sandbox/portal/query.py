@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.portal.conditions import Condition, Predicate, all_of, comparable, lower_id, split_key, test_of
+from sandbox.portal.conditions import Condition, Predicate, all_of, comparable, everything, lower_id, split_key, test_of
 from sandbox.portal.errors import PortalError, classic, invalid_argument
 from sandbox.portal.schema import Field, Row, Schema
 from sandbox.portal.store import Table
@@ -80,6 +80,9 @@ def run(table: Table, plan: Plan) -> Page:
     """One page of 50; start -1 does not count: total 0 and no next."""
     if not plan.order or (len(plan.order) == 1 and plan.order[0][0].name == "ID"):
         step = plan.order[0][1] if plan.order else 1
+        if plan.test is everything and plan.start >= 0:
+            following = plan.start + PAGE
+            return Page(table.cut(plan.start, PAGE, step=step), len(table), following if following < len(table) else None)
         found: Iterable[Row] = filter(plan.test, table.walk(plan.above, step=step))
         if plan.start < 0:
             return Page([row for row, _ in zip(found, range(PAGE), strict=False)], 0)

@@ -56,6 +56,12 @@ class Table:
         positions = range(first, len(self._ids)) if step > 0 else range(len(self._ids) - 1, first - 1, -1)
         return (self.rows[self._ids[position]] for position in positions)
 
+    def cut(self, start: int, amount: int, *, step: int = 1) -> list[Row]:
+        """The records at the places `start`, `start + 1`, ... counted from the lowest id (step 1) or the highest (-1)."""
+        last = len(self._ids) - 1
+        places = range(start, min(start + amount, last + 1))
+        return [self.rows[self._ids[place if step > 0 else last - place]] for place in places]
+
     def __len__(self) -> int:
         return len(self._ids)
 

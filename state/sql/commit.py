@@ -18,7 +18,6 @@ class Draft:
 
     type: str
     v: int
-    values: dict[str, object]
     data: str
 
 
@@ -40,11 +39,7 @@ def stream_of(key: str) -> str:
 
 def drafts(commit: Commit) -> list[Draft]:
     """The events as text, made before the transaction begins; NotCanonical where one cannot be stored."""
-    made = []
-    for event in commit.events:
-        values = event.model_dump(mode="json")
-        made.append(Draft(type(event).__name__, event.V, values, canonical.dumps(values)))
-    return made
+    return [Draft(type(event).__name__, event.V, canonical.dumps(event.model_dump(mode="json"))) for event in commit.events]
 
 
 def write(transaction: Transaction, statements: Statements, commit: Commit, made: Sequence[Draft]) -> list[StoredEvent]:
@@ -93,7 +88,9 @@ def _number(commit: Commit, made: Sequence[Draft], *, seq: int, head: str) -> li
         record = RecordHead(commit.stream, seq, new_id(), ts, draft.type, draft.v, commit.actor)
         raw = record_text(record, draft.data)
         prev, head = head, chained(head, raw)
-        stored.append(StoredEvent(**record._asdict(), data=draft.values, raw=raw, prev=prev, hash=head))
+        # Read back from the text: a fold of it now and a fold of the journal later see the very same value.
+        data = canonical.loads(draft.data)
+        stored.append(StoredEvent(**record._asdict(), data=data, raw=raw, prev=prev, hash=head))
     return stored
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from state import canonical, events
 from state.clock import iso, parse_iso
 from state.journal import RecordHead, record_text
@@ -135,7 +137,7 @@ def timer_row(row: Row) -> Timer:
 
 
 def snapshot_params(snapshot: Snapshot) -> Params:
-    """A snapshot on its way in."""
+    """A snapshot on its way in. Not canonical: the order of a state's keys says which of them came first."""
     return {"stream": snapshot.stream, "seq": snapshot.seq, "state": canonical.dumps(snapshot.state)}
 
 

@@ -119,7 +119,7 @@ effects = _keyed(
 )
 Index("ix_effects_stream", effects.c.stream, effects.c.status)
 
-timers = Table("timers", metadata, _text("id", primary_key=True), _text("due_at"), _text("session"), _text("kind"), _text("body"))
+timers = _keyed("timers", _text("id", primary_key=True), _text("due_at"), _text("session"), _text("kind"), _text("body"))
 Index("ix_timers_due_at", timers.c.due_at)
 
 snapshots = _keyed("snapshots", _text("stream", primary_key=True), _number("seq"), _text("state"))

@@ -12,6 +12,7 @@ from orchestrator.engines.crm_agent.blocks import Blocks, parse
 from sandbox.model.app import create_app
 
 ROOT = Path(__file__).resolve().parents[2]
+NOW = "2026-11-21T18:00:00+03:00"
 SYSTEM = {"role": "system", "content": "Answer with THOUGHT, ACTION and ASSISTANT."}
 CURRENT = {"deal": {"id": 481, "label": "Ромашка"}}
 
@@ -26,7 +27,13 @@ async def model() -> AsyncIterator[httpx.AsyncClient]:
 
 def state(current: Mapping[str, Any] | None = None) -> dict[str, str]:
     """The STATE message."""
-    body = {"state": {}, "me": {"name": "Борис", "bitrix_user_id": 7}, "zone": "Europe/Moscow", "current": current or {"deal": None}}
+    body = {
+        "state": {},
+        "me": {"name": "Борис", "bitrix_user_id": 7},
+        "now": NOW,
+        "zone": "Europe/Moscow",
+        "current": current or {"deal": None},
+    }
     return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False)}
 
 

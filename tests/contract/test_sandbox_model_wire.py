@@ -54,7 +54,7 @@ async def test_usage_adds_up_and_the_model_names_itself(client: httpx.AsyncClien
 async def test_the_same_request_always_gets_the_same_answer(client: httpx.AsyncClient) -> None:
     """Nothing random is in the rules, and content given as parts reads like a string."""
     messages = turn("передай Ромашку Борису")
-    parts = [*messages[:2], {"role": "user", "content": [{"type": "text", "text": "передай Ромашку Борису"}]}]
+    parts: list[dict[str, Any]] = [*messages[:2], {"role": "user", "content": [{"type": "text", "text": "передай Ромашку Борису"}]}]
     assert await raw(client, messages) == await raw(client, messages) == await raw(client, parts)
 
 
@@ -68,7 +68,7 @@ async def test_a_broken_request_is_a_400_of_the_wire(client: httpx.AsyncClient, 
 
 async def test_odd_messages_never_break_it(client: httpx.AsyncClient) -> None:
     """No person's message, null content, unknown roles, broken STATE or observation: still one readable answer."""
-    broken = [
+    broken: list[list[dict[str, Any]]] = [
         [{"role": "system", "content": "STATE {broken"}],
         [{"role": "user", "content": None}],
         [{"role": "tool", "content": 5}, {"content": "x"}],

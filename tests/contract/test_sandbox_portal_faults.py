@@ -28,7 +28,23 @@ async def _drop(portal: Caller) -> None:
     with pytest.raises(httpx.TransportError):
         await portal.send("crm.deal.update", CHANGE)
     (row,) = await portal.ledger("crm.deal.update")
-    assert (row["applied"], row["status"], row["outcome"], row["fault"]) == (True, 200, "ok", "commit_then_drop")
+    assert (row["applied"], row["status"], row["outcome"], row["fault"]) == (True, None, "dropped", "commit_then_drop")
+
+
+async def _late(portal: Caller) -> None:
+    """A client that gave up does not call its write back: it is seen waiting, then it is applied."""
+    await portal.http.delete("/sandbox/ledger")
+    await portal.arm(kind="delay", seconds=0.4)
+    with pytest.raises(httpx.ReadTimeout):
+        await portal.http.post("/rest/1/sandbox/crm.deal.update", json={"id": 411, "fields": {"TITLE": "late"}}, timeout=0.1)
+    (row,) = await portal.ledger()
+    assert (row["outcome"], row["applied"]) == ("open", False)
+    async with asyncio.timeout(5):
+        while (await portal.ledger())[0]["outcome"] == "open":  # noqa: ASYNC110  (another process: only asking helps)
+            await asyncio.sleep(0.02)
+    assert (await portal.ledger())[0]["applied"] is True
+    lines = (await portal.http.get("/sandbox/changes")).json()["changes"]
+    assert [line["kind"] for line in lines] == ["call", "change", "closed"]
 
 
 FAULTS: list[tuple[str, int, str, bool]] = [
@@ -49,6 +65,7 @@ async def test_every_fault_over_a_real_connection_and_a_restart_after_kill(tmp_p
     """Each fault answers as named and says in the ledger whether it was applied; a killed portal keeps what it did (vector 40)."""
     async with as_process(tmp_path) as (portal, process):
         await _drop(portal)
+        await _late(portal)
         assert await _sum(portal) == "777.00"
         for kind, status, text, applied in FAULTS:
             await portal.http.patch("/sandbox/records/deal/410", json={"OPPORTUNITY": 1})

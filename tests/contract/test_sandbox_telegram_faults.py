@@ -19,7 +19,7 @@ from aiogram.exceptions import (
     TelegramRetryAfter,
     TelegramServerError,
 )
-from sandbox_telegram_kit import BORIS, VERA, keyboard, opened
+from sandbox_telegram_kit import BORIS, VERA, keyboard, opened, until
 
 from sandbox.telegram.__main__ import main
 
@@ -126,7 +126,7 @@ async def test_the_process_says_where_it_is_and_survives_a_kill(tmp_path: Path) 
     async with httpx.AsyncClient(base_url=url, trust_env=False) as http:
         seen = (await http.get(f"/sandbox/chats/{BORIS}/messages")).json()["messages"]
         poll = asyncio.create_task(http.get("/bot1:sandbox/getUpdates?timeout=50&offset=999999999", timeout=20))
-        await asyncio.sleep(0)
+        await until(lambda: _polled(http))
         process.send_signal(signal.SIGTERM)
         code = await asyncio.to_thread(process.wait, 10)
         await asyncio.gather(poll, return_exceptions=True)
@@ -164,6 +164,11 @@ async def _started(folder: Path) -> tuple[subprocess.Popen[str], str]:
     async with httpx.AsyncClient(base_url=line["telegram"], trust_env=False, timeout=10) as http:
         assert (await http.get("/sandbox/health")).is_success
     return process, line["telegram"]
+
+
+async def _polled(http: httpx.AsyncClient) -> bool:
+    calls = (await http.get("/sandbox/requests")).json()["requests"]
+    return bool(calls)
 
 
 def _spawned(folder: Path) -> tuple[subprocess.Popen[str], Any]:

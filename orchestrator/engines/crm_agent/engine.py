@@ -154,9 +154,12 @@ class _Turn:
         for number, (step, problem) in enumerate(steps, start=1):
             if problem is not None:
                 self._work.notices.append(problem.notice)
+                self._leave(iteration, number, step)
                 observed.append({"step": number, "method": step.method, "status": "refused", "text": problem.detail})
                 continue
             observed.append(await self._run_step(iteration, number, step))
+            if observed[-1]["status"] != "ok":
+                self._leave(iteration, number, step)
             if self._blocked(observed[-1]):
                 break
         if self._work.pending or self._work.planned:
@@ -164,6 +167,10 @@ class _Turn:
         self._dialogue.append({"role": "assistant", "content": text})
         self._dialogue.append(prompt.observation_message(iteration, observed, self._fence))
         return None
+
+    def _leave(self, iteration: int, number: int, step: Step) -> None:
+        left = {"slot": self._slot(iteration, number), "method": step.method, "params": step.params, "comment": step.comment}
+        self._work.left.append(left)
 
     def _blocked(self, observed: Mapping[str, Any]) -> bool:
         return self._ctx.halt_on_block and observed["status"] not in {"ok", "planned"}
@@ -301,9 +308,8 @@ class _Turn:
             confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
             turn_id=self._ctx.turn.turn_id,
         )
-        planned = [{"slot": "", "method": item.method, "params": dict(item.call)} for item in work.planned]
         history = WITHHELD if work.prose else assistant
-        return TurnEnd(reason=reason, reply=reply, history=history, next_planned_actions=planned, targets=frozenset(work.targets))
+        return TurnEnd(reason=reason, reply=reply, history=history, next_planned_actions=tuple(work.left), targets=frozenset(work.targets))
 
 
 def _unique(notices: Sequence[Notice]) -> list[Notice]:

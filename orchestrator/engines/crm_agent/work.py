@@ -23,6 +23,8 @@ class Work:
     notices: list[Notice] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     planned: list[Outcome] = field(default_factory=list)
+    left: list[dict[str, Any]] = field(default_factory=list)
+    """Steps that did not run: they stay in next_planned_actions (S004-X7)."""
     tables: dict[int, Table] = field(default_factory=dict)
     resolved: dict[str, Any] = field(default_factory=dict)
 

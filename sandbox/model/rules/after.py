@@ -38,6 +38,8 @@ def _line(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:
 def _listed(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:
     if not step.rows:
         return say("nothing", lang)
+    if len(step.rows) == 1 and not headline:
+        return _card(step, number, lang, headline)
     return f"{headline or say('found', lang)}\n[[list {number}]]"
 
 

@@ -29,6 +29,12 @@ def proposing(wish: Wish, key: str, *steps: Step, **values: object) -> Answer:
     return Answer(rule=key, say=say(key, wish.lang, **values), steps=steps)
 
 
+def today(wish: Wish) -> str:
+    """Today for a filter: the date the state gives, else a reference in the person's language."""
+    now = wish.request.now
+    return now.date().isoformat() if now else say("today", wish.lang)
+
+
 def listing(wish: Wish, method: str, filters: dict[str, Any], *, select: list[str], order: dict[str, str] | None = None) -> Step:
     """A list call; pages, count and sum are fetched and computed by code."""
     params: dict[str, Any] = {"filter": filters, "select": list(select)}

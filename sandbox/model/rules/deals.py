@@ -4,7 +4,7 @@ import re
 
 from sandbox.model.answers import Answer, Step, say
 from sandbox.model.names import known_title
-from sandbox.model.rules.base import Handler, asking, proposing
+from sandbox.model.rules.base import Handler, asking, listing, proposing
 from sandbox.model.slots import numbers, urls
 from sandbox.model.text import quotes, squeeze
 from sandbox.model.wishes import Wish, leftover, spoken, target
@@ -35,14 +35,15 @@ def bare(wish: Wish) -> Answer | None:
 
 
 def comments(wish: Wish) -> Answer | None:
-    """Read a deal's card and its comments; asks which deal when nothing tells."""
+    """Read a deal's own note and its comments; asks which deal when nothing tells."""
     deal = target(wish)
     if deal is None:
         return asking("which.deal", wish)
     return proposing(
         wish,
         "deal.comments",
-        Step("crm.deal.get", {"id": deal}, comment=say("comment.read", wish.lang)),
+        # Long texts are shown to a model only where it selects them by name.
+        listing(wish, "crm.deal.list", {"ID": deal}, select=["ID", "TITLE", "STAGE_ID", "CATEGORY_ID", "COMMENTS"]),
         Step(
             "crm.timeline.comment.list",
             {

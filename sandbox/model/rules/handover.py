@@ -1,6 +1,7 @@
 """Handing all open deals of one person to another: read the list and the person first, then one batch per 50 with explicit ids."""
 
 import re
+from dataclasses import replace
 
 from sandbox.model.answers import Answer, Step, say
 from sandbox.model.names import Person, people
@@ -67,7 +68,10 @@ def proceed(wish: Wish, seen: Observation) -> Answer | None:
     if taker is None:
         return asking("handover.nobody", wish, taker=_name(found[1], wish))
     steps = [_batch(ids[start : start + _BATCH], taker, wish) for start in range(0, len(ids), _BATCH)]
-    return proposing(wish, "handover.batch", *steps, giver=_name(found[0], wish), taker=_name(found[1], wish))
+    answer = proposing(wish, "handover.batch", *steps, giver=_name(found[0], wish), taker=_name(found[1], wish))
+    total = deals.raw.get("total")
+    hidden = isinstance(total, int) and total > len(ids)
+    return replace(answer, say=f"{answer.say}\n{say('handover.part', wish.lang)}") if hidden else answer
 
 
 def _found_user(seen: Observation) -> int | None:

@@ -6,7 +6,7 @@ from typing import Any
 from sandbox.model.answers import Answer
 from sandbox.model.dates import date_phrase
 from sandbox.model.names import people
-from sandbox.model.rules.base import DEAL_FIELDS, Handler, listing, proposing
+from sandbox.model.rules.base import DEAL_FIELDS, Handler, listing, proposing, today
 from sandbox.model.slots import sums
 from sandbox.model.stages import stage_named
 from sandbox.model.text import Span, capitalised, mask, quotes
@@ -78,8 +78,7 @@ def of_stage(wish: Wish) -> Answer | None:
 
 def overdue(wish: Wish) -> Answer:
     """Open deals whose close date has passed."""
-    today = "@date:сегодня" if wish.lang == "ru" else "@date:today"
-    return _deals(wish, "deals.overdue", {**_owner(wish), "<CLOSEDATE": today}, order={"CLOSEDATE": "ASC"})
+    return _deals(wish, "deals.overdue", {**_owner(wish), "<CLOSEDATE": today(wish)}, order={"CLOSEDATE": "ASC"})
 
 
 def closing(wish: Wish) -> Answer | None:

@@ -1,6 +1,7 @@
 """Tasks, reminders, planned activities and comments: everything whose text the person dictates."""
 
 import re
+from datetime import datetime, time, timedelta
 from typing import Any
 
 from sandbox.model.answers import Answer, Step, say
@@ -32,13 +33,18 @@ def mine(wish: Wish) -> Answer:
     named = people(wish.text)
     who = f"@user:{named[0].name}" if named else "@me"
     filters: dict[str, Any] = {"RESPONSIBLE_ID": who, "!STATUS": "5"}
-    today, tomorrow = ("сегодня", "завтра") if wish.lang == "ru" else ("today", "tomorrow")
+    now = wish.request.now
     if _OVERDUE.search(wish.folded):
-        filters["<DEADLINE"] = f"@date:{today}"
+        filters["<DEADLINE"] = now.isoformat() if now else say("today", wish.lang)
     elif _TODAY.search(wish.folded):
-        filters["<DEADLINE"] = f"@date:{tomorrow}"
+        filters["<DEADLINE"] = _midnight(now).isoformat() if now else say("tomorrow", wish.lang)
     step = listing(wish, "tasks.task.list", filters, select=TASK_FIELDS, order={"DEADLINE": "ASC"})
     return proposing(wish, "tasks.list", step)
+
+
+def _midnight(now: datetime) -> datetime:
+    """The end of the day of `now`."""
+    return datetime.combine(now.date() + timedelta(days=1), time(), tzinfo=now.tzinfo)
 
 
 def add(wish: Wish) -> Answer:

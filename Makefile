@@ -1,0 +1,58 @@
+# Everything is run by these words; the first use makes .venv from the lock. Needs Python 3.11, 3.12 or 3.13 and make, nothing else.
+PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	$$p -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info[:2] <= (3, 13)))' >/dev/null 2>&1 && echo $$p && break; done)
+PIP := .venv/bin/python -m pip --disable-pip-version-check --quiet
+RUN := .venv/bin/python -m
+
+.DEFAULT_GOAL := help
+.PHONY: help demo run test check fmt bench crash rows clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/.run ## a CRM, a messenger and a rule-based model on this machine with the real bot: prints one address
+	@$(RUN) bot demo $(ARGS)
+
+run: .venv/.run ## serve Telegram with the settings of the environment or .env
+	@$(RUN) bot run
+
+test: .venv/.dev ## all tests; browser tests are skipped with one line when there is no Chromium
+	@$(RUN) pytest -n 2 --dist loadgroup $(ARGS)
+
+check: .venv/.dev ## style, types, import contracts, locks
+	@$(RUN) ruff format --check .
+	@$(RUN) ruff check .
+	@$(RUN) mypy
+	@.venv/bin/lint-imports --no-cache
+	@$(RUN) tests.rows --check
+
+fmt: .venv/.dev ## put the code into the house's form
+	@$(RUN) ruff format .
+	@$(RUN) ruff check --fix .
+
+bench: .venv/.dev ## measure; make bench ONLY=name runs one
+	@$(RUN) bench $(if $(ONLY),--only $(ONLY))
+
+crash: .venv/.dev ## the long form of the crash tests
+	@$(RUN) pytest tests/crash -m "crash_long or not crash_long" $(ARGS)
+
+rows: .venv/.dev ## requirement rows without a test
+	@$(RUN) tests.rows
+
+clean: ## remove what the other words made
+	rm -rf .venv build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+.venv/.made:
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed and was not found on PATH" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.run: requirements.lock .venv/.made
+	@echo "setting up .venv (once, about a minute) ..."
+	@$(PIP) install --require-hashes -r requirements.lock
+	@touch $@
+
+.venv/.dev: requirements-dev.lock .venv/.made
+	@echo "setting up .venv with the tools (once, about two minutes) ..."
+	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@touch $@ .venv/.run

@@ -1,0 +1,101 @@
+"""Canonical JSON refuses what readers disagree about; time and ids sort as they were made."""
+
+import json
+import math
+from datetime import UTC, datetime, timedelta, timezone
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from state import canonical, clock
+
+SAFE = 2**53 - 1
+text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
+numbers = st.integers(-SAFE, SAFE) | st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | text, lambda inner: st.lists(inner) | st.dictionaries(text, inner), max_leaves=8
+)
+
+
+@given(values)
+def test_canonical_text_is_read_back_and_written_the_same(value: object) -> None:
+    """What is accepted comes back equal, and its text depends on nothing but the value."""
+    written = canonical.dumps(value)
+
+    assert canonical.loads(written) == value
+    assert canonical.dumps(json.loads(written)) == written
+    canonical.check(value)
+
+
+def test_keys_are_sorted_and_text_is_not_escaped() -> None:
+    """One value has one text."""
+    assert canonical.dumps({"b": 1, "a": {"я": None, "а": "\\u0000"}}) == '{"a":{"а":"\\\\u0000","я":null},"b":1}'
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        math.nan,
+        {"sum": [1, math.inf]},
+        SAFE + 1,
+        {"id": -(2**60)},
+        2**70,
+        "a\x00b",
+        {"a\x00": 1},
+        ["\ud800"],
+        {"\udfff": 1},
+        {1: 2},
+        b"bytes",
+        {1, 2},
+        datetime(2026, 1, 1, tzinfo=UTC),
+    ],
+    ids=repr,
+)
+def test_what_readers_disagree_about_is_refused(bad: object) -> None:
+    """Both by writing and by the check at the door."""
+    with pytest.raises(canonical.NotCanonical):
+        canonical.dumps(bad)
+    with pytest.raises(canonical.NotCanonical):
+        canonical.check(bad)
+
+
+@given(st.text())
+def test_cleaned_text_can_always_be_stored(strange: str) -> None:
+    """A stranger's message never breaks the journal."""
+    assert canonical.loads(canonical.dumps(canonical.clean_text(strange))) == canonical.clean_text(strange)
+
+
+@pytest.mark.req("S004-53")
+def test_moments_are_utc_with_z_and_sort_as_text() -> None:
+    """Any zone is written as UTC, in one width, and read back as the same moment."""
+    moscow = timezone(timedelta(hours=3))
+    moments = [datetime(2026, 11, 21, 15, 0, tzinfo=moscow), datetime(2026, 11, 21, 12, 0, 0, 1, tzinfo=UTC)]
+    written = [clock.iso(moment) for moment in moments]
+
+    assert written == ["2026-11-21T12:00:00.000000Z", "2026-11-21T12:00:00.000001Z"]
+    assert [clock.parse_iso(item) for item in written] == moments
+    with pytest.raises(ValueError, match="without a zone"):
+        clock.parse_iso("2026-11-21T12:00:00")
+
+
+def test_clocks() -> None:
+    """The machine's clock is aware; a fixed one moves only when told, back too."""
+    fixed = clock.FixedClock(datetime(2026, 11, 21, tzinfo=UTC))
+    fixed.advance(timedelta(hours=-1))
+
+    assert clock.SystemClock().now().utcoffset() == timedelta(0)
+    assert fixed.now() == datetime(2026, 11, 20, 23, tzinfo=UTC)
+
+
+def test_ids_are_uuid7_unique_and_sort_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version and variant are right, a thousand are different, a later millisecond sorts later."""
+    made = [clock.new_id() for _ in range(1000)]
+    assert len(set(made)) == 1000
+    assert {(UUID(item).version, UUID(item).variant) for item in made} == {(7, UUID(int=0x8 << 60).variant)}
+
+    moments = iter([1_000_000_000_000_000_000, 1_000_000_000_001_000_000, 1_700_000_000_000_000_000])
+    monkeypatch.setattr(clock.time, "time_ns", lambda: next(moments))
+    early = [clock.new_id() for _ in range(3)]
+    assert early == sorted(early)
