@@ -1,5 +1,6 @@
 """The audit record of each iteration and decision for ops (S004-43 … S004-47, X9). Fails open: it never disturbs a turn."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,11 +21,11 @@ class Audit:
         self._log = log
         self._clock = clock
 
-    def iteration(
+    async def iteration(
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: Mapping[str, Any]
     ) -> None:
         """One iteration: input, blocks, requests, answers, state, who, tokens, timings."""
-        self._write(
+        await self._write(
             actor.key,
             {
                 "type": "iteration",
@@ -44,10 +45,10 @@ class Audit:
             },
         )
 
-    def decision(self, *, actor: Actor, session: str, entry: Mapping[str, Any], via: str, outcome: Mapping[str, Any]) -> None:
+    async def decision(self, *, actor: Actor, session: str, entry: Mapping[str, Any], via: str, outcome: Mapping[str, Any]) -> None:
         """A person's decision and what it led to."""
         kept = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
-        self._write(
+        await self._write(
             actor.key,
             {
                 "type": "decision",
@@ -59,9 +60,10 @@ class Audit:
             },
         )
 
-    def trouble(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
+    async def trouble(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
         """Something failed that ops should know of."""
-        self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
+        await self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
-    def _write(self, user: str, record: Mapping[str, Any]) -> None:
-        self._log.record(user, mask_value({"v": SCHEMA, "timestamp": iso(self._clock.now()), **record}))
+    async def _write(self, user: str, record: Mapping[str, Any]) -> None:
+        """In a thread: a rotation may take the disk a while."""
+        await asyncio.to_thread(self._log.record, user, mask_value({"v": SCHEMA, "timestamp": iso(self._clock.now()), **record}))

@@ -52,9 +52,7 @@ def _cards_again(session: Session) -> list[OutboxRow]:
 async def _start(actor: Actor, session: Session, tools: Tools) -> Reply:
     del session
     mode = effective_mode(tools.mode, actor)
-    return Reply(
-        notices=(Notice(code="welcome", args={"name": actor.name, "role": actor.role, "mode": mode}),), examples=_EXAMPLES
-    )
+    return Reply(notices=(Notice(code="welcome", args={"name": actor.name, "role": actor.role, "mode": mode}),), examples=_EXAMPLES)
 
 
 async def _help(actor: Actor, session: Session, tools: Tools) -> Reply:

@@ -21,9 +21,7 @@ Partial = Callable[[str], Awaitable[None]]
 class Model(Protocol):
     """What the context needs of a model client."""
 
-    async def stream_chat(
-        self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None
-    ) -> Any:
+    async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None) -> Any:
         """One answer with text, token counts, model name and seconds."""
         ...
 
@@ -41,21 +39,28 @@ class Iteration:
     raw: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """What a turn can reach beyond its session."""
+
+    gate: Gate
+    model: Model
+    queries: Mapping[str, Query]
+    partial: Partial
+
+
 class Context:
     """One turn. `iterations` collects what the audit log will say."""
 
     def __init__(
         self,
-        *,
         session: Session,
         turn: TurnInput,
+        *,
         actor: Actor,
         mode: Mode,
-        gate: Gate,
-        model: Model,
-        queries: Mapping[str, Query],
+        reach: Reach,
         answered: Mapping[int, Mapping[str, Any]],
-        partial: Partial,
     ) -> None:
         """`answered` holds the recorded model answers of this turn, by iteration, when it is being resumed."""
         self.turn = turn
@@ -63,11 +68,11 @@ class Context:
         self.mode: Mode = mode
         self.iterations: list[Iteration] = []
         self._session = session
-        self._gate = gate
-        self._model = model
-        self._queries = queries
+        self._gate = reach.gate
+        self._model = reach.model
+        self._queries = reach.queries
         self._answered = answered
-        self._partial = partial
+        self._partial = reach.partial
         self.stopped = False
         self._cancel: Callable[[], object] = lambda: None
 
@@ -99,9 +104,7 @@ class Context:
         """Show the visible answer as far as it has come."""
         await self._partial(text)
 
-    async def ask_model(
-        self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None
-    ) -> ModelText:
+    async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
         """The recorded answer of this iteration, or a fresh one, recorded before it is returned."""
         entry = Iteration(number=request.iteration)
         self.iterations.append(entry)
@@ -113,9 +116,7 @@ class Context:
         try:
             answer = await self._model.stream_chat({"messages": list(request.messages)}, on_delta)
         except ModelClientError as error:
-            await self.record(
-                ModelFailed(turn_id=self.turn.turn_id, iteration=request.iteration, reason=error.reason)
-            )
+            await self.record(ModelFailed(turn_id=self.turn.turn_id, iteration=request.iteration, reason=error.reason))
             raise
         entry.raw, entry.model = answer.text, answer.model
         entry.tokens = {"prompt": answer.prompt_tokens, "completion": answer.completion_tokens}

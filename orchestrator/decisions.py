@@ -32,7 +32,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
     rows = _closing_rows(decided, decision, toast, session)
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
-    _audit(decided, decision, session, tools)
+    await _audit(decided, decision, session, tools)
 
 
 async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -96,9 +96,9 @@ def _card(confirmation_id: str, session: Session, stage: int = 1) -> OutboxRow:
     return outgoing.card_row(session.key, entry, session.now, stage=stage)
 
 
-def _audit(decided: Decided, decision: Decision, session: Session, tools: Tools) -> None:
+async def _audit(decided: Decided, decision: Decision, session: Session, tools: Tools) -> None:
     entry = session.state["agent"]["confirmations"].get(decision.confirmation_id) or {}
-    tools.audit.decision(
+    await tools.audit.decision(
         actor=decision.actor,
         session=session.key,
         entry=entry,

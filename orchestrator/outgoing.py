@@ -37,6 +37,4 @@ def toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> 
 
 
 def _row(session: str, kind: str, body: Mapping[str, Any], now: datetime, key: str) -> OutboxRow:
-    return OutboxRow(
-        id=new_id(), session=session, channel=channel_of(session), kind=kind, body=body, key=key, created_at=now, due_at=now
-    )
+    return OutboxRow(id=new_id(), session=session, channel=channel_of(session), kind=kind, body=body, key=key, created_at=now, due_at=now)

@@ -33,16 +33,12 @@ async def tell(found: Recovered, session: Session) -> None:
     now = session.now
     verdict = found.reconciled.verdict
     args = {"method": stored["call"]["method"], "verdict": verdict, "detail": found.reconciled.detail}
-    rows: list[OutboxRow] = [
-        outgoing.reply_row(session.key, say(Notice(code=f"recovered-{verdict.replace('_', '-')}", args=args)), now)
-    ]
+    rows: list[OutboxRow] = [outgoing.reply_row(session.key, say(Notice(code=f"recovered-{verdict.replace('_', '-')}", args=args)), now)]
     entry = session.state["agent"]["confirmations"].get(stored["confirmation_id"])
     if entry is not None:
         rows.append(outgoing.card_row(session.key, entry, now))
     timers = []
     if found.settle_at is not None:
         body = {"effect_id": found.row.effect_id}
-        timers.append(
-            Timer(id=f"reconcile:{found.row.effect_id}", due_at=found.settle_at, session=session.key, kind=RECHECK, body=body)
-        )
+        timers.append(Timer(id=f"reconcile:{found.row.effect_id}", due_at=found.settle_at, session=session.key, kind=RECHECK, body=body))
     await session.commit(actor="system", outbox=rows, timers=timers)

@@ -13,7 +13,7 @@ from typing import Any
 
 from orchestrator import outgoing
 from orchestrator.audit import Audit
-from orchestrator.context import Context, Model, Query
+from orchestrator.context import Context, Model, Query, Reach
 from orchestrator.engines.base import Engine, TurnEnd, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.gate import Gate
@@ -60,19 +60,16 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     answered = await _begin(turn, actor, session, tools)
     context = Context(
-        session=session,
-        turn=turn,
+        session,
+        turn,
         actor=actor,
         mode=effective_mode(tools.mode, actor),
-        gate=tools.gate,
-        model=tools.model,
-        queries=tools.queries,
+        reach=Reach(gate=tools.gate, model=tools.model, queries=tools.queries, partial=lambda text: tools.partial(session.key, text)),
         answered=answered,
-        partial=lambda text: tools.partial(session.key, text),
     )
     end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
     await _finish(end, turn, actor, session, row)
-    _audit(context, actor, session, tools)
+    await _audit(context, actor, session, tools)
 
 
 def _input(row: InboxRow, session: Session) -> TurnInput | None:
@@ -102,9 +99,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) 
     if current and current["turn_id"] == turn.turn_id:
         events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
         return {
-            item.data["iteration"]: item.data
-            for item in events
-            if item.type == "ModelAnswered" and item.data["turn_id"] == turn.turn_id
+            item.data["iteration"]: item.data for item in events if item.type == "ModelAnswered" and item.data["turn_id"] == turn.turn_id
         }
     event = MessageReceived(
         turn_id=turn.turn_id,
@@ -139,7 +134,7 @@ async def _work(engine: Engine, context: Context, tools: Tools, session: Session
     except Exception:
         turn_id = context.turn.turn_id
         log.exception("turn failed", extra={"action": "turn_failed", "turn_id": turn_id})
-        tools.audit.trouble(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
+        await tools.audit.trouble(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
         return TurnEnd(reason="failed", reply=say(Notice(code="failed", args={"id": turn_id[-8:]})))
     finally:
         tools.running.pop(session.key, None)
@@ -162,9 +157,9 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
     await session.commit(event, actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
-def _audit(context: Context, actor: Actor, session: Session, tools: Tools) -> None:
+async def _audit(context: Context, actor: Actor, session: Session, tools: Tools) -> None:
     for entry in context.iterations:
-        tools.audit.iteration(
+        await tools.audit.iteration(
             entry,
             actor=actor,
             session=session.key,

@@ -167,4 +167,3 @@ class Orchestrator:
                 except (SessionTaken, StoreError):
                     self._sessions.pop(key, None)
                     log.warning("lease lost", extra={"action": "lease_lost", "session": key})
-

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
-
 UUID_NAMESPACE = UUID("8c0f5f0e-5d5b-4a39-9c57-2a1a4a9f2f60")
 """For ids derived from other ids, so that a repeated step derives the same one."""
 

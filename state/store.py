@@ -11,9 +11,7 @@ from typing import Any, Literal, Protocol
 
 from state.events import Event
 
-EffectStatus = Literal[
-    "requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"
-]
+EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
 
 
@@ -71,8 +69,11 @@ class InboxRow:
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxRow:
-    """Something to deliver to a person, at least once. `key` identifies it: a second row with the same key replaces an unsent
-    first one and, once sent, edits the same message (`sent_ref`)."""
+    """Something to deliver to a person, at least once.
+
+    `key` identifies it: a second row with the same key replaces an unsent
+    first one and, once sent, edits the same message (`sent_ref`).
+    """
 
     id: str
     session: str

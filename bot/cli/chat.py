@@ -50,7 +50,7 @@ class Terminal:
     def _input(self, text: str) -> InboxRow:
         """A command, a numbered choice, or a request."""
         if text.startswith("/"):
-            name = text[1:].split()[0] if text[1:].split() else ""
+            name = text[1:].split(maxsplit=1)[0] if text[1:].split() else ""
             return self._row("command", "turn" if name == "new" else "express", {"name": name})
         if text.isdecimal() and 0 < int(text) <= len(self._choices):
             question, _, option = self._choices[int(text) - 1].rpartition(":")
@@ -102,7 +102,7 @@ class Terminal:
         self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 
     async def _ask(self, row: OutboxRow, orchestrator: Orchestrator) -> None:
-        """y approves, n denies, anything else leaves the card open (see /pending)."""
+        """Y approves, n denies, anything else leaves the card open (see /pending)."""
         answer = (await self._read_line("[y/n] ") or "").strip().lower()
         if answer not in {"y", "n", "да", "нет"}:
             return

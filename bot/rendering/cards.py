@@ -9,6 +9,7 @@ from bot.rendering.spans import Span, Spans, bold, joined, spans
 
 MAX_ITEMS = 15
 MAX_LINES = 12
+_MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
 
 
 def card_text(body: Mapping[str, Any], tr: Translator) -> Spans:
@@ -44,11 +45,12 @@ def _reasons(body: Mapping[str, Any], tr: Translator) -> list[str]:
 
 
 def _lines(preview: Mapping[str, Any]) -> list[Spans]:
-    lines = [
-        spans(f"{line['name']}: {line['before']} → ", bold(line["after"])) if line.get("before") else spans(f"{line['name']}: ", bold(line["after"]))
-        for line in preview.get("lines") or ()
-    ]
-    return lines[:MAX_LINES]
+    return [_line(line) for line in preview.get("lines") or ()][:MAX_LINES]
+
+
+def _line(line: Mapping[str, Any]) -> Spans:
+    before = f"{line['before']} → " if line.get("before") else ""
+    return spans(f"{line['name']}: {before}", bold(line["after"]))
 
 
 def _items(preview: Mapping[str, Any], body: Mapping[str, Any], tr: Translator) -> list[Spans]:
@@ -57,7 +59,8 @@ def _items(preview: Mapping[str, Any], body: Mapping[str, Any], tr: Translator) 
     rows = []
     for number, item in enumerate(items[:MAX_ITEMS], start=1):
         changes = "; ".join(f"{line['name']}: {line['before'] or '—'} → {line['after']}" for line in item.get("lines") or ())
-        mark = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}.get((reports.get(item.get("key")) or {}).get("status", ""), "")
+        report = reports.get(item.get("key")) or {}
+        mark = _MARKS.get(report.get("status", ""), "")
         rows.append(spans(f"{number}. {mark}", heading(item, item.get("method", ""), tr), f" — {changes}" if changes else ""))
     if len(items) > MAX_ITEMS:
         rows.append(spans(tr.say("card-more", count=len(items) - MAX_ITEMS)))

@@ -12,11 +12,8 @@ MAX_ROWS = 30
 
 def reply_text(reply: Reply, tr: Translator) -> Spans:
     """The whole reply; empty when there is nothing to say."""
-    blocks: list[Spans] = []
-    for part in reply.parts:
-        blocks.append(spans(part.text) if isinstance(part, Text) else table_text(part, tr))
-    for heading, table in reply.sections:
-        blocks.append(spans(bold(tr.notice(heading)), "\n", table_text(table, tr)))
+    blocks = [spans(part.text) if isinstance(part, Text) else table_text(part, tr) for part in reply.parts]
+    blocks.extend(spans(bold(tr.notice(title)), "\n", table_text(table, tr)) for title, table in reply.sections)
     blocks.extend(_notice(notice, reply, tr) for notice in reply.notices)
     return joined(blocks, "\n\n")
 

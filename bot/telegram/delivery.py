@@ -9,7 +9,6 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 
-
 from aiogram import Bot
 from aiogram.exceptions import (
     TelegramAPIError,
@@ -136,9 +135,7 @@ class Delivery:
             sent = message.message_id
         return str(sent)
 
-    async def _edit(
-        self, chat: int, message_id: int, text: str, entities: list[MessageEntity], markup: InlineKeyboardMarkup | None
-    ) -> str:
+    async def _edit(self, chat: int, message_id: int, text: str, entities: list[MessageEntity], markup: InlineKeyboardMarkup | None) -> str:
         piece, marks = split(text, entities)[0]
         try:
             await self._bot.edit_message_text(
@@ -175,6 +172,3 @@ def _by_session(rows: Sequence[OutboxRow]) -> list[list[OutboxRow]]:
     for row in rows:
         groups.setdefault(row.session, []).append(row)
     return list(groups.values())
-
-
-

@@ -9,8 +9,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from aiogram import Bot
-from aiogram.exceptions import TelegramConflictError, TelegramNetworkError, TelegramRetryAfter, TelegramServerError, TelegramUnauthorizedError
-from aiogram.exceptions import ClientDecodeError
+from aiogram.exceptions import (
+    ClientDecodeError,
+    TelegramConflictError,
+    TelegramNetworkError,
+    TelegramRetryAfter,
+    TelegramServerError,
+    TelegramUnauthorizedError,
+)
 from aiogram.methods import TelegramMethod
 from aiogram.types import Update
 from pydantic import ValidationError

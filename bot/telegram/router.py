@@ -11,8 +11,8 @@ from typing import Any
 from aiogram.types import CallbackQuery, Message, Update
 
 from bot.access import Access
-from bot.telegram.callbacks import CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, unpack
 from bot.i18n.translate import Translator
+from bot.telegram.callbacks import CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, unpack
 from orchestrator.messages import Actor, Notice
 from state.canonical import clean_text
 from state.clock import new_id
@@ -109,7 +109,7 @@ class _Maker:
 
     def command(self, text: str) -> Routed:
         """A typed command; all but /new overtake a running turn."""
-        name = text[1:].split(maxsplit=1)[0].split("@")[0].lower() if len(text) > 1 else ""
+        name = text[1:].split(maxsplit=1)[0].split("@", maxsplit=1)[0].lower() if len(text) > 1 else ""
         return self.row("command", "turn" if name == "new" else "express", {"name": name})
 
     def message(self, message: Message, text: str) -> Routed:

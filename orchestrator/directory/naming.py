@@ -35,7 +35,7 @@ class Naming:
 
     async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         """ "Договор"; the funnel is read from the stage id where it stands there ("C1:NEW")."""
-        category = int(stage_id[1:].split(":")[0]) if stage_id.startswith("C") and ":" in stage_id else category_id
+        category = int(stage_id[1:].split(":", maxsplit=1)[0]) if stage_id.startswith("C") and ":" in stage_id else category_id
         stages = await self._reads.stages(entity, category)
         return next((clean(stage.name, limit=40) for stage in stages if stage.id == stage_id), stage_id)
 

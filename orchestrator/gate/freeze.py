@@ -8,6 +8,7 @@ from orchestrator.gate.effects import MARKS, Call
 from orchestrator.gate.targets import definitions
 from state.canonical import dumps, sha256
 
+
 class Unthawable(ValueError):
     """A stored call names a method that the catalogue no longer lists; it cannot be run."""
 

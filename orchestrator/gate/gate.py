@@ -21,8 +21,8 @@ from orchestrator.gate.normalise import normalise
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names, preview
-from orchestrator.gate.recovery import Recovered, reconcile, recover_started
 from orchestrator.gate.reasons import english
+from orchestrator.gate.recovery import Recovered, reconcile, recover_started
 from orchestrator.gate.rights import may_touch, needed
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
 from state.canonical import sha256

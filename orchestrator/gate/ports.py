@@ -1,4 +1,4 @@
-"""What the gate needs of the session that it works for, and of performers. Ports; implemented by `orchestrator.session` and `performers`."""
+"""What the gate needs of the session that it works for, and of performers. Ports: `session` and `performers` implement them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ class Succeeded:
 
     result: Any
     total: int | None = None
-    changes: StateChanges = StateChanges()
+    changes: StateChanges = field(default_factory=StateChanges)
     commands: tuple[CommandReport, ...] = ()
     entity: str = ""
     created: str = ""

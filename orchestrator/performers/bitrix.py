@@ -52,15 +52,12 @@ class BitrixPerformer:
         return _succeeded(call, pages.rows, pages.total)
 
     async def _batch(self, call: Call) -> Performed:
-        commands = tuple(
-            Command(key=command.key, method=command.method, params=dict(command.params)) for command in call.commands
-        )
+        commands = tuple(Command(key=command.key, method=command.method, params=dict(command.params)) for command in call.commands)
         params = {"halt": 1 if call.halt else 0, "cmd": build_cmd(commands)}
         answer = await self._client.call("batch", params, repeatable=call.reads_only, send_within=_patience(call))
         outcomes = read_answer(commands, answer, halt=call.halt)
         reports = tuple(
-            CommandReport(key=item.key, method=item.method, status=item.status, error=item.description or item.error)
-            for item in outcomes
+            CommandReport(key=item.key, method=item.method, status=item.status, error=item.description or item.error) for item in outcomes
         )
         results = {item.key: item.result for item in outcomes if item.status == "success"}
         changes = batch_changes(call, reports, results)
@@ -88,9 +85,7 @@ def _failures(reports: Sequence[CommandReport]) -> str:
     return "; ".join(f"{report.key} {report.method}: {report.error or report.status}" for report in reports)
 
 
-async def call_bitrix(
-    client: BitrixClient, method: str, params: Mapping[str, Any], http_method: str | None = None
-) -> Any:
+async def call_bitrix(client: BitrixClient, method: str, params: Mapping[str, Any], http_method: str | None = None) -> Any:
     """The seed's CALL_BITRIX (S004-23): one call, its `result`; raises BitrixError. The verb has no meaning and is ignored."""
     del http_method
     return (await client.call(method, params)).result

@@ -87,9 +87,7 @@ def _number(value: Any) -> int | None:
     return int(value) if isinstance(value, str) and value.isdecimal() else None
 
 
-def _add_links(
-    objects: dict[str, int | None], links: dict[str, list[str]], entity: str, number: int, record: Mapping[str, Any]
-) -> None:
+def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], entity: str, number: int, record: Mapping[str, Any]) -> None:
     linked = []
     for upper, camel, current in _LINKED:
         other = _number(record.get(upper) or record.get(camel))

@@ -31,7 +31,7 @@ PEOPLE = (
 async def main(options: argparse.Namespace) -> int:
     """Start everything, say where it is, and go on until stopped."""
     with tempfile.TemporaryDirectory(prefix="sdelka-demo-") as temporary:
-        folder = Path(options.data or temporary).resolve()
+        folder = await asyncio.to_thread(Path(options.data or temporary).resolve)
         folder.mkdir(parents=True, exist_ok=True)
         async with contextlib.AsyncExitStack() as stack:
             supervisor_port = await serve_supervisor(stack)

@@ -67,7 +67,8 @@ async def start_server(stack: contextlib.AsyncExitStack, command: Sequence[str],
             line = await process.stdout.readline()
         return dict(json.loads(line))
     except (TimeoutError, ValueError) as error:
-        raise StartFailed(f"{command[2]} did not start:\n{log.read_text(encoding='utf-8')[-2000:]}") from error
+        said = await asyncio.to_thread(log.read_text, encoding="utf-8")
+        raise StartFailed(f"{command[2]} did not start:\n{said[-2000:]}") from error
 
 
 async def _end(process: asyncio.subprocess.Process | None) -> None:

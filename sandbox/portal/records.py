@@ -175,7 +175,7 @@ def _where(schema: Schema, row: Row) -> tuple[Any, Any]:
 
 def _note_move(call: Call, schema: Schema, old: Row, row: Row) -> None:
     if schema.kind == "deal" and row["CATEGORY_ID"] != old["CATEGORY_ID"]:
-        kind = 2
+        kind = 5
     else:
         kind = 2 if row[schema.stage_field.replace("_ID", "_SEMANTIC_ID")] == "P" else 3
     write_history(call.store, schema, row, kind, call.stamp)

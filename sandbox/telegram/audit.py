@@ -34,13 +34,10 @@ def _tail(path: Path) -> Iterable[bytes]:
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
-            start = max(0, size - _TAIL_BYTES)
-            file.seek(start)
-            lines = file.read().split(b"\n")
+            file.seek(max(0, size - _TAIL_BYTES))
+            return file.read().split(b"\n")
     except OSError:
         return []
-    # A tail that began in the middle of a line, and one that a writer has not finished, are not records.
-    return lines[1 if start else 0 : -1]
 
 
 def _shaped(user: str, line: bytes) -> JsonObject | None:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from state import canonical, events
 from state.clock import iso, parse_iso
 from state.journal import RecordHead, record_text

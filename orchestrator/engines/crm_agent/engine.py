@@ -17,7 +17,7 @@ from orchestrator.engines.crm_agent.blocks import Blocks, Step, parse
 from orchestrator.engines.crm_agent.fence import Fence
 from orchestrator.engines.crm_agent.references import find_references, substitute
 from orchestrator.engines.crm_agent.replies import with_tables
-from orchestrator.engines.crm_agent.work import Work, start
+from orchestrator.engines.crm_agent.work import start
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Choice, Effect, Mode, Notice, Outcome, Pending, Reply
 from state.clock import UUID_NAMESPACE

@@ -128,6 +128,7 @@ def _put(world: World, chat: JsonObject, params: Params, content: JsonObject) ->
     if keyboard := inline_only(markup):
         body["reply_markup"] = keyboard
     stored = messages.insert(world.db, {**body, **_client_only(markup)})
+    world.drafts.pop(chat["id"], None)
     world.actions.pop(chat["id"], None)
     show_message(world, StoredMessage(stored, deleted=False, reactions=[]))
     return {name: value for name, value in stored.items() if name != "force_reply"}
