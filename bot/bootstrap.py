@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from bitrix.catalogue import Catalogue, load_catalogue
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
-from bot.settings import Settings, need
+from bot.settings import Settings
 from orchestrator.audit import Audit
 from orchestrator.context import Query
 from orchestrator.directory.date_format import calendar
@@ -39,14 +39,23 @@ from state.worker import AsyncStore
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
-async def build_orchestrator(
+def build_orchestrator(
     settings: Settings, store: AsyncStore, *, trouble: Trouble, partial: Partial, clock: Clock | None = None
-) -> tuple[Orchestrator, list[Any]]:
-    """The orchestrator with its parts, and what must be closed after it; raises SettingsError for missing settings."""
-    need(settings, "bitrix_webhook_url")
-    clock = clock or SystemClock()
-    policy, catalogue = _rules(settings)
+) -> tuple[Orchestrator, list[BitrixClient | ModelClient]]:
+    """The orchestrator, and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
     client = _client(settings)
+    model = ModelClient(
+        ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
+    )
+    made = assemble(settings, store, client, model, trouble=trouble, partial=partial, clock=clock or SystemClock())
+    return made, [client, model]
+
+
+def assemble(
+    settings: Settings, store: AsyncStore, client: BitrixClient, model: ModelClient, *, trouble: Trouble, partial: Partial, clock: Clock
+) -> Orchestrator:
+    """Put the parts together around two given wires; benches and tests hand in their own transports."""
+    policy, catalogue = _rules(settings)
     reads = PortalReads(client, catalogue, clock)
     naming = Naming(reads)
     gate = Gate(
@@ -57,26 +66,26 @@ async def build_orchestrator(
         names=naming,
         ttl=settings.confirmation_ttl,
     )
-    model = ModelClient(
-        ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
-    )
-    agent = CrmAgent(
-        constitution=(DATA / "agent" / "constitution.md").read_text(encoding="utf-8"),
-        protocol=(DATA / "agent" / "protocol.md").read_text(encoding="utf-8"),
-        methods=_methods(catalogue, policy),
-        max_iterations=settings.agent_max_iterations,
-    )
     tools = Tools(
         store=store,
         gate=gate,
         model=model,
-        engines={"crm_agent": agent},
+        engines={"crm_agent": _agent(settings, catalogue, policy)},
         queries=_queries(reads, naming, clock),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         partial=partial,
     )
-    return Orchestrator(tools, clock, trouble=trouble), [client, model]
+    return Orchestrator(tools, clock, trouble=trouble)
+
+
+def _agent(settings: Settings, catalogue: Catalogue, policy: Policy) -> CrmAgent:
+    return CrmAgent(
+        constitution=(DATA / "agent" / "constitution.md").read_text(encoding="utf-8"),
+        protocol=(DATA / "agent" / "protocol.md").read_text(encoding="utf-8"),
+        methods=_methods(catalogue, policy),
+        max_iterations=settings.agent_max_iterations,
+    )
 
 
 @asynccontextmanager

@@ -32,7 +32,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
         if token is None:
             raise SettingsError("the setting is missing: TELEGRAM_BOT_TOKEN")
         door = TelegramDoor(make_bot(token.get_secret_value(), settings.telegram_api_base), store, People(access), clock)
-        orchestrator, closing = await build_orchestrator(
+        orchestrator, closing = build_orchestrator(
             settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock
         )
         try:

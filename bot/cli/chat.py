@@ -117,7 +117,7 @@ async def run_chat(settings: Settings, *, name: str, user: int | None, language:
     """The conversation `cli:<name>` until the end of input."""
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
     async with opened_store(settings) as store:
-        orchestrator, closing = await build_orchestrator(settings, store, trouble=_trouble(actor), partial=_ignore)
+        orchestrator, closing = build_orchestrator(settings, store, trouble=_trouble(actor), partial=_ignore)
         terminal = Terminal(store, actor, actor.key, read_line=_read_line, show=_show)
         try:
             working = asyncio.ensure_future(orchestrator.run())

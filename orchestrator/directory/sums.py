@@ -60,7 +60,7 @@ def find_sums(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]
     """
     folded, found, at = fold(text), [], 0
     while start := _START.search(folded, at):
-        at = start.end()
+        at = max(start.end(), start.start() + 1)  # «миллион» is seen from before its first letter
         try:
             reading = _read(folded, start.start(), locale)
         except UnclearSum:

@@ -92,7 +92,8 @@ def with_fields(spec: Method, params: Mapping[str, Any], *, entity: Entity | Non
     """
     if spec.reads_only:
         return dict(params)
-    _check_options(params.get("params"))
+    if "params" in spec.params:
+        _check_options(params.get("params"))
     if not spec.fields_at or spec.fields_at not in params:
         return dict(params)
     written = params[spec.fields_at]

@@ -1,7 +1,9 @@
 """Runs the demo model alone on loopback and says where it is; a busy port is one clear sentence and exit code 2."""
 
 import argparse
+import contextlib
 import json
+import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -42,7 +44,8 @@ def run(port: int, *, host: str = "127.0.0.1", pace: float = 0.0) -> int:
     sys.stdout.write(json.dumps({"model": f"http://{host}:{listener.getsockname()[1]}/v1"}) + "\n")
     sys.stdout.flush()
     config = uvicorn.Config(Cuttable(create_app(pace=pace)), log_level="critical", access_log=False, timeout_graceful_shutdown=1)
-    with listener:
+    # uvicorn repeats a signal it has served; by then all is closed, so leaving quietly is right.
+    with listener, contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
     return 0
 
@@ -57,4 +60,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--pace", type=float, default=0.0, help="пауза в секундах между кусками потока")
     parser.add_argument("--data", default=None, help="принимается ради единства; модель ничего не хранит на диске")
     given = parser.parse_args(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return run(given.port, host=given.host, pace=given.pace)

@@ -8,7 +8,7 @@ from typing import Literal
 Lang = Literal["ru", "en"]
 
 HOLE = "\x00"
-QUOTED = re.compile(r"«([^»\n]+)»|\"([^\"\n]+)\"|“([^”\n]+)”|„([^“”\n]+)[“”]|(?<!\w)'([^'\n]+)'(?!\w)")
+QUOTED = re.compile(r"«([^«»\n]+)»|\"([^\"\n]+)\"|“([^“”\n]+)”|„([^„“”\n]+)[“”]|(?<!\w)'([^'\n]+)'(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)

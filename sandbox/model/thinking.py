@@ -11,6 +11,7 @@ from sandbox.model.rules.book import FOLLOWERS, first
 from sandbox.model.text import fold
 from sandbox.model.wishes import Target, Wish, wishes
 
+_LONGEST = 4096
 _QUESTIONS = "which."
 _COURTESY = re.compile(
     r"^(?:(?:большое )?спасибо|привет\w*|здравствуй\w*|добр(?:ый|ое|ой) (?:день|утро|вечер)"
@@ -38,8 +39,10 @@ def think(request: Request) -> Answer:
 
 
 def _begin(request: Request) -> tuple[Answer, Wish]:
-    """The plan for a message, and the wish it follows."""
+    """The plan for a message, and the wish it follows; a message longer than a messenger allows is not understood."""
     whole = Wish(request.text or request.pasted, request.lang, request)
+    if len(whole.text) > _LONGEST:
+        return talk.unknown(whole), whole
     parts = wishes(request)
     if len(parts) > 1 and (joint := _several(parts, whole)):
         return joint

@@ -43,20 +43,17 @@ def wishes(request: Request) -> tuple[Wish, ...]:
 def _parts(text: str) -> list[str]:
     quoted = quotes(text)
     # After «комментарий: …» everything is the comment, whatever it says.
-    dictated = _DICTATED.search(fold(text))
+    folded, imperative = fold(text), _words("imperatives")
+    dictated = _DICTATED.search(folded)
     limit = dictated.end() if dictated else len(text)
     cuts = [
         match
         for match in _CONJUNCTION.finditer(text)
-        if match.start() < limit and not any(q.start < match.start() < q.end for q in quoted) and _imperative(text[match.end() :])
+        if match.start() < limit and not any(q.start < match.start() < q.end for q in quoted) and imperative.match(folded, match.end())
     ]
     starts = [0, *(cut.end() for cut in cuts)]
     ends = [*(cut.start() for cut in cuts), len(text)]
     return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
-
-
-def _imperative(rest: str) -> bool:
-    return bool(_words("imperatives").match(fold(rest)))
 
 
 def leftover(masked: str) -> str:

@@ -35,12 +35,19 @@ class Portal:
         if self._names and monotonic() - self._names[0] < _NAMES_SECONDS:
             return self._names[1], self._names[2]
         owners = {str(record.get("ID")): _full_name(record) for record in await self._records("user")}
-        stages = {str(record.get("STATUS_ID")): record for record in await self._records("status") if _is_stage(record)}
+        stages = {str(record.get("STATUS_ID")): record for record in await self._stages()}
         self._names = (monotonic(), owners, stages)
         return owners, stages
 
     async def _records(self, kind: str) -> list[JsonObject]:
         return _listed(await self._fetch(f"/sandbox/records/{kind}"), *_WRAPPERS)
+
+    async def _stages(self) -> list[JsonObject]:
+        # A portal that does not show its status book leaves the page with codes, not without deals.
+        try:
+            return [record for record in await self._records("status") if _is_stage(record)]
+        except HTTPException:
+            return []
 
     async def _fetch(self, path: str) -> Any:
         try:
@@ -70,7 +77,7 @@ def _deal(record: JsonObject, owners: dict[str, str], stages: dict[str, JsonObje
         "title": str(record.get("TITLE", "")),
         "stage_id": stage,
         "stage": str(known.get("NAME") or stage),
-        "semantics": _semantics(stage, known),
+        "semantics": _semantics(record, known),
         "sum": float(record.get("OPPORTUNITY") or 0),
         "currency": str(record.get("CURRENCY_ID") or "RUB"),
         "owner": owners.get(owner, owner),
@@ -78,13 +85,10 @@ def _deal(record: JsonObject, owners: dict[str, str], stages: dict[str, JsonObje
     }
 
 
-def _semantics(stage: str, known: JsonObject) -> str:
-    """Tell how a deal stands: S won, F lost, P in work; final stages have the same names in every funnel."""
-    given = str(known.get("SEMANTICS") or (known.get("EXTRA") or {}).get("SEMANTICS") or "")[:1].upper()
-    if given in {"S", "F"}:
-        return given
-    final = {"WON": "S", "LOSE": "F", "APOLOGY": "F"}
-    return final.get(stage.rsplit(":", 1)[-1], "P")
+def _semantics(record: JsonObject, stage: JsonObject) -> str:
+    """Tell how a deal stands: S won, F lost, P in work."""
+    given = str(record.get("STAGE_SEMANTIC_ID") or stage.get("SEMANTICS") or "P")
+    return given if given in {"S", "F"} else "P"
 
 
 def _is_stage(record: JsonObject) -> bool:

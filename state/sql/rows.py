@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from state import canonical, events
 from state.clock import iso, parse_iso
 from state.journal import RecordHead, record_text
@@ -136,7 +138,7 @@ def timer_row(row: Row) -> Timer:
 
 def snapshot_params(snapshot: Snapshot) -> Params:
     """A snapshot on its way in. Not canonical: the order of a state's keys says which of them came first."""
-    return {"stream": snapshot.stream, "seq": snapshot.seq, "state": canonical.dumps(snapshot.state)}
+    return {"stream": snapshot.stream, "seq": snapshot.seq, "state": orjson.dumps(snapshot.state).decode()}
 
 
 def json_or_none(value: Mapping[str, Any] | None) -> str | None:

@@ -37,7 +37,7 @@ def server() -> Iterator[str]:
         assert base.startswith("http://127.0.0.1:")
         yield base
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=10)
+        assert process.wait(timeout=10) == 0
     finally:
         process.kill()
         process.wait()

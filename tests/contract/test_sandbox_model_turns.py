@@ -29,11 +29,20 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         ("something new", "Не выполнено"),
     ],
 )
-@pytest.mark.parametrize("text", ["подними сумму Ромашки до 2 млн", "передай все сделки Анны Борису", "увеличь сумму Ромашки на 10%"])
-async def test_after_anything_but_success_it_stops_and_says_why(client: httpx.AsyncClient, text: str, status: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "method"),
+    [
+        ("подними сумму Ромашки до 2 млн", "crm.deal.update"),
+        ("передай все сделки Анны Борису", "crm.deal.list"),
+        ("увеличь сумму Ромашки на 10%", "crm.deal.get"),
+    ],
+)
+async def test_after_anything_but_success_it_stops_and_says_why(
+    client: httpx.AsyncClient, text: str, method: str, status: str, words: str
+) -> None:
     """Waiting, refused, planned, unknown and unheard-of statuses end in words without any step."""
-    step = {"method": "crm.deal.update", "status": status, "text": "Нет прав на чужую сделку.", "rows": [DEAL]}
-    answer = await then(client, text, step)
+    step = {"method": method, "status": status, "text": "Нет прав на чужую сделку.", "rows": [DEAL]}
+    answer = await then(client, text, step, {"method": "user.get", "status": "ok", "rows": [{"id": 7}]})
     assert answer.steps == ()
     assert words in answer.assistant
 

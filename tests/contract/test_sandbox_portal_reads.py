@@ -69,6 +69,14 @@ VECTORS: list[tuple[str, str, Any, int, Check]] = [
     ("8 first page", "crm.lead.list", {}, 200, _page(50, 60, 50)),
     ("8 last page", "crm.lead.list", {"start": 50}, 200, _page(10, 60, None)),
     ("8 uncounted", "crm.lead.list", {"start": -1}, 200, _page(50, 0, None)),
+    ("8 newest first", "crm.lead.list", {"order": {"ID": "DESC"}}, 200, lambda b: b["result"][0]["ID"] == "160"),
+    (
+        "8 newest first, counted and bounded",
+        "crm.lead.list",
+        {"order": {"ID": "DESC"}, "filter": {">ID": 150, "<=ID": 159}},
+        200,
+        lambda b: (b["result"][0]["ID"], b["result"][-1]["ID"], b["total"]) == ("159", "151", 9),
+    ),
     ("9 bad filter", "crm.lead.list", {"filter": "abc"}, 400, _error("", NOT_ARRAY)),
     ("9 unknown filter is dropped", "crm.lead.list", {"filter": {"NOPE": 1}}, 200, _page(50, 60, 50)),
     (

@@ -11,7 +11,7 @@ from sandbox_telegram_kit import opened
 
 DEAL = {"ID": 481, "TITLE": "Ромашка", "STAGE_ID": "C2:WON", "OPPORTUNITY": "150000.50", "ASSIGNED_BY_ID": "7"}
 RECORDS: dict[str, Any] = {
-    "deal": {"records": [DEAL, {"ID": "490", "TITLE": "Вектор", "STAGE_ID": "NEW"}]},
+    "deal": {"records": [DEAL, {"ID": "490", "TITLE": "Вектор", "STAGE_ID": "LOSE", "STAGE_SEMANTIC_ID": "F"}]},
     "user": [{"ID": "7", "NAME": "Борис", "LAST_NAME": "Лапин"}],
     "status": {"result": {"1": {"ENTITY_ID": "DEAL_STAGE_2", "STATUS_ID": "C2:WON", "NAME": "Успех", "SEMANTICS": "S"}}},
 }
@@ -27,7 +27,7 @@ async def test_deals_come_with_names_instead_of_codes(tmp_path: Path) -> None:
     assert [deal["id"] for deal in deals] == [490, 481]
     won = deals[1]
     assert (won["stage"], won["semantics"], won["owner"], won["sum"]) == ("Успех", "S", "Борис Лапин", 150000.5)
-    assert (deals[0]["stage"], deals[0]["semantics"], deals[0]["currency"]) == ("NEW", "P", "RUB")
+    assert (deals[0]["stage"], deals[0]["semantics"], deals[0]["currency"]) == ("LOSE", "F", "RUB")
     assert calls == [{"seq": 5, "method": "crm.deal.update"}]
     assert (config["portal"], config["audit"], config["supervisor"]) == (True, False, False)
 

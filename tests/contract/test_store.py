@@ -67,6 +67,7 @@ def store(world: World) -> SqlStore:
 
 
 every_store = pytest.mark.parametrize("world", STORES, indirect=True)
+every_sqlite = pytest.mark.parametrize("world", ["memory", "file"], indirect=True)
 lasting_store = pytest.mark.parametrize("world", LASTING, indirect=True)
 
 
@@ -461,34 +462,6 @@ class TestSmallThings:
         with pytest.raises(StoreUnwritable, match="closed"):
             store.get_value("x")
 
-    def test_a_full_disk_refuses_the_step_and_then_works_again(self, store: SqlStore) -> None:
-        """Out of room: the caller is told, nothing of the step is kept, and with room again it goes on."""
-        held = lease(store)
-        store.commit(step(held, said()))
-        with full(store), pytest.raises(StoreUnwritable, match="full"):
-            store.commit(step(held, said("x" * 100_000), effects=[intent()]))
-
-        assert store.effect("e1") is None
-        assert journal.verify_stream(store, STREAM) == journal.Verified(seq=1, hash=store.head(STREAM)[1])
-        assert [item.seq for item in store.commit(step(held, said("x" * 100_000)))] == [2]
-
-
-class full:  # noqa: N801  reads as a state of the disk
-    """While inside, the database may not grow by a page."""
-
-    def __init__(self, store: SqlStore) -> None:
-        self._store = store
-
-    def __enter__(self) -> None:
-        with self._store._database.read() as transaction:
-            cursor = transaction._cursor
-            pages = cursor.execute("PRAGMA page_count").fetchone()[0]
-            cursor.execute(f"PRAGMA max_page_count={pages}")
-
-    def __exit__(self, *_: object) -> None:
-        with self._store._database.read() as transaction:
-            transaction._cursor.execute("PRAGMA max_page_count=1073741823")
-
 
 @lasting_store
 class TestLasting:
@@ -541,6 +514,50 @@ class TestLasting:
         assert [errors for _, errors in outputs] == ["", ""]
         assert sum(int(line) for out, _ in outputs for line in out.split()) == 10
 
+
+class full:  # noqa: N801  reads as a state of the disk
+    """While inside, the database may not grow by a page."""
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> None:
+        with self._store._database.read() as transaction:
+            cursor = transaction._cursor
+            pages = cursor.execute("PRAGMA page_count").fetchone()[0]
+            cursor.execute(f"PRAGMA max_page_count={pages}")
+
+    def __exit__(self, *_: object) -> None:
+        with self._store._database.read() as transaction:
+            transaction._cursor.execute("PRAGMA max_page_count=1073741823")
+
+
+class TestSqlite:
+    """What only SQLite can be made to do from inside a test."""
+
+    @every_sqlite
+    def test_a_full_disk_refuses_the_step_and_then_works_again(self, store: SqlStore) -> None:
+        """Out of room: the caller is told, nothing of the step is kept, and with room again it goes on."""
+        held = lease(store)
+        store.commit(step(held, said()))
+        with full(store), pytest.raises(StoreUnwritable, match="full"):
+            store.commit(step(held, said("x" * 100_000), effects=[intent()]))
+
+        assert store.effect("e1") is None
+        assert journal.verify_stream(store, STREAM) == journal.Verified(seq=1, hash=store.head(STREAM)[1])
+        assert [item.seq for item in store.commit(step(held, said("x" * 100_000)))] == [2]
+
+    def test_a_connection_that_failed_is_never_used_again(self, world: World) -> None:
+        """After an error of the disk the store continues on a new connection."""
+        store = world.open()
+        made: list[object] = []
+        event.listen(store._database._engine, "connect", lambda connection, _: made.append(connection))
+        with full(store), pytest.raises(StoreUnwritable):
+            store.set_value("x", "y" * 100_000)
+        store.set_value("x", "y")
+
+        assert len(made) == 1
+
     def test_a_database_that_another_process_holds_is_unwritable_and_not_for_ever(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -554,17 +571,6 @@ class TestLasting:
             assert one.head(STREAM) == (0, "")
 
         assert [item.seq for item in one.commit(step(held, said()))] == [1]
-
-    def test_a_connection_that_failed_is_never_used_again(self, world: World) -> None:
-        """After an error of the disk the store continues on a new connection."""
-        store = world.open()
-        made: list[object] = []
-        event.listen(store._database._engine, "connect", lambda connection, _: made.append(connection))
-        with full(store), pytest.raises(StoreUnwritable):
-            store.set_value("x", "y" * 100_000)
-        store.set_value("x", "y")
-
-        assert len(made) == 1
 
 
 def _damage(world: World, sql: str) -> SqlStore:

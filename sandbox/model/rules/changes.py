@@ -15,6 +15,7 @@ from sandbox.model.wishes import Wish, spoken, target
 
 _TO_ME = re.compile(r"(?<!\w)(?:на меня|мне|себе|на себя|to me|to myself|me (?:the )?owner)(?!\w)")
 _FINAL_VERB = re.compile(r"(?<!\w)(?:закр\w+|close|mark|отмет\w+|выигра\w+|проигра\w+)(?!\w)")
+_TOO_MUCH = Decimal(10) ** 15
 _CLOSE = re.compile(r"(?<!\w)(?:закрой\w*|закрыть|close)(?!\w)")
 _RENAME = re.compile(r"(?<!\w)(?:в|на|to|as|→|->)\s+(?=[«\"“„]|\w)")
 
@@ -65,7 +66,7 @@ def _shifted(wish: Wish, seen: Observation, *, sign: int) -> Answer | None:
         number = int(str(record))
     except (InvalidOperation, ValueError):
         return asking("sum.unreadable", wish)
-    amount = _new_sum(wish.text, present, sign)
+    amount = _new_sum(wish.text, present, sign) if present.is_finite() and abs(present) < _TOO_MUCH else None
     if amount is None:
         return asking("sum.unreadable", wish)
     step = updating(wish, number, {"OPPORTUNITY": amount})

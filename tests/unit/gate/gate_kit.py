@@ -88,7 +88,7 @@ def judged(
 
 
 def said(verdict: Verdict) -> list[str]:
-    """The codes of a verdict, an empty list for Allow and PlanOnly."""
+    """The codes of a verdict, of the command where it is one of a batch; an empty list for Allow and PlanOnly."""
     if isinstance(verdict, Refuse):
-        return [verdict.reason.code]
+        return [verdict.reason.args.get("reason", verdict.reason.code)]
     return [reason.args.get("reason", reason.code) for reason in getattr(verdict, "reasons", ())]

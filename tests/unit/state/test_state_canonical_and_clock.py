@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state import canonical, clock
@@ -19,6 +19,7 @@ values = st.recursive(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(values)
 def test_canonical_text_is_read_back_and_written_the_same(value: object) -> None:
     """What is accepted comes back equal, and its text depends on nothing but the value."""
@@ -61,6 +62,7 @@ def test_what_readers_disagree_about_is_refused(bad: object) -> None:
         canonical.check(bad)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.text())
 def test_cleaned_text_can_always_be_stored(strange: str) -> None:
     """A stranger's message never breaks the journal."""

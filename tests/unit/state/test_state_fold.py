@@ -33,7 +33,7 @@ def test_every_event_has_a_place_in_the_fold_or_none_on_purpose() -> None:
 
 
 @pytest.mark.req("S004-13")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(histories, st.integers(0, 12))
 def test_a_fold_in_two_parts_is_the_fold_of_the_whole(happened: list[Event], cut: int) -> None:
     """Prefix and rest lead to the same state as all at once, also when the state between was written down and read."""
@@ -63,7 +63,7 @@ numbers = iter(range(10**6))
 
 
 @pytest.mark.req("S004-14")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(histories, histories)
 def test_a_snapshot_changes_nothing(store: SqlStore, before: list[Event], after: list[Event]) -> None:
     """The state loaded over a snapshot is the state folded from the first event, down to the order of its keys."""

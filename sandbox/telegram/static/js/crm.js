@@ -19,6 +19,7 @@ export class Crm {
     this.marks = new Map();
     this.rows = new Map();
     this.after = 0;
+    this.total = 0;
     this.open = new Map();
     this.onlyWrites = false;
     this.query = "";
@@ -124,7 +125,7 @@ export class Crm {
     if (!calls.length) return;
     this.noCalls.remove();
     for (const seq of [...this.rows.keys()].slice(0, Math.max(0, this.rows.size - LEDGER_ROWS))) this.rows.get(seq).row.remove(), this.rows.delete(seq);
-    this.ledgerCount.textContent = plural(this.after, "вызов", "вызова", "вызовов");
+    this.ledgerCount.textContent = plural(this.total, "вызов", "вызова", "вызовов");
     if (near) this.ledger.scrollTop = 0;
   }
 
@@ -134,7 +135,7 @@ export class Crm {
     const row = callRow(call, fresh);
     row.hidden = this.onlyWrites && isReading(call);
     if (old) old.row.replaceWith(row);
-    else this.place(row, call);
+    else this.place(row, call), (this.total += 1);
     this.rows.set(call.seq, { row, call });
   }
 

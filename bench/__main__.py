@@ -1,0 +1,38 @@
+"""`make bench`: measure, print a table, write bench/results.jsonl. `--only NAME` runs one. Nothing here is asserted by a test."""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+
+from bench.turn import turn_benches
+
+BENCHES = {"turn": turn_benches}
+RESULTS = Path(__file__).parent / "results.jsonl"
+
+
+def main() -> int:
+    """Run the chosen benches and print what they say."""
+    parser = argparse.ArgumentParser(prog="bench")
+    parser.add_argument("--only", choices=sorted(BENCHES))
+    chosen = parser.parse_args().only
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    rows = []
+    for name, bench in BENCHES.items():
+        if chosen in {None, name}:
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            rows.extend({**row, "machine": machine} for row in asyncio.run(bench()))
+    with RESULTS.open("w", encoding="utf-8") as out:
+        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    print(f"{'name':34} {'value':>10} {'unit':8} {'bar':>22} holds")
+    for row in rows:
+        holds = {True: "yes", False: "NO", None: "-"}[row["holds"]]
+        print(f"{row['name']:34} {row['value']:>10} {row['unit']:8} {row['bar']:>22} {holds}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""The whole product over real HTTP: the servers, the bot in this process or as one of its own, the people of one test."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+from e2e_people import Person, until
+from e2e_servers import ROOT, TOKEN, Servers
+
+from bot.access import load_access
+from bot.bootstrap import build_orchestrator, opened_store
+from bot.settings import Settings
+from bot.telegram.door import TelegramDoor, make_bot
+from bot.telegram.people import People
+from orchestrator.workers import Orchestrator
+from state.clock import Clock, SystemClock
+from state.worker import AsyncStore
+
+READS = (".list", ".get", ".fields", "user.current", "batch")
+PEOPLE = (
+    ("olga", "Ольга Романова", 1, "admin"),
+    ("anna", "Анна Ковалёва", 6, "lead"),
+    ("boris", "Борис Смирнов", 7, "manager"),
+    ("vera", "Вера Лебедева", 8, "manager"),
+)
+
+
+class MovedClock:
+    """The machine's clock, put forward when told."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
+    def now(self) -> datetime:
+        """The present moment and what was added to it."""
+        return datetime.now(UTC) + self.ahead
+
+
+@dataclass(frozen=True)
+class Running:
+    """The bot in this process."""
+
+    orchestrator: Orchestrator
+    store: AsyncStore
+
+
+@dataclass
+class World:
+    """One test's world."""
+
+    servers: Servers
+    folder: Path
+    portal: httpx.AsyncClient
+    model: httpx.AsyncClient
+    telegram: httpx.AsyncClient
+    first_id: int
+    running: Running | None = None
+    people: dict[str, Person] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Person:
+        """world.boris, world.vera, …"""
+        try:
+            return self.__dict__["people"][name]  # type: ignore[no-any-return]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    # the bot
+
+    def environment(self, **over: Any) -> dict[str, str]:
+        """What the bot is told, as in production: nothing but environment variables."""
+        told = {
+            "TELEGRAM_BOT_TOKEN": TOKEN,
+            "TELEGRAM_API_BASE": self.servers.telegram,
+            "OPENAI_API_BASE": self.servers.model,
+            "OPENAI_API_KEY": "sandbox",
+            "BITRIX_WEBHOOK_URL": self.servers.webhook,
+            "BITRIX_RATE": "0",
+            "AGENT_MODE": "full",
+            "ACCESS_FILE": str(self.folder / "access.yaml"),
+            "STATE_DIR": str(self.folder / "state"),
+            "LOG_DIR": str(self.folder / "logs"),
+        }
+        return told | {name.upper(): str(value) for name, value in over.items()}
+
+    @asynccontextmanager
+    async def bot(self, *, clock: Clock | None = None, **over: Any) -> AsyncIterator[Running]:
+        """The bot as `sdelka run` makes it, without its signals; over the same data each time."""
+        told = {name.lower(): value for name, value in self.environment(**over).items()}
+        settings = Settings(_env_file=None, **told)  # type: ignore[call-arg,arg-type]
+        clock = clock or SystemClock()
+        async with opened_store(settings) as store:
+            people = People(load_access(settings.access_file))
+            door = TelegramDoor(make_bot(TOKEN, settings.telegram_api_base), store, people, clock)
+            made, closing = build_orchestrator(
+                settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock
+            )
+            working = asyncio.gather(made.run(), door.run(made))
+            self.running = Running(made, store)
+            try:
+                yield self.running
+                assert not working.done(), working.exception()
+            finally:
+                self.running = None
+                working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+                for part in closing:
+                    await part.aclose()
+
+    async def settled(self) -> None:
+        """Wait until the bot in this process has nothing to work on and nothing to deliver."""
+        running = self.running
+        if running is None:
+            return
+
+        async def at_rest() -> bool:
+            later = datetime.now(UTC) + timedelta(days=3)
+            return await running.orchestrator.idle() and not await running.store.due_outbox("tg", later)
+
+        await until(at_rest, "the bot at rest")
+
+    @asynccontextmanager
+    async def process(self, *arguments: str, **over: Any) -> AsyncIterator[asyncio.subprocess.Process]:
+        """`sdelka …` as a process of its own, killed at the end."""
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **self.environment(**over)}
+        with (self.folder / "bot.log").open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *[sys.executable, "-m", "bot", *arguments],
+                cwd=self.folder,
+                env=environment,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
+        try:
+            yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+
+    # the other parties
+
+    async def script(self, *answers: str) -> None:
+        """What the model will say, literally, before its rules speak again."""
+        await _post(self.model, "/sandbox/script", {"answers": list(answers)})
+
+    async def break_model(self, kind: str, **more: Any) -> None:
+        """Spoil the model's next answers."""
+        await _post(self.model, "/sandbox/faults", {"kind": kind, **more})
+
+    async def break_portal(self, kind: str, method: str, **more: Any) -> None:
+        """Spoil the portal's next answers to a method."""
+        await _post(self.portal, "/sandbox/faults", {"kind": kind, "method": method, **more})
+
+    async def prompts(self) -> list[dict[str, Any]]:
+        """What the model was asked in this test."""
+        found = (await self.model.get("/sandbox/requests")).json()["requests"]
+        return [item for item in found if item["n"] > self.asked_before]
+
+    async def calls(self, method: str = "") -> list[dict[str, Any]]:
+        """The portal's ledger: every call that arrived, commands of a batch on lines of their own."""
+        return list((await self.portal.get("/sandbox/ledger", params={"method": method})).json()["calls"])
+
+    async def writes(self) -> list[str]:
+        """The methods of the calls that are no reads, in order; a batch counts as its commands."""
+        return [call["name"] or call["method"] for call in await self.calls() if not str(call["name"]).endswith(READS)]
+
+    async def record(self, entity: str, number: int) -> dict[str, Any]:
+        """A record as the portal holds it; {} when it is gone."""
+        answer = await self.portal.get(f"/sandbox/records/{entity}/{number}")
+        return dict(answer.json()) if answer.is_success else {}
+
+    async def edit(self, entity: str, number: int, **fields: Any) -> None:
+        """Somebody changes a record in the portal's pages."""
+        answer = await self.portal.patch(f"/sandbox/records/{entity}/{number}", json=fields)
+        assert answer.is_success, answer.text
+
+    # what is kept
+
+    def audit(self) -> list[dict[str, Any]]:
+        """All audit records of this test, by file and line."""
+        files = sorted((self.folder / "logs").glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+    async def events(self, person: Person) -> list[Any]:
+        """The journal of a person's session; the bot runs in this process."""
+        assert self.running is not None
+        return list(await self.running.store.read_events(f"session:{person.session}"))
+
+    asked_before: int = 0
+
+
+async def _post(http: httpx.AsyncClient, path: str, body: Any) -> Any:
+    answer = await http.post(path, json=body)
+    assert answer.is_success, answer.text
+    return answer.json()
+
+
+@asynccontextmanager
+async def opened_world(servers: Servers, folder: Path, first_id: int) -> AsyncIterator[World]:
+    """Fresh records, a model without orders, and new people: nobody has met the bot before."""
+    async with (
+        httpx.AsyncClient(base_url=servers.portal, trust_env=False, timeout=10) as portal,
+        httpx.AsyncClient(base_url=servers.model_root, trust_env=False, timeout=10) as model,
+        httpx.AsyncClient(base_url=servers.telegram, trust_env=False, timeout=10) as telegram,
+    ):
+        world = World(servers=servers, folder=folder, portal=portal, model=model, telegram=telegram, first_id=first_id)
+        await _post(portal, "/sandbox/reset", {})
+        await model.delete("/sandbox/script")
+        await model.delete("/sandbox/faults")
+        await telegram.delete("/sandbox/faults")
+        world.asked_before = (await model.get("/sandbox/requests")).json()["last"]
+        await _people(world)
+        yield world
+
+
+async def _people(world: World) -> None:
+    """Four people of the access file, each with the deals of a seeded employee, and a guest who is not in it."""
+    listed = []
+    for place, (key, name, bitrix, role) in enumerate((*PEOPLE, ("guest", "Гость", 0, "stranger"))):
+        number = world.first_id + place
+        await _post(world.telegram, "/sandbox/users", {"id": number, "first_name": name, "role": role})
+        world.people[key] = Person(number, name, world.telegram, world.settled)
+        if bitrix:
+            listed.append({"telegram_id": number, "name": name, "bitrix_user_id": bitrix, "role": role})
+    (world.folder / "access.yaml").write_text(yaml.safe_dump({"people": listed}, allow_unicode=True), encoding="utf-8")
+
+
+def plan(*steps: dict[str, Any], say: str = "Предлагаю.") -> str:
+    """A model's answer that proposes these steps."""
+    return f"THOUGHT: план\nACTION: {json.dumps(list(steps), ensure_ascii=False)}\nASSISTANT: {say}"
+
+
+def step(method: str, params: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """One proposed call."""
+    return {"method": method, "params": params or {}, "comment": "", **more}
+
+
+def change_sum(deal: int, amount: Any, **more: Any) -> dict[str, Any]:
+    """A step that changes the sum of a deal."""
+    return step("crm.deal.update", {"id": deal, "fields": {"OPPORTUNITY": amount}}, **more)
+
+
+def texts(seen: Sequence[Any]) -> str:
+    """All that was shown, as one text."""
+    return "\n---\n".join(message.text for message in seen)
