@@ -1,16 +1,19 @@
 """The one composition root: settings in, a working product out. Only this file names concrete parts of every ring. Ring 3."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from filelock import FileLock, Timeout
+
 from bitrix.catalogue import Catalogue, load_catalogue
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
+from bitrix.masking import mask
 from bot.settings import Settings
 from orchestrator.audit import Audit
 from orchestrator.context import Query
@@ -34,6 +37,7 @@ from orchestrator.workers import Orchestrator, Trouble
 from state.clock import Clock, SystemClock
 from state.interaction_log import InteractionLogger
 from state.sql.store import open_store
+from state.store import Store, StoreError
 from state.worker import AsyncStore
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -88,16 +92,40 @@ def _agent(settings: Settings, catalogue: Catalogue, policy: Policy) -> CrmAgent
     )
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def opened_store(settings: Settings) -> AsyncIterator[AsyncStore]:
-    """The database, migrated and closed at the end; raises SettingsError when it cannot be opened."""
-    if settings.database_url is None:
-        settings.state_dir.mkdir(parents=True, exist_ok=True)
-    store = AsyncStore(await asyncio.to_thread(open_store, settings.database.get_secret_value()))
+    """The database, migrated and closed at the end; raises SettingsError when it cannot be opened.
+
+    The embedded database belongs to one process, which proves it by a lock file: so the leases of a process that died are void at once.
+    """
+    with contextlib.ExitStack() as stack:
+        embedded = settings.database_url is None
+        if embedded:
+            _lock(settings.state_dir, stack)
+        store = AsyncStore(await asyncio.to_thread(_open, settings))
+        try:
+            if embedded:
+                await store.void_leases()
+            yield store
+        finally:
+            await store.aclose()
+
+
+def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
     try:
-        yield store
-    finally:
-        await store.aclose()
+        folder.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(FileLock(folder / "sdelka.lock", timeout=0))
+    except Timeout:
+        raise SettingsError(f"another process works with STATE_DIR {folder}: stop it first, or set DATABASE_URL for several") from None
+    except OSError as error:
+        raise SettingsError(f"STATE_DIR {folder}: {error.strerror}") from error
+
+
+def _open(settings: Settings) -> Store:
+    try:
+        return open_store(settings.database.get_secret_value())
+    except StoreError as error:
+        raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
 
 
 def _rules(settings: Settings) -> tuple[Policy, Catalogue]:

@@ -153,8 +153,17 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
     now = session.now
     rows: list[OutboxRow] = [outgoing.reply_row(session.key, end.reply, now, key=f"turn:{turn.turn_id}")]
     entries = session.state["agent"]["confirmations"]
-    rows.extend(outgoing.card_row(session.key, entries[item], now) for item in end.reply.confirmations if item in entries)
+    shown = dict.fromkeys([*_withdrawn(session), *end.reply.confirmations])
+    rows.extend(outgoing.card_row(session.key, entries[item], now) for item in shown if item in entries)
     await session.commit(event, actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+def _withdrawn(session: Session) -> list[str]:
+    """Cards that the model took back in this turn: their buttons must go."""
+    begun = (session.state["turn"] or {}).get("started", "")
+    entries = session.state["agent"]["confirmations"].values()
+    denied = (entry for entry in entries if entry["status"] == "denied" and entry.get("via") == "model" and "nonce" in entry)
+    return [entry["confirmation_id"] for entry in denied if entry["denied_at"] >= begun]
 
 
 async def _audit(context: Context, actor: Actor, session: Session, tools: Tools) -> None:

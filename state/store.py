@@ -189,6 +189,10 @@ class Store(Protocol):
         """Take or renew the lease: same owner keeps the epoch, a free or expired one goes over with epoch + 1, else None."""
         ...
 
+    def void_leases(self) -> None:
+        """End every lease at once. Only for a process that knows it is the only one on this database (it holds its lock file)."""
+        ...
+
     def release(self, lease: Lease) -> None:
         """Give the lease up if it is still ours."""
         ...

@@ -137,6 +137,10 @@ class AsyncStore:
         """See `Store.acquire`."""
         return await self._writer.call(self._store.acquire, session, owner, now, until)
 
+    async def void_leases(self) -> None:
+        """See `Store.void_leases`."""
+        await self._writer.call(self._store.void_leases)
+
     async def release(self, lease: Lease) -> None:
         """See `Store.release`."""
         await self._writer.call(self._store.release, lease)

@@ -61,6 +61,8 @@ def pack(press: Press) -> str:
 
 def unpack(data: str) -> Press | None:
     """The press behind callback data; None for anything we never made."""
+    if not data.isascii():
+        return None
     match data.split(":"):
         case ["c1", confirmation_id, nonce, ("y" | "n") as verdict]:
             return CardPress(confirmation_id=confirmation_id, nonce=nonce, approve=verdict == "y")

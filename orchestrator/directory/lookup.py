@@ -18,6 +18,7 @@ from orchestrator.directory.values import resolve_date, resolve_sum
 from orchestrator.messages import Actor, Notice
 from state.clock import Clock
 
+_SHORTEST = 3
 _RECORDS = ("deal", "lead", "contact", "company", "task")
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
 
@@ -105,7 +106,7 @@ class Lookup:
             rows = [record] if record is not None and self._naming.visible(entity, record, actor) else []
         if not rows and significant:
             extra = self._naming.owner_filter(entity, actor)
-            rows = await self._reads.search(entity, shared_start(significant[0]), extra)
+            rows = await self._reads.search(entity, _search_start(significant[0]), extra)
         return ranking.choose(words, [self._naming.rankable(entity, row) for row in rows], me=actor.bitrix_user_id)
 
     async def _option(self, entity: str, row: Mapping[str, Any], actor: Actor) -> Option:
@@ -192,6 +193,13 @@ class Lookup:
             notice=Notice(code="category-not-found", args={"name": words, "known": known}),
             detail=f"no single funnel is called {words!r}; there are: {known}",
         )
+
+
+def _search_start(word: str) -> str:
+    """What to look for: the beginning that all case forms share, before the first е, which a title may write ё."""
+    start = shared_start(word)
+    place = start.find("е")
+    return start[:place] if place >= _SHORTEST else start
 
 
 def _says_number(text: str, number: int) -> bool:

@@ -1,9 +1,10 @@
 """References to days, moments and sums: the person's words become values in the form a field needs. Ring 2, pure."""
 
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from orchestrator.directory.answers import Option, Resolution, Resolved, Several, Unresolved
-from orchestrator.directory.date_format import bitrix_date, bitrix_datetime, format_when
+from orchestrator.directory.date_format import bitrix_date, bitrix_datetime, format_day, format_when
 from orchestrator.directory.dates import parse_when
 from orchestrator.directory.moments import Choice, Past, Unclear, When
 from orchestrator.directory.questions import ask_sum, ask_when
@@ -16,18 +17,22 @@ _PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
 
 def resolve_date(words: str, *, field: str, actor: Actor, now: datetime) -> Resolution:
     """A day for pure date fields (never shifted by zones), a moment with offset for others; the past is asked about."""
-    found = parse_when(words, now=now, zone=actor.time_zone)
+    pure = _is_pure_day(field)
+    found = parse_when(words, now=now, zone=actor.time_zone, wanted="day" if pure else "deadline")
+
+    def label(when: When) -> str:
+        today = now.astimezone(ZoneInfo(actor.time_zone)).date()
+        return format_day(when.day, today=today, locale=actor.locale) if pure else format_when(when, now=now, locale=actor.locale)
+
     match found:
         case When():
-            return Resolved(value=_value(found, field), label=format_when(found, now=now, locale=actor.locale), named=True)
+            return Resolved(value=_value(found, field), label=label(found), named=True)
         case Choice():
-            options = tuple(
-                Option(value=_value(item, field), label=format_when(item, now=now, locale=actor.locale)) for item in found.options
-            )
+            options = tuple(Option(value=_value(item, field), label=label(item)) for item in found.options)
             return Several(ask=Notice(code="which-date", args={"words": words}), options=options)
         case Past():
-            label = format_when(found.value, now=now, locale=actor.locale)
-            return Unresolved(notice=Notice(code="date-past", args={"when": label}), detail=f"{words!r} is in the past: {label}")
+            when = label(found.value)
+            return Unresolved(notice=Notice(code="date-past", args={"when": when}), detail=f"{words!r} is in the past: {when}")
         case Unclear():
             question = ask_when(found, locale=actor.locale)
             return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {found.reason}")
@@ -54,5 +59,9 @@ def _number(found: Sum) -> int | float:
 
 
 def _value(when: When, field: str) -> str:
-    pure = field.replace("_", "").lower() in _PURE_DAYS
-    return bitrix_date(when.day) if pure else bitrix_datetime(when.at)
+    return bitrix_date(when.day) if _is_pure_day(field) else bitrix_datetime(when.at)
+
+
+def _is_pure_day(field: str) -> bool:
+    """Whether the field holds a day without a time; a filter's prefix (">=CLOSEDATE") does not matter."""
+    return field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS

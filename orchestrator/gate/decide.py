@@ -78,7 +78,7 @@ def _of_the_whole(call: Call, *, policy: Policy, actor: Actor, facts: Facts, eff
 def _of_the_parts(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
     """Reasons of the call itself, or of each command of a batch by its key (S004-30)."""
     for leaf in call.leaves:
-        notices = [ask("gate-policy-method", method=leaf.method)] if policy.names(policy.ask_methods, leaf.method) else []
+        notices = [ask("gate-policy-method", method=leaf.method)] if policy.names(policy.ask_methods, leaf.listed_as) else []
         notices.extend(criticals.reasons(leaf, policy=policy, actor=actor, facts=facts))
         notices.extend(taint.reasons(leaf, effect.provenance, policy))
         for notice in notices:

@@ -53,6 +53,11 @@ class Call:
         return sha256(dumps([self.portal, self.method, self.params]))
 
     @property
+    def listed_as(self) -> str:
+        """The method as a policy names it: crm.deal.get, mongo.delete_one."""
+        return self.method if self.kind == "bitrix" else f"{self.kind}.{self.method}"
+
+    @property
     def leaves(self) -> tuple["Call", ...]:
         """The commands of a batch, else the call itself."""
         return self.commands or (self,)

@@ -33,3 +33,8 @@ def find(kind: EffectKind, method: str) -> Method | None:
 def names(kind: EffectKind) -> tuple[str, ...]:
     """Every method of that kind."""
     return tuple(_ROWS.get(kind, {}))
+
+
+def listed() -> tuple[str, ...]:
+    """Every row as a policy names it, such as mongo.delete_one."""
+    return tuple(f"{kind}.{method}" for kind, rows in _ROWS.items() for method in rows)

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from bitrix.catalogue import Catalogue, Method
 from orchestrator.errors import SettingsError
+from orchestrator.gate import kinds
 from orchestrator.messages import EffectKind, Frozen
 
 SHIPPED = Path(__file__).resolve().parents[2] / "data" / "policy.yaml"
@@ -71,10 +72,10 @@ def check_policy(policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
 
 
 def _unknown_names(policy: Policy, catalogue: Catalogue) -> Iterator[str]:
-    known = [method.name for method in catalogue]
+    known = [*(method.name for method in catalogue), *kinds.listed()]
     for key in ("open_methods", "refuse_methods", "ask_methods"):
         for name in sorted(getattr(policy, key)):
-            if catalogue.find(name) is None:
+            if name.strip().lower() not in {one.lower() for one in known}:
                 yield f"policy: {key}: {name!r} is not in the catalogue.{_suggest(name, known)}"
 
 

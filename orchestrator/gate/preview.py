@@ -17,6 +17,8 @@ from orchestrator.gate.visible import visible
 __all__ = ["Names", "preview"]
 
 _TITLE = 80
+_ADDRESS = frozenset({"ownerId", "ownerTypeId"})
+"""They say where the record hangs, and change nothing of it."""
 _PARAMS: dict[str, tuple[str, str, str]] = {
     "userid": ("Кому", "To", "user"),
     "message": ("Текст", "Text", "prose"),
@@ -84,7 +86,8 @@ async def _lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str
     """One line per written field, the critical ones first; values that hold already are left out while others change."""
     record = criticals.before(call, facts) if call.spec.verb != "add" else None
     critical = set(call.spec.critical)
-    written = {name: value for name, value in criticals.written_fields(call).items() if name not in MARKS and name not in call.spec.forced}
+    apart = {*MARKS, *call.spec.forced, *(_ADDRESS if call.spec.verb == "update" and not call.spec.fields_at else ())}
+    written = {name: value for name, value in criticals.written_fields(call).items() if name not in apart}
     lines: list[tuple[bool, bool, dict[str, str]]] = []
     for name, value in written.items():
         kind = _kind(call, name)

@@ -21,11 +21,11 @@ def of_leaf(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fact
 
 
 def _of_policy(call: Call, policy: Policy) -> Refuse | None:
-    if policy.names(policy.refuse_methods, call.method):
+    if policy.names(policy.refuse_methods, call.listed_as):
         return refuse("gate-policy-refuses", method=call.method)
     if call.kind != "bitrix":
         return None if _kind_is_open(call, policy) else refuse("gate-kind", kind=call.kind, method=call.method)
-    if policy.names(policy.open_methods, call.method):
+    if policy.names(policy.open_methods, call.listed_as):
         return None
     if "D" in call.classes:
         return refuse("gate-delete", method=call.method)
@@ -36,7 +36,7 @@ def _kind_is_open(call: Call, policy: Policy) -> bool:
     """Opened by the policy, and for messages and requests the address is listed; deleting is opened by name as elsewhere."""
     if call.kind not in policy.open_kinds:
         return False
-    if "D" in call.classes and not policy.names(policy.open_methods, f"{call.kind}.{call.method}"):
+    if "D" in call.classes and not policy.names(policy.open_methods, call.listed_as):
         return False
     if call.kind == "telegram":
         return call.params.get("chat_id") in policy.telegram_chats

@@ -39,6 +39,7 @@ async def main(options: argparse.Namespace) -> int:
             bot = Child([sys.executable, "-m", "bot", "run"], _bot_environment(folder, addresses, options.mode), folder / "bot.log")
             supervisor_port.bot = bot
             supervisor_port.portal = addresses["portal"]
+            supervisor_port.telegram = addresses["telegram"]
             await stack.enter_async_context(bot)
             await _ready(addresses)
             _announce(addresses, options)

@@ -2,14 +2,19 @@
 
 import asyncio
 import contextlib
+import json
 import socket
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
 from sandbox.demo.processes import Child
+from sandbox.demo.scene import Scene, SceneFailed, play
 
 
 @dataclass
@@ -19,6 +24,13 @@ class Supervisor:
     address: str
     bot: Child | None = None
     portal: str = ""
+    telegram: str = ""
+
+    def scene(self) -> Scene:
+        """The scene's stage; raises SceneFailed before everything has started."""
+        if self.bot is None:
+            raise SceneFailed("демо ещё запускается")
+        return Scene(bot=self.bot, portal=self.portal, telegram=self.telegram)
 
 
 async def serve_supervisor(stack: contextlib.AsyncExitStack) -> Supervisor:
@@ -43,32 +55,25 @@ def _app(supervisor: Supervisor) -> FastAPI:
     async def health() -> dict[str, object]:
         return {"ok": True, "starts": supervisor.bot.starts if supervisor.bot else 0}
 
-    @app.post("/kill")
-    async def kill() -> dict[str, object]:
-        """SIGKILL to the bot now; it is started again a second later."""
-        return {"killed": bool(supervisor.bot and supervisor.bot.kill())}
-
-    @app.post("/kill-in-call")
-    async def kill_in_call() -> dict[str, object]:
-        """Make the portal slow for the next write, wait until it arrives, then kill the bot while it waits for the answer."""
-        async with httpx.AsyncClient(trust_env=False) as client:
-            seen = (await client.get(f"{supervisor.portal}/sandbox/ledger")).json()["calls"]
-            after = seen[-1]["seq"] if seen else 0
-            fault = {"method": "crm.deal.update", "kind": "delay", "seconds": 3, "times": 1}
-            await client.post(f"{supervisor.portal}/sandbox/faults", json=fault)
-            arrived = await _arrives(client, supervisor.portal, after)
-        return {"arrived": arrived, "killed": arrived and bool(supervisor.bot and supervisor.bot.kill())}
+    @app.post("/demo/kill")
+    async def kill(asked: Asked) -> StreamingResponse:
+        """Play the scene and tell its progress as JSON lines."""
+        return StreamingResponse(_told(supervisor, asked.person), media_type="application/x-ndjson")
 
     return app
 
 
-async def _arrives(client: httpx.AsyncClient, portal: str, after: int) -> bool:
-    """Whether a deal update reached the portal within a minute."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(60):
-            while True:
-                calls = (await client.get(f"{portal}/sandbox/ledger", params={"after": after})).json()["calls"]
-                if any(call["method"] == "crm.deal.update" for call in calls):
-                    return True
-                await asyncio.sleep(0.05)
-    return False
+class Asked(BaseModel):
+    """Whose chat the scene is played in."""
+
+    person: int
+    chat_id: int | None = None
+
+
+async def _told(supervisor: Supervisor, person: int) -> AsyncIterator[bytes]:
+    try:
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as client, asyncio.timeout(90):
+            async for line in play(client, supervisor.scene(), person):
+                yield json.dumps({"text": line}, ensure_ascii=False).encode() + b"\n"
+    except (httpx.HTTPError, SceneFailed, TimeoutError) as error:
+        yield json.dumps({"error": f"Сцена не удалась: {error or type(error).__name__}"}, ensure_ascii=False).encode() + b"\n"

@@ -21,7 +21,7 @@ from sandbox.portal.values import MULTIFIELDS, parse, show_classic
 
 WHOLE_CALL = frozenset(get_args(Kind))
 _HEARTBEAT = 15.0
-_SHOWN = ("deal", "lead", "contact", "company", "task", "comment", "activity", "user")
+_SHOWN = ("deal", "lead", "contact", "company", "task", "comment", "activity", "user", "status")
 Endpoint = Callable[[HttpRequest], Awaitable[Response]]
 
 

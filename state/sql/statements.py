@@ -141,6 +141,7 @@ class Statements:
                 where=or_(same, free),
             ).returning(leases.c.epoch)
         )
+        self.void_leases = self._compile(update(leases).values(owner=""))
         self.release = self._compile(
             update(leases)
             .where(leases.c.session == bindparam("at_session"))

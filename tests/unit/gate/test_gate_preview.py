@@ -1,0 +1,201 @@
+"""What a card shows is what will be sent: names for codes, before and after, nothing hidden."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pytest
+from gate_kit import ANNA, FIRST, LEAD, RECORDS, call
+
+from bitrix.errors import NotSent
+from orchestrator.gate.effects import Facts
+from orchestrator.gate.preview import preview
+from orchestrator.gate.shown import Reader, plain
+from orchestrator.gate.visible import visible
+
+FACTS = Facts(records=RECORDS, first_stages=FIRST)
+SUM = "1\u00a0200\u00a0000\u00a0₽"
+
+
+class Book:
+    """Names from memory; what is not in it cannot be read."""
+
+    async def user(self, user_id: int) -> str:
+        return {6: "Вера", 7: "Анна", 8: "Борис\u202e"}[user_id] if user_id < 9 else ""
+
+    async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+        return {("deal", "WON", 0): "Успех", ("deal", "NEW", 0): "Новая", ("deal", "C1:NEW", 1): "Тендер"}.get((entity, stage_id, category_id), "")
+
+    async def category(self, category_id: int) -> str:
+        return {0: "Продажи", 1: "Тендеры"}[category_id]
+
+    async def title(self, entity: str, record_id: int) -> str:
+        if record_id == 13:
+            raise NotSent("the portal is away")
+        return f"{entity} {record_id}"
+
+    def card_url(self, entity: str, record_id: int) -> str:
+        return f"https://portal.example/{entity}/{record_id}"
+
+
+async def card(method: str, params: dict[str, Any], **more: Any) -> dict[str, Any]:
+    options = {"locale": "ru", **more}
+    found = await preview(call(method, params, actor=options.pop("actor", LEAD)), options.pop("facts", FACTS), Book(), **options)
+    assert orjson.loads(orjson.dumps(found)) == found
+    return found
+
+
+def shown(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    return [(line["name"], line["before"], line["after"]) for line in found["lines"]]
+
+
+async def test_a_change_of_a_deal() -> None:
+    """The critical fields first, with names, money and days; the heading names the record."""
+    fields = {"COMMENTS": "Срочно", "OPPORTUNITY": 1200000, "STAGE_ID": "WON", "ASSIGNED_BY_ID": 8, "CLOSEDATE": "2026-12-26", "OPENED": "N"}
+    found = await card("crm.deal.update", {"id": 481, "fields": fields})
+    assert {key: found[key] for key in ("verb", "entity", "id", "title", "url", "count", "items")} == {
+        "verb": "update", "entity": "deal", "id": 481, "title": "Ромашка", "url": "https://portal.example/deal/481", "count": 1, "items": [],
+    }  # fmt: skip
+    assert shown(found) == [
+        ("Сумма", "1\u00a0000\u00a0000\u00a0₽", SUM),
+        ("Стадия", "Новая", "Успех"),
+        ("Ответственный", "Анна", "Борис⟨U+202E⟩"),
+        ("Дата завершения", "пт, 25 декабря 2026", "сб, 26 декабря 2026"),
+        ("Доступна для всех", "Да", "Нет"),
+        ("Комментарий", "—", "Срочно"),
+    ]
+
+
+async def test_values_that_hold_already_are_left_out() -> None:
+    """Unless nothing else is written."""
+    both = await card("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "1000000", "TITLE": "Новое"}})
+    assert shown(both) == [("Название", "Ромашка", "Новое")]
+    alone = await card("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "1000000"}})
+    assert shown(alone) == [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "1\u00a0000\u00a0000\u00a0₽")]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "lines"),
+    [
+        ("crm.deal.add", {"fields": {"TITLE": "x", "OPPORTUNITY": 1200000, "CURRENCY_ID": "RUB"}},
+         [("Сумма", "", SUM), ("Валюта", "", "RUB"), ("Ответственный", "", "Анна"), ("Название", "", "x")]),
+        ("crm.item.add", {"entityTypeId": 2, "fields": {"categoryId": 1, "stageId": "C1:NEW"}},
+         [("Воронка", "", "Тендеры"), ("Стадия", "", "Тендер"), ("Ответственный", "", "Анна")]),
+        ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5, "CURRENCY_ID": "USD"}},
+         [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "5\u00a0$"), ("Валюта", "RUB", "USD")]),
+        ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "много"}}, [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "много")]),
+        ("crm.deal.update", {"id": 481, "fields": {"COMPANY_ID": 12, "CONTACT_IDS": [43, 13]}},
+         [("Компания", "—", "company 12"), ("Контакты", "—", "№13, contact 43")]),
+        ("crm.deal.update", {"id": 481, "fields": {"COMPANY_ID": "x", "CONTACT_ID": {"0": 43}}},
+         [("Компания", "—", "x"), ("Контакт", "—", "contact 43")]),
+        ("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "ODD", "OPENED": "maybe", "ASSIGNED_BY_ID": 9}},
+         [("Стадия", "Новая", "ODD"), ("Доступна для всех", "Да", "maybe"), ("Ответственный", "Анна", "№9")]),
+        ("crm.deal.update", {"id": 481, "fields": {"OPENED": False, "UF_CRM_X": {"a": [1, 2]}}},
+         [("Доступна для всех", "Да", "Нет"), ("UF_CRM_X", "—", "a: 1; 2")]),
+        ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "", "CLOSEDATE": "скоро"}},
+         [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "—"), ("Дата завершения", "пт, 25 декабря 2026", "скоро")]),
+        ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"VALUE": "+7901"}, {"ID": 156, "VALUE": "+7902"}, {"ID": 156}]}},
+         [("Телефон", "+7900", "добавить +7901; +7900 → +7902; удалить +7900")]),
+        ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 7, "DELETE": "Y", "VALUE": "x"}, "+7"], "EMAIL": "x"}},
+         [("Телефон", "+7900", "удалить №7; +7"), ("Почта", "—", "x")]),
+        ("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": {"n0": {"value": "+7901", "typeId": "PHONE"}}}},
+         [("Телефоны и почта", "—", "добавить +7901")]),
+        ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02T18:00:00+03:00", "STATUS": 5}},
+         [("Крайний срок", "вт, 1 декабря 2026, 10:00", "ср, 2 декабря 2026, 18:00"), ("Состояние", "ждёт выполнения", "завершена")]),
+        ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02"}},
+         [("Крайний срок", "вт, 1 декабря 2026, 10:00", "ср, 2 декабря 2026")]),
+        ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02T18:00:00", "STATUS": 77}},
+         [("Крайний срок", "вт, 1 декабря 2026, 10:00", "2026-12-02T18:00:00"), ("Состояние", "ждёт выполнения", "77")]),
+        ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02 18:00:00"}},
+         [("Крайний срок", "вт, 1 декабря 2026, 10:00", "2026-12-02 18:00:00")]),
+        ("tasks.task.delegate", {"taskId": 8017, "userId": 8}, [("Исполнитель", "Анна", "Борис⟨U+202E⟩")]),
+        ("crm.activity.todo.updateDeadline", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "value": "2026-12-03T10:00:00+03:00"},
+         [("Срок", "вт, 1 декабря 2026, 10:00", "чт, 3 декабря 2026, 10:00")]),
+        ("im.notify", {"USER_ID": 7, "MESSAGE": "Привет"}, [("Кому", "", "Анна"), ("Текст", "", "Привет")]),
+        ("crm.deal.get", {"id": 481}, []),
+    ],
+)  # fmt: skip
+async def test_fields_of_every_kind(method: str, params: dict[str, Any], lines: list[tuple[str, str, str]]) -> None:
+    """Each value reads as people say it, and what is not understood is shown as it is."""
+    found = await card(method, params, actor=ANNA)
+    assert shown(found) == lines
+
+
+async def test_in_english_and_in_the_persons_zone() -> None:
+    """Names, money and hours are the reader's."""
+    found = await card("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02T18:00:00+03:00"}}, locale="en", zone="Asia/Vladivostok")
+    assert shown(found) == [("Deadline", "Tue, 1 December 2026, 17:00", "Thu, 3 December 2026, 01:00")]
+    deal = await card("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5, "OPENED": "0"}}, locale="en")
+    assert shown(deal) == [("Amount", "₽1,000,000", "₽5"), ("Open to everyone", "Yes", "No")]
+    notice = await card("im.notify", {"USER_ID": 7, "MESSAGE": "Hi"}, locale="en")
+    assert shown(notice) == [("To", "", "Анна"), ("Text", "", "Hi")]
+
+
+async def test_headings() -> None:
+    """The record as it stands, the new one as it will be, an action by its own word."""
+    assert (await card("tasks.task.complete", {"taskId": 8017}))["verb"] == "complete"
+    assert (await card("crm.contact.update", {"id": 43, "fields": {"POST": "x"}}))["title"] == "Иван Иванов"
+    assert (await card("crm.activity.update", {"id": 55, "fields": {"SUBJECT": "x"}}))["title"] == "Звонок"
+    assert (await card("crm.deal.add", {"fields": {"TITLE": "Новая\u200b"}}))["title"] == "Новая⟨U+200B⟩"
+    assert (await card("crm.deal.get", {"id": 777}, facts=Facts()))["title"] == "№777"
+    assert (await card("crm.deal.get", {"id": 777}, facts=Facts(records={("deal", 777): {}})))["title"] == "№777"
+    comment = await card("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481, "COMMENT": "x"}})
+    assert (comment["entity"], comment["title"], comment["url"]) == ("comment", "Ромашка", "https://portal.example/deal/481")
+    listing = await card("crm.status.list", {})
+    assert (listing["id"], listing["title"], listing["url"], listing["lines"]) == (None, "", "", [])
+    smart = await card("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"title": "x"}})
+    assert smart["entity"] == "item"
+
+
+async def test_a_batch_shows_every_command_and_the_sum() -> None:
+    """Items in order, each by key; the sum only where the currency is one."""
+    cmd = {
+        "a": "crm.deal.update?id=481&fields[OPPORTUNITY]=1200000",
+        "b": "crm.deal.update?id=500&fields[OPPORTUNITY]=800000.50",
+        "c": "crm.deal.get?id=481",
+        "d": "crm.deal.update?id=481&fields[COMPANY_ID]=$result[c][COMPANY_ID]",
+    }
+    found = await card("batch", {"cmd": cmd})
+    assert (found["verb"], found["count"], found["sum"]) == ("batch", 4, "2\u00a0000\u00a0000,50\u00a0₽")
+    assert [(item["key"], item["method"], item["id"]) for item in found["items"]] == [
+        ("a", "crm.deal.update", 481), ("b", "crm.deal.update", 500), ("c", "crm.deal.get", 481), ("d", "crm.deal.update", 481),
+    ]  # fmt: skip
+    assert shown(found["items"][0]) == [("Сумма", "1\u00a0000\u00a0000\u00a0₽", SUM)]
+    assert shown(found["items"][3]) == [("Компания", "—", "из ответа другой команды: $result[c][COMPANY_ID]")]
+    mixed = {"a": cmd["a"], "b": "crm.deal.add?fields[OPPORTUNITY]=5&fields[CURRENCY_ID]=USD"}
+    assert "sum" not in await card("batch", {"cmd": mixed})
+    assert "sum" not in await card("batch", {"cmd": {"c": cmd["c"]}})
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("Ромашка\u202e0001", "Ромашка⟨U+202E⟩0001"),
+        ("a\u200bb\u00adc\x07", "a⟨U+200B⟩b⟨U+00AD⟩c⟨U+0007⟩"),
+        ("one\ntwo\r\nthree\u2028four", "one ⏎ two ⏎ three ⏎ four"),
+        ("tab\tand\u00a0gap", "tab and gap"),
+        ("\u3164", "⟨U+3164⟩"),
+        ("\ue000", "⟨U+E000⟩"),
+        ("e" + "\u0301" * 5, "é\u0301\u0301⟨U+0301⟩⟨U+0301⟩"),
+        ("✅ Подтверждено", "✅ Подтверждено"),
+    ],
+)
+def test_hidden_signs_are_named(text: str, seen: str) -> None:
+    """Nothing turns around, hides or fakes a second line."""
+    assert visible(text) == seen
+
+
+def test_a_cut_says_how_much_is_missing() -> None:
+    """A sum below the cut cannot go unnoticed."""
+    text = "x" * 4000 + " сумма 1"
+    assert visible(text) == "x" * 200 + " … (ещё 3808 зн.)"
+    assert visible(text, locale="en", limit=10) == "x" * 10 + " … (3998 more characters)"
+    assert plain([text], Reader(names=Book(), locale="ru", zone="UTC")).endswith("(ещё 3808 зн.)")
+
+
+async def test_what_is_shown_is_what_is_sent() -> None:
+    """Every written field of the call has its line, but for our own marks."""
+    what = call("crm.deal.add", {"fields": {"title": "x", "UF_CRM_1": "1", "opportunity": "7.50", "CURRENCY_ID": "EUR"}}, actor=ANNA)
+    found = await preview(what, FACTS, Book(), locale="ru")
+    assert {line["field"] for line in found["lines"]} == set(what.params["fields"]) - {"ORIGINATOR_ID", "ORIGIN_ID"}
+    assert [line["after"] for line in found["lines"] if line["field"] == "OPPORTUNITY"] == ["7,50\u00a0€"]
