@@ -11,6 +11,8 @@ from state.clock import Clock, iso
 from state.interaction_log import InteractionLogger
 
 SCHEMA = 1
+KEEP = 5
+"""Of what only grows, a record carries the last few; the journal has all."""
 
 
 class Audit:
@@ -41,7 +43,7 @@ class Audit:
                 "tokens": entry.tokens,
                 "model": entry.model,
                 "seconds": entry.model_seconds,
-                "state": state,
+                "state": _compact(state),
             },
         )
 
@@ -67,3 +69,12 @@ class Audit:
     async def _write(self, user: str, record: Mapping[str, Any]) -> None:
         """In a thread: a rotation may take the disk a while."""
         await asyncio.to_thread(self._log.record, user, mask_value({"v": SCHEMA, "timestamp": iso(self._clock.now()), **record}))
+
+
+def _compact(state: Mapping[str, Any]) -> dict[str, Any]:
+    """agent_state as ops read it: confirmations by what and who, without what cards show and buttons carry."""
+    left_out = ("preview", "before", "provenance", "reasons", "nonce")
+    confirmations = [
+        {key: value for key, value in entry.items() if key not in left_out} for entry in list(state["confirmations"].values())[-KEEP:]
+    ]
+    return {**state, "confirmations": confirmations, "done": state["done"][-KEEP:]}

@@ -26,7 +26,7 @@ class Translator:
         self._zone = ZoneInfo(time_zone)
         self._bundle = _bundle(locale)
 
-    def say(self, code: str, **args: Any) -> str:
+    def say(self, code: str, /, **args: Any) -> str:
         """The sentence of `code`; a code without one is shown as itself, so that nothing is ever lost."""
         if not self._bundle.has_message(code):
             return code

@@ -88,6 +88,11 @@ class Delivery:
         except TelegramAPIError as error:
             log.error("a message cannot be delivered: %s", error.message, extra={"action": "delivery_failed"})  # noqa: TRY400
             await self._store.outbox_failed(row.id, error.message)
+        except StoreError:
+            raise
+        except Exception as error:
+            log.exception("a message cannot be made", extra={"action": "delivery_failed", "row": row.id})
+            await self._store.outbox_failed(row.id, type(error).__name__)
         else:
             await self._store.outbox_sent(row.id, ref)
         return True

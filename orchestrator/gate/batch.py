@@ -1,7 +1,7 @@
 """A batch taken apart into commands and rebuilt from what was judged (S004-24 to S004-27). Ring 2, pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -44,11 +44,7 @@ def halt(written: Any) -> bool:
 
 def placed(call: Call, earlier: Mapping[str, Call]) -> Call:
     """`call` as a command after `earlier` ones; raises Refusal for a reference that leads nowhere or an id that is none."""
-    paths = tuple(_paths(call.params))
-    for path in paths:
-        found = [_KEY.match(text) for text in references(targets.at(call.params, path))]
-        if not all(match is not None and match[1] in earlier for match in found):
-            raise refused("gate-reference", param=path, method=call.method)
+    paths = _paths(call.params, earlier, method=call.method)
     created = False
     for path in call.spec.target:
         written = targets.at(call.params, path)
@@ -85,21 +81,21 @@ def assembled(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str)
 
 
 def _renamed(value: Any, keys: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        return _KEY.sub(lambda found: f"$result[{keys.get(found[1], found[1])}]", value)
     if isinstance(value, dict):
         return {name: _renamed(item, keys) for name, item in value.items()}
     if isinstance(value, list):
         return [_renamed(item, keys) for item in value]
-    return value
+    return _KEY.sub(lambda found: f"$result[{keys.get(found[1], found[1])}]", str(value))
 
 
-def _paths(value: Any, prefix: str = "") -> list[str]:
-    """Paths whose value holds `$result[...]`; a key that holds one is refused."""
-    if isinstance(value, Mapping):
-        if any(references(name) for name in value):
-            raise refused("gate-reference", param=prefix or "params", method="batch")
-        return [path for name, item in value.items() for path in _paths(item, f"{prefix}.{name}".lstrip("."))]
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [prefix] if any(references(item) for item in value) else []
-    return [prefix] if references(value) else []
+def _paths(value: Any, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
+    """Paths whose value holds `$result[...]`; raises Refusal for one in a name, or one that leads to no earlier command."""
+    if not isinstance(value, Mapping):
+        keys = [_KEY.match(text) for text in references(value)]
+        if not all(key is not None and key[1] in earlier for key in keys):
+            raise refused("gate-reference", param=prefix, method=method)
+        return (prefix,) if keys else ()
+    if any(references(name) for name in value):
+        raise refused("gate-reference", param=prefix or "params", method=method)
+    inner = [_paths(item, earlier, method=method, prefix=f"{prefix}.{name}".lstrip(".")) for name, item in value.items()]
+    return tuple(path for paths in inner for path in paths)

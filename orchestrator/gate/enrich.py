@@ -35,6 +35,8 @@ def enrich(spec: Method, params: Mapping[str, Any], *, actor: Actor, origin: str
         result[spec.fields_at] = {**result.get(spec.fields_at, {}), names[0]: ORIGINATOR, names[1]: origin}
         added |= set(names)
     allowed = visible_users(actor)
+    if allowed is not None and any(path.startswith("filter.") for path in spec.target):
+        filters.check(result.get("filter"))
     if spec.owner == "filter" and allowed is not None:
         result["filter"] = filters.limited(spec, result.get("filter"), allowed)
         added.add(f"filter.{spec.owner_filter.lstrip('@')}")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from bitrix.catalogue import Entity, FieldInfo
@@ -22,6 +23,7 @@ _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?", re.ASCII)
 MULTIFIELDS = frozenset({"phone", "email", "web", "im", "link", "fm"})
 
 
+@lru_cache(maxsize=8192)
 def squeeze(name: str, entity: str = "") -> str:
     """One key for every spelling of a field: ASSIGNED_BY_ID, assignedById and assigned_by_id are the same."""
     key = name.replace("_", "").lower()

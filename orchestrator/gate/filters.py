@@ -38,6 +38,11 @@ def limited(spec: Method, given: Any, allowed: frozenset[int]) -> dict[str, Any]
     return {**rest, **_bound(spec, owner, wanted)}
 
 
+def check(given: Any) -> None:
+    """Raise Refusal for a filter that names one record and might be joined by OR with more."""
+    _check(_as_map(given, groups=False), groups=False)
+
+
 def _as_map(given: Any, *, groups: bool) -> dict[str, Any]:
     if given is None or given in ("", []):
         return {}

@@ -53,14 +53,12 @@ def _call(effect: Effect, bench: Bench) -> Call:
 def lookup(method: str, catalogue: Catalogue) -> Method:
     """The catalogue row of `method`, in any case; raises Refusal for odd and unlisted names."""
     name = method.strip()
-    names = [known.name for known in catalogue]
-    if not is_method_name(name):
-        core = name.strip("/").lower().removesuffix(".json").removesuffix(".xml")
-        raise refused("gate-method-odd", method=name, hint=params.hint(core, names))
-    spec = catalogue.find(name)
-    if spec is None:
-        raise refused("gate-method-unknown", method=name, hint=params.hint(name, names))
-    return spec
+    spec = catalogue.find(name) if is_method_name(name) else None
+    if spec is not None:
+        return spec
+    code = "gate-method-unknown" if is_method_name(name) else "gate-method-odd"
+    core = name.strip("/").lower().removesuffix(".json").removesuffix(".xml")
+    raise refused(code, method=name, hint=params.hint(core, [known.name for known in catalogue]))
 
 
 def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str) -> Call:

@@ -94,9 +94,11 @@ def with_fields(spec: Method, params: Mapping[str, Any], *, entity: Entity | Non
         return dict(params)
     if "params" in spec.params:
         _check_options(params.get("params"))
-    if not spec.fields_at or spec.fields_at not in params:
+    if not spec.fields_at or (spec.fields_at not in params and spec.fields_at not in spec.required):
         return dict(params)
-    written = params[spec.fields_at]
+    written = params.get(spec.fields_at)
+    if written in (None, "", [], {}) and spec.fields_at in spec.required:
+        raise refused("gate-param-missing", method=spec.name, param=spec.fields_at)
     if not isinstance(written, Mapping):
         raise refused("gate-param-invalid", param=spec.fields_at, expected="a map of field names to values")
     result: dict[str, Any] = {}
@@ -118,7 +120,7 @@ def check_required(spec: Method, params: Mapping[str, Any]) -> None:
     """Raise Refusal when a required parameter is missing or empty."""
     for path in spec.required:
         value = targets.at(params, path)
-        if value is None or value == "" or (value in ({}, []) and path in {spec.fields_at, "cmd"}):
+        if value is None or value == "" or (value in ({}, []) and path == "cmd"):
             code = "gate-responsible" if spec.responsible and path.endswith(spec.responsible) else "gate-param-missing"
             raise refused(code, method=spec.name, param=path)
 

@@ -1,6 +1,7 @@
 """Why a call must not run, whatever a person says. Ring 2, pure; the first reason found is the one given."""
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from orchestrator.gate import fields, hosts, modes
 from orchestrator.gate.effects import Call, Facts, Refuse
@@ -85,6 +86,8 @@ def _of_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterat
             yield from _of_owner(call, actor=actor, facts=facts, mode=mode)
         case "filter" | "reference":
             return
+        case _:  # pragma: no cover - the type checker proves that it cannot be
+            assert_never(call.spec.owner)
 
 
 def _of_self(call: Call, actor: Actor) -> Iterator[Refuse]:

@@ -194,14 +194,18 @@ async def test_a_typed_yes_counts_only_where_it_is_bound_to_the_card(world: Worl
             card = await world.boris.card(RAISE)
             reply = {"reply_to": card.number} if more.pop("reply", False) else {}
             await world.boris.say(word, **more, **reply)
-            await world.boris.answered(card.number, 0)
             await _until_quiet(world)
             assert await world.writes() == expected, name
-            await world.boris.ask("/new")
             await world.boris.press(card.number, card.data("Отклонить"))
             await _until_quiet(world)
+        await world.boris.card(RAISE)
+        await world.boris.card("поставь сумму сделки 413 90 000")
+        asked = await world.boris.ask("да")
+        assert "нажмите кнопку" in texts(asked)
+        assert await world.writes() == []
 
 
 async def _until_quiet(world: World) -> None:
+    """Decisions and commands are worked in order, so an answered command means that the word before it was worked."""
     await world.boris.ask("/status")
     await world.settled()

@@ -35,7 +35,13 @@ DEAL = {
     "PROBABILITY": None,
 }
 FOREIGN = {**DEAL, "ID": "500", "TITLE": "Чужая", "ASSIGNED_BY_ID": "8"}
-CONTACT = {"ID": "43", "NAME": "Иван", "LAST_NAME": "Иванов", "ASSIGNED_BY_ID": "7", "PHONE": [{"ID": "156", "VALUE": "+7900", "VALUE_TYPE": "WORK"}]}
+CONTACT = {
+    "ID": "43",
+    "NAME": "Иван",
+    "LAST_NAME": "Иванов",
+    "ASSIGNED_BY_ID": "7",
+    "PHONE": [{"ID": "156", "VALUE": "+7900", "VALUE_TYPE": "WORK"}],
+}
 TASK = {"id": "8017", "title": "Счёт", "responsibleId": "7", "createdBy": "6", "deadline": "2026-12-01T10:00:00+03:00", "status": "2"}
 ACTIVITY = {"ID": "55", "SUBJECT": "Звонок", "RESPONSIBLE_ID": "7", "DEADLINE": "2026-12-01T10:00:00+03:00", "COMPLETED": "N"}
 RECORDS = {
@@ -76,9 +82,7 @@ def refusal(method: str, params: dict[str, Any] | None = None, *, actor: Actor =
     return found.reason.code
 
 
-def judged(
-    what: Effect, *, actor: Actor = LEAD, mode: Mode = "full", policy: Policy | None = None, facts: Facts | None = None
-) -> Verdict:
+def judged(what: Effect, *, actor: Actor = LEAD, mode: Mode = "full", policy: Policy | None = None, facts: Facts | None = None) -> Verdict:
     """The verdict, also when normalise refuses already."""
     found = made(what, actor=actor)
     if isinstance(found, Refuse):

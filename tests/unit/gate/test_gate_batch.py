@@ -1,11 +1,14 @@
 """A batch is read as PHP reads it, judged command by command, and rebuilt from what was judged."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from gate_kit import ANNA, LEAD, call, refusal
 
 from bitrix.batch import parse_commands
+from orchestrator.gate.batch import assembled
+from orchestrator.gate.params import Refusal
 
 
 @pytest.mark.req("S004-24", "S004-25", "S004-69")
@@ -125,11 +128,30 @@ def test_the_order_of_execution_is_part_of_the_fingerprint() -> None:
 
 def test_a_batch_has_the_classes_and_records_of_its_commands() -> None:
     """Their union, each once."""
-    found = call("batch", {"cmd": {"a": "crm.deal.get?id=481", "b": "crm.deal.update?id=481&fields[TITLE]=x", "c": "crm.deal.delete?id=500"}}, actor=LEAD)
+    found = call(
+        "batch",
+        {"cmd": {"a": "crm.deal.get?id=481", "b": "crm.deal.update?id=481&fields[TITLE]=x", "c": "crm.deal.delete?id=500"}},
+        actor=LEAD,
+    )
     assert found.classes == ("R", "W", "D")
     assert found.targets == (("deal", 481), ("deal", 500))
     assert not found.reads_only
     assert set(found.entities) == {"deal"}
+
+
+def test_a_reference_under_a_dotted_name_is_checked_too() -> None:
+    """A filter over a linked record cannot hide where its value comes from."""
+    assert refusal("batch", {"cmd": {"a": "user.current", "b": "crm.deal.list?filter[contact.ID]=$result[z]"}}) == "gate-reference"
+    found = call("batch", {"cmd": {"a": "user.current", "b": "crm.deal.list?filter[contact.ID]=$result[a][ID]"}})
+    assert found.commands[1].references == ("filter.contact.ID",)
+
+
+def test_a_command_that_cannot_be_written_is_refused() -> None:
+    """The last look before sending: a name that PHP would change."""
+    odd = replace(call("crm.deal.list"), key="a", params={"filter[x": 1})
+    with pytest.raises(Refusal) as caught:
+        assembled(odd.spec, (odd,), halt=False, portal="p")
+    assert caught.value.verdict.reason.code == "gate-batch-broken"
 
 
 def test_a_value_a_query_cannot_carry_is_refused() -> None:

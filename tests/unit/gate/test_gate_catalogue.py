@@ -1,7 +1,8 @@
 """The shipped catalogue as a whole: what must hold of every row."""
 
-import gc
-import time
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from gate_kit import ROOT, catalogue
@@ -53,17 +54,11 @@ def test_every_row_of_the_facts_is_listed() -> None:
 
 def test_it_loads_fast() -> None:
     """Reading all rows costs a start less than 50 ms of processor time."""
-    best = min(_timed() for _ in range(5))
-    assert best < 0.05
-
-
-def _timed() -> float:
-    gc.disable()  # the heap of the test runner is not the product's
-    start = time.process_time()
-    load_catalogue(ROOT / "data" / "catalogue")
-    taken = time.process_time() - start
-    gc.enable()
-    return taken
+    code = "import sys, time; sys.path.insert(0, sys.argv[1]); from pathlib import Path; from bitrix.catalogue import load_catalogue as load\n"
+    code += "times = []\nfor _ in range(5):\n    start = time.process_time(); load(Path(sys.argv[1], 'data', 'catalogue')); times.append(time.process_time() - start)\n"
+    code += "print(min(times))"
+    best = subprocess.run([sys.executable, "-c", code, str(ROOT)], capture_output=True, text=True, check=True).stdout  # as the product starts
+    assert float(best) < 0.05
 
 
 def test_a_method_listed_twice_is_an_error() -> None:
@@ -71,6 +66,13 @@ def test_a_method_listed_twice_is_an_error() -> None:
     row = {"name": "CRM.deal.GET", "classes": ["R"], "verb": "get", "idempotent": True}
     with pytest.raises(ValueError, match="listed twice"):
         load_catalogue(ROOT / "data" / "catalogue", [row])
+
+
+def test_a_broken_row_names_its_file_and_itself(tmp_path: Path) -> None:
+    """The sentence says where to look."""
+    (tmp_path / "mine.yaml").write_text("methods:\n  - {name: x.y, verb: get}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"mine\.yaml: row x\.y"):
+        load_catalogue(tmp_path)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
@@ -124,7 +126,9 @@ def test_no_two_fields_of_a_kind_are_one_field(entity: object) -> None:
 
 def test_free_text_of_others_is_prose_and_titles_are_labels() -> None:
     """Comments and descriptions taint a turn, titles do not."""
-    kinds = {entity: {name: field.kind for name, field in catalogue().entities[entity].fields.items()} for entity in ("deal", "task", "comment")}
+    kinds = {
+        entity: {name: field.kind for name, field in catalogue().entities[entity].fields.items()} for entity in ("deal", "task", "comment")
+    }
     assert kinds["deal"]["COMMENTS"] == kinds["task"]["DESCRIPTION"] == kinds["comment"]["COMMENT"] == "prose"
     assert kinds["deal"]["TITLE"] == kinds["task"]["TITLE"] == "text"
 
@@ -142,7 +146,10 @@ def test_safe_creates_are_the_agreed_ones() -> None:
     """Exactly records, tasks, to-dos, internal activities, comments and checklist items may be made in canary mode."""
     safe = {method.name for method in METHODS if method.safe_create}
     assert safe == {
-        *(f"crm.{entity}.add" for entity in ("deal", "lead", "contact", "company", "item", "activity", "activity.todo", "timeline.comment")),
+        *(
+            f"crm.{entity}.add"
+            for entity in ("deal", "lead", "contact", "company", "item", "activity", "activity.todo", "timeline.comment")
+        ),
         "tasks.task.add",
         "task.checklistitem.add",
         "task.commentitem.add",

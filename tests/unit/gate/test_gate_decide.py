@@ -78,7 +78,9 @@ def test_no_row_runs_by_itself_that_should_not(method: Method, mode: Mode) -> No
             assert verdict == Allow()
 
 
-@pytest.mark.parametrize(("mode", "highest", "holds"), [("full", "canary", "canary"), ("shadow", "full", "shadow"), ("canary", "shadow", "shadow")])
+@pytest.mark.parametrize(
+    ("mode", "highest", "holds"), [("full", "canary", "canary"), ("shadow", "full", "shadow"), ("canary", "shadow", "shadow")]
+)
 def test_the_lower_mode_holds(mode: Mode, highest: Mode, holds: Mode) -> None:
     """Nobody gets a higher mode than their own, nor than the agent's."""
     assert modes.effective(mode, Actor(key="a", name="A", max_mode=highest)) == holds
@@ -184,7 +186,11 @@ def test_a_critical_field_asks_when_its_value_really_changes(method: str, fields
         ("tasks.task.delegate", {"taskId": 8017, "userId": 7}, []),
         ("tasks.task.complete", {"taskId": 8017}, ["gate-critical-action"]),
         ("tasks.task.start", {"taskId": 8017}, []),
-        ("crm.activity.todo.updateDeadline", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "value": "2026-12-02T10:00:00+03:00"}, ["gate-critical"]),
+        (
+            "crm.activity.todo.updateDeadline",
+            {"id": 55, "ownerTypeId": 2, "ownerId": 481, "value": "2026-12-02T10:00:00+03:00"},
+            ["gate-critical"],
+        ),
         ("crm.activity.todo.updateDeadline", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "value": "2026-12-01T10:00:00+03:00"}, []),
         ("crm.activity.todo.updateResponsibleUser", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "responsibleId": 8}, ["gate-critical"]),
         ("crm.deal.contact.items.set", {"id": 481, "items": [{"CONTACT_ID": 43}]}, ["gate-critical-action", "gate-critical"]),
@@ -331,7 +337,9 @@ def test_whose_records(method: str, params: dict[str, Any], actor: Actor, codes:
 
 def test_a_kind_of_record_nobody_described_is_not_for_managers() -> None:
     """A record whose owner is unknown belongs to those who see all."""
-    row = Method(name="x.get", classes=("R",), verb="get", entity="strange", idempotent=True, target=("id",), owner="record", required=("id",))
+    row = Method(
+        name="x.get", classes=("R",), verb="get", entity="strange", idempotent=True, target=("id",), owner="record", required=("id",)
+    )
     found = Call(kind="bitrix", method="x.get", params={"id": 5}, spec=row, classes=("R",), portal="p", targets=(("strange", 5),))
     verdict = decide(found, mode="full", policy=Policy(), actor=ANNA, facts=Facts(), effect=effect("x.get"))
     assert said(verdict) == ["gate-unscoped"]
@@ -463,7 +471,9 @@ def test_above_the_limit_a_second_person_must_approve() -> None:
     assert isinstance(verdict, Ask)
     assert verdict.four_eyes
     assert said(verdict) == ["gate-four-eyes"]
-    assert not judged(effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}}), policy=Policy(four_eyes_above=Decimal(10**7))).four_eyes  # type: ignore[union-attr]
+    assert not judged(
+        effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}}), policy=Policy(four_eyes_above=Decimal(10**7))
+    ).four_eyes  # type: ignore[union-attr]
 
 
 def test_a_denied_call_is_not_proposed_again_in_the_turn() -> None:
@@ -502,6 +512,20 @@ def test_other_kinds_are_refused_unless_opened(what: Any, policy: Policy, codes:
     assert said(judged(what, policy=policy)) == codes
 
 
+def test_a_record_that_was_not_read_counts_as_changed() -> None:
+    """Without its present state every critical field asks."""
+    what = effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1000000}})
+    assert said(judged(what, facts=Facts())) == ["gate-critical"]
+
+
+def test_new_members_of_a_checklist_are_people() -> None:
+    """An item that names a colleague asks, a plain one does not."""
+    params: dict[str, Any] = {"TASKID": 8017, "FIELDS": {"TITLE": "x"}}
+    assert said(judged(effect("task.checklistitem.add", params))) == []
+    params["FIELDS"]["MEMBERS"] = {"13": {"TYPE": "A"}}
+    assert said(judged(effect("task.checklistitem.add", params))) == ["gate-add-person"]
+
+
 def test_the_same_reason_is_given_once() -> None:
     """Two fields that are one to the person make one reason."""
     verdict = judged(effect("crm.activity.todo.update", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "deadline": "x", "responsibleId": 7}))
@@ -513,5 +537,7 @@ def test_facts_and_call_are_all_it_needs() -> None:
     """The same input gives the same verdict, whoever calls."""
     found = call(*UPDATE)
     facts = Facts(records={("deal", 481): RECORDS[("deal", 481)]}, first_stages=FIRST)
-    once, again = (decide(found, mode="full", policy=Policy(), actor=LEAD, facts=facts, effect=effect(*UPDATE, provenance=NAMED)) for _ in range(2))
+    once, again = (
+        decide(found, mode="full", policy=Policy(), actor=LEAD, facts=facts, effect=effect(*UPDATE, provenance=NAMED)) for _ in range(2)
+    )
     assert once == again == Allow()

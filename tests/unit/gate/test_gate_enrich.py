@@ -181,6 +181,14 @@ def test_in_a_batch_the_limit_is_part_of_the_command() -> None:
     assert call("batch", {"cmd": {"a": group}}, actor=ANNA).commands[0].params["filter"]["assignedById"] == 7
 
 
+@pytest.mark.parametrize("trick", [{"logic": "OR"}, {"LOGIC": "OR"}, {"0": {"OWNER_ID": 500}}])
+def test_a_list_of_one_record_cannot_be_widened(trick: dict[str, Any]) -> None:
+    """Where the filter names the record whose owner is checked, OR has no place."""
+    params = {"entityTypeId": 2, "filter": {"OWNER_ID": 481, "@OWNER_ID": [500], **trick}}
+    assert refusal("crm.stagehistory.list", params, actor=ANNA) == "gate-filter-unclear"
+    assert call("crm.stagehistory.list", params, actor=LEAD).targets == (("deal", 481),)
+
+
 def test_a_person_without_a_bitrix_user_sees_an_empty_list_of_people() -> None:
     """Nobody's records: the filter cannot be satisfied, and the decision refuses anyway."""
     assert refusal("crm.deal.list", {}, actor=LOST) == "gate-filter-foreign"

@@ -14,13 +14,44 @@ from orchestrator.messages import MODES, Effect, Mode, Provenance
 
 NAMES = sorted(method.name for method in catalogue())
 SETTINGS = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-WORDS = ["id", "ID", "fields", "filter", "OPPORTUNITY", "opportunity", "ASSIGNED_BY_ID", "ENTITY_TYPE", "ENTITY_ID", "entityTypeId", "taskId"]
-WORDS += ["logic", "0", "cmd", "halt", "$result[a]", "deal", "crm.deal.delete?id=1", "STAGE_ID", "PHONE", "ID", "VALUE", "auth", "params", "TASKID"]
+WORDS = [
+    "id",
+    "ID",
+    "fields",
+    "filter",
+    "OPPORTUNITY",
+    "opportunity",
+    "ASSIGNED_BY_ID",
+    "ENTITY_TYPE",
+    "ENTITY_ID",
+    "entityTypeId",
+    "taskId",
+]
+WORDS += [
+    "logic",
+    "0",
+    "cmd",
+    "halt",
+    "$result[a]",
+    "deal",
+    "crm.deal.delete?id=1",
+    "STAGE_ID",
+    "PHONE",
+    "ID",
+    "VALUE",
+    "auth",
+    "params",
+    "TASKID",
+]
 
 texts = st.one_of(st.sampled_from(WORDS), st.text(max_size=8))
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-5, 1000), st.floats(), texts)
-values = st.recursive(scalars, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)), max_leaves=8)
-commands = st.builds(lambda method, query: f"{method}?{query}", st.sampled_from(NAMES), st.text(alphabet="id=1&[]%5B5D$resultaFIELDSTfields", max_size=25))
+values = st.recursive(
+    scalars, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)), max_leaves=8
+)
+commands = st.builds(
+    lambda method, query: f"{method}?{query}", st.sampled_from(NAMES), st.text(alphabet="id=1&[]%5B5D$resultaFIELDSTfields", max_size=25)
+)
 maps = st.dictionaries(texts, values, max_size=4)
 params = st.one_of(
     maps,

@@ -99,6 +99,9 @@ def test_top_level_names_and_ids(method: str, params: dict[str, Any], sent: dict
         ("crm.deal.get", {"id": 1, "auth": "x"}, "gate-param-reserved"),
         ("user.add", {"access_token": "x"}, "gate-param-reserved"),
         ("crm.deal.update", {"id": 1}, "gate-param-missing"),
+        ("crm.deal.add", {}, "gate-param-missing"),
+        ("crm.deal.add", {"fields": {}}, "gate-param-missing"),
+        ("crm.deal.add", {"fields": []}, "gate-param-missing"),
         ("crm.deal.update", {"id": 1, "fields": {}}, "gate-param-missing"),
         ("crm.deal.update", {"id": 1, "fields": "x"}, "gate-param-invalid"),
         ("crm.deal.update", {"id": 1, "fields": ["x"]}, "gate-param-invalid"),
@@ -224,7 +227,15 @@ def test_normalising_twice_gives_the_same_call(method: str, params: dict[str, An
     [
         ("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"stageId": "x"}}),
         ("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 481, "deadline": "x"}),
-        ("batch", {"cmd": {"a": "crm.deal.add?fields[TITLE]=T", "b": "crm.timeline.comment.add?fields[ENTITY_TYPE]=deal&fields[ENTITY_ID]=$result[a]&fields[COMMENT]=x"}}),
+        (
+            "batch",
+            {
+                "cmd": {
+                    "a": "crm.deal.add?fields[TITLE]=T",
+                    "b": "crm.timeline.comment.add?fields[ENTITY_TYPE]=deal&fields[ENTITY_ID]=$result[a]&fields[COMMENT]=x",
+                }
+            },
+        ),
     ],
 )
 def test_a_stored_call_is_described_again_as_it_was(method: str, params: dict[str, Any]) -> None:
@@ -261,7 +272,9 @@ def test_an_activity_that_is_not_plainly_internal_goes_outward(fields: dict[str,
     assert found.classes == classes
 
 
-@pytest.mark.parametrize(("kind", "method", "known"), [("mongo", "insert_one", True), ("mongo", "drop", False), ("run", " flow ", True), ("http", "GET", False)])
+@pytest.mark.parametrize(
+    ("kind", "method", "known"), [("mongo", "insert_one", True), ("mongo", "drop", False), ("run", " flow ", True), ("http", "GET", False)]
+)
 def test_other_kinds_have_rows_of_their_own(kind: Any, method: str, *, known: bool) -> None:
     """A kind's method is listed or refused."""
     found = made(Effect(kind=kind, method=method))
@@ -284,6 +297,8 @@ def test_a_row_of_the_policy_is_used() -> None:
     extra = Catalogue([row], catalogue().entities)
     found = normalise(Effect(method="x.y", params={"any": 1}), catalogue=extra, portal=PORTAL, actor=LEAD, effect_id="e")
     assert isinstance(found, Call)
-    assert normalise(Effect(method="x.y", params={"Any": 1, "any": 2}), catalogue=extra, portal=PORTAL, actor=TOKEN, effect_id="e").reason.code == (  # type: ignore[union-attr]
+    assert normalise(
+        Effect(method="x.y", params={"Any": 1, "any": 2}), catalogue=extra, portal=PORTAL, actor=TOKEN, effect_id="e"
+    ).reason.code == (  # type: ignore[union-attr]
         "gate-param-twice"
     )

@@ -42,7 +42,9 @@ def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     """What, where, and how to mend it, for all of them."""
-    text = "refuse_method: [x]\nask_above: -5\nopen_kinds: [telegraf]\ncatalogue:\n  - {name: x.y, clases: [R], verb: get, idempotent: true}\n"
+    text = (
+        "refuse_method: [x]\nask_above: -5\nopen_kinds: [telegraf]\ncatalogue:\n  - {name: x.y, clases: [R], verb: get, idempotent: true}\n"
+    )
     with pytest.raises(SettingsError) as caught:
         load_policy(_written(tmp_path, text))
     told = caught.value.reason.splitlines()

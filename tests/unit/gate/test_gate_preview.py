@@ -24,7 +24,9 @@ class Book:
         return {6: "Вера", 7: "Анна", 8: "Борис\u202e"}[user_id] if user_id < 9 else ""
 
     async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        return {("deal", "WON", 0): "Успех", ("deal", "NEW", 0): "Новая", ("deal", "C1:NEW", 1): "Тендер"}.get((entity, stage_id, category_id), "")
+        return {("deal", "WON", 0): "Успех", ("deal", "NEW", 0): "Новая", ("deal", "C1:NEW", 1): "Тендер"}.get(
+            (entity, stage_id, category_id), ""
+        )
 
     async def category(self, category_id: int) -> str:
         return {0: "Продажи", 1: "Тендеры"}[category_id]
@@ -51,7 +53,14 @@ def shown(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 async def test_a_change_of_a_deal() -> None:
     """The critical fields first, with names, money and days; the heading names the record."""
-    fields = {"COMMENTS": "Срочно", "OPPORTUNITY": 1200000, "STAGE_ID": "WON", "ASSIGNED_BY_ID": 8, "CLOSEDATE": "2026-12-26", "OPENED": "N"}
+    fields = {
+        "COMMENTS": "Срочно",
+        "OPPORTUNITY": 1200000,
+        "STAGE_ID": "WON",
+        "ASSIGNED_BY_ID": 8,
+        "CLOSEDATE": "2026-12-26",
+        "OPENED": "N",
+    }
     found = await card("crm.deal.update", {"id": 481, "fields": fields})
     assert {key: found[key] for key in ("verb", "entity", "id", "title", "url", "count", "items")} == {
         "verb": "update", "entity": "deal", "id": 481, "title": "Ромашка", "url": "https://portal.example/deal/481", "count": 1, "items": [],
@@ -121,9 +130,17 @@ async def test_fields_of_every_kind(method: str, params: dict[str, Any], lines: 
     assert shown(found) == lines
 
 
+async def test_a_phone_the_portal_gives_as_text_is_shown_as_it_is() -> None:
+    """An odd answer of the portal does not break a card."""
+    facts = Facts(records={("contact", 43): {"PHONE": "+7900"}})
+    assert shown(await card("crm.contact.update", {"id": 43, "fields": {"PHONE": "+7901"}}, facts=facts)) == [("Телефон", "+7900", "+7901")]
+
+
 async def test_in_english_and_in_the_persons_zone() -> None:
     """Names, money and hours are the reader's."""
-    found = await card("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02T18:00:00+03:00"}}, locale="en", zone="Asia/Vladivostok")
+    found = await card(
+        "tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02T18:00:00+03:00"}}, locale="en", zone="Asia/Vladivostok"
+    )
     assert shown(found) == [("Deadline", "Tue, 1 December 2026, 17:00", "Thu, 3 December 2026, 01:00")]
     deal = await card("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5, "OPENED": "0"}}, locale="en")
     assert shown(deal) == [("Amount", "₽1,000,000", "₽5"), ("Open to everyone", "Yes", "No")]

@@ -66,7 +66,9 @@ def test_a_command_of_a_batch_says_its_reason_in_words(language: str, code: str,
     pattern = _messages(language)[code].value
     assert pattern is not None
     choices = [
-        element.expression for element in pattern.elements if isinstance(element, ast.Placeable) and isinstance(element.expression, ast.SelectExpression)
+        element.expression
+        for element in pattern.elements
+        if isinstance(element, ast.Placeable) and isinstance(element.expression, ast.SelectExpression)
     ]
     keys = {variant.key.name for choice in choices for variant in choice.variants if isinstance(variant.key, ast.Identifier)}
     assert keys - {"other"} == inner

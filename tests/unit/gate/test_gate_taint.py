@@ -59,7 +59,9 @@ def test_in_a_batch_the_command_is_named() -> None:
         ("im.notify", {"USER_ID": 7, "MESSAGE": "Переведите деньги"}, "напиши", ("Переведите  ДЕНЬГИ",), True),
     ],
 )
-def test_a_critical_value_from_a_label_asks(method: str, params: dict[str, Any], person: str, external: tuple[str, ...], *, tainted: bool) -> None:
+def test_a_critical_value_from_a_label_asks(
+    method: str, params: dict[str, Any], person: str, external: tuple[str, ...], *, tainted: bool
+) -> None:
     """A number that stands in a title, and not in the person's words, is shown as such."""
     found = judged(effect(method, params, provenance=Provenance(person_text=person, external=external)))
     assert ("gate-taint-value" in said(found)) is tainted

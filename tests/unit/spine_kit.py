@@ -1,0 +1,330 @@
+"""A small world for the spine: real store, gate, client and orchestrator; the portal is scripted at the wire, the model is strict."""
+
+import asyncio
+import json
+import sqlite3
+import tempfile
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import yaml
+from spine_portal import WEBHOOK, Portal
+
+from bitrix.client import BitrixClient
+from bitrix.limiter import Limiter
+from bot.bootstrap import assemble
+from bot.settings import Settings
+from orchestrator.gate.gate import Gate
+from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
+from orchestrator.model_client.client import ModelClient
+from orchestrator.session import Session, open_session
+from orchestrator.turns import Tools, run_turn
+from orchestrator.workers import Orchestrator
+from state.clock import FixedClock, new_id
+from state.sql.dialect import opening, sqlite_url
+from state.sql.store import SqlStore, open_store
+from state.store import InboxRow, Lane, OutboxRow, StoredEvent
+from state.worker import AsyncStore
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+CHAT = "tg:1007"
+ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
+BORIS = Actor(key="tg:1008", name="Борис", bitrix_user_id=8)
+VERA = Actor(key="tg:1006", name="Вера", role="lead", bitrix_user_id=6, sees="all")
+MODEL_KEY = "sk-verysecret0123456789"
+DEADLINE = 10.0
+
+Answer = str | Exception | Callable[[Mapping[str, Any]], str]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the model client hands back."""
+
+    text: str
+    model: str = "scripted"
+    prompt_tokens: int = 10
+    completion_tokens: int = 5
+    seconds: float = 0.0
+
+
+class ScriptedModel:
+    """Answers in order; an answer too many fails the test, and so does one that nobody asked for."""
+
+    def __init__(self) -> None:
+        self.script: deque[Answer] = deque()
+        self.prompts: list[list[dict[str, str]]] = []
+        self.overrun = 0
+        self.gate: asyncio.Event | None = None
+
+    def will(self, *answers: Answer) -> None:
+        self.script.extend(answers)
+
+    async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> Said:
+        self.prompts.append(payload["messages"])
+        if not self.script:
+            self.overrun += 1
+            msg = "the model was asked once too often"
+            raise AssertionError(msg)
+        answer = self.script.popleft()
+        if self.gate is not None:
+            await self.gate.wait()
+        if isinstance(answer, Exception):
+            raise answer
+        text = answer if isinstance(answer, str) else answer(payload)
+        if on_delta is not None:
+            for start in range(0, len(text), 7):
+                await on_delta(text[start : start + 7])
+        return Said(text)
+
+    def check(self) -> None:
+        assert self.overrun == 0, f"the model was asked {self.overrun} times too often"
+        assert not self.script, f"{len(self.script)} scripted answers were never asked for"
+
+
+def reply(*steps: Mapping[str, Any], text: str = "Готово.") -> str:
+    """A model answer in the agreed form."""
+    return f"THOUGHT:\nдумаю\nACTION:\n{json.dumps(list(steps), ensure_ascii=False)}\nASSISTANT:\n{text}"
+
+
+def step(method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """One step of an answer."""
+    return {"method": method, "params": dict(params or {}), "comment": "так попросили", **more}
+
+
+def raise_sum(amount: int | str = 1_200_000, deal: int = 481) -> dict[str, Any]:
+    """The most ordinary change that asks."""
+    return step("crm.deal.update", {"id": deal, "fields": {"OPPORTUNITY": amount}})
+
+
+def effect(method: str, params: Mapping[str, Any] | None = None, *, slot: str = "t1/1/1", **more: Any) -> Effect:
+    """An effect whose targets the person has named."""
+    named = frozenset(f"{kind}:{number}" for kind in ("deal", "contact", "company", "lead", "task", "item:177") for number in (481, 482, 500, 43, 8017, 5))
+    provenance = more.pop("provenance", Provenance(targets=named, person_text="сделай"))
+    return Effect(method=method, params=dict(params or {}), slot=slot, provenance=provenance, **more)
+
+
+@cache
+def _template() -> sqlite3.Connection:
+    """A database of today's schema, made once a process."""
+    path = Path(tempfile.mkdtemp()) / "template.db"
+    open_store(sqlite_url(path)).close()
+    memory = sqlite3.connect(":memory:", check_same_thread=False)
+    with sqlite3.connect(path) as source:
+        source.backup(memory)
+    source.close()
+    return memory
+
+
+def memory_store() -> SqlStore:
+    """The real store on a database in memory."""
+    with opening("sqlite://") as dialect:
+        connection = dialect.engine.raw_connection()
+        _template().backup(cast("sqlite3.Connection", connection.driver_connection))
+        connection.close()
+        return SqlStore(dialect)
+
+
+@dataclass
+class World:
+    """Everything a spine test needs; made by `a_world`."""
+
+    sql: SqlStore
+    store: AsyncStore
+    clock: FixedClock
+    portal: Portal
+    model: ScriptedModel
+    orchestrator: Orchestrator
+    client: BitrixClient
+    logs: Path
+    troubles: list[tuple[str, Notice]] = field(default_factory=list)
+    partials: list[str] = field(default_factory=list)
+
+    @property
+    def tools(self) -> Tools:
+        return self.orchestrator.tools
+
+    @property
+    def gate(self) -> Gate:
+        return self.orchestrator.tools.gate
+
+    async def session(self, key: str = CHAT, owner: str = "one") -> Session:
+        """A session under its lease, as a process would open it."""
+        return await open_session(self.store, self.clock, key, owner)
+
+    async def submit(self, session: Session, what: Effect, *, actor: Actor = ANNA, mode: Mode = "full", turn_id: str = "t1") -> Outcome | Pending:
+        """One effect through the gate."""
+        return await self.gate.submit(what, actor=actor, mode=mode, turn_id=turn_id, ledger=session)
+
+    async def asked(self, session: Session, what: Effect, *, actor: Actor = ANNA) -> dict[str, Any]:
+        """The card that `what` leads to."""
+        result = await self.submit(session, what, actor=actor)
+        assert isinstance(result, Pending), result
+        return card(session, result.confirmation_id)
+
+    async def put(self, *rows: InboxRow) -> None:
+        """Store inputs as a door does."""
+        await self.store.put_inbox(rows)
+
+    async def turn(self, session: Session, row: InboxRow) -> None:
+        """Work one message as the worker does, without the worker."""
+        await self.put(row)
+        taken = await self.store.next_inbox(session.key, row.lane)
+        assert taken is not None
+        await run_turn(taken, session, self.tools)
+
+    def events(self, *types: str, key: str = CHAT) -> list[StoredEvent]:
+        """The journal of a session, or those types of it."""
+        return [item for item in self.sql.read_events(f"session:{key}") if not types or item.type in types]
+
+    def types(self, key: str = CHAT) -> list[str]:
+        return [item.type for item in self.events(key=key)]
+
+    def outbox(self, channel: str = "tg") -> list[OutboxRow]:
+        """What waits to be delivered, in order; takes it off."""
+        found: list[OutboxRow] = []
+        while rows := self.sql.due_outbox(channel, self.clock.now() + timedelta(days=1)):
+            found.extend(rows)
+            for row in rows:
+                self.sql.outbox_sent(row.id, "77")
+        return found
+
+    def codes(self) -> list[str]:
+        """The notices that wait to be delivered, cards as "card:<status>"."""
+        return [code for row in self.outbox() for code in codes_of(row)]
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[Orchestrator]:
+        """The orchestrator at work."""
+        task = asyncio.ensure_future(self.orchestrator.run())
+        try:
+            yield self.orchestrator
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def idle(self) -> None:
+        """Wait until nothing is left to be worked on."""
+        await until(self.orchestrator.idle)
+
+    async def work(self, *rows: InboxRow) -> None:
+        """Take inputs in, work them to the end, stop."""
+        async with self.working():
+            await self.orchestrator.receive(rows)
+            await self.idle()
+
+    def audit(self) -> str:
+        """Everything the audit log holds."""
+        return "".join(path.read_text(encoding="utf-8") for path in sorted(self.logs.glob("*.jsonl")))
+
+    def stored_text(self) -> str:
+        """Every text in the database."""
+        with opening_of(self.sql) as connection:
+            return "\n".join(connection.iterdump())
+
+
+def opening_of(store: SqlStore) -> Any:
+    """The plain connection behind a store, given back at the end."""
+    from contextlib import contextmanager  # noqa: PLC0415 - only this helper needs it
+
+    @contextmanager
+    def opened() -> Any:
+        connection = store._database._connect()
+        yield connection.driver_connection
+        store._database._idle.append(connection)
+
+    return opened()
+
+
+@asynccontextmanager
+async def a_world(folder: Path, *, mode: Mode = "full", policy: Mapping[str, Any] | None = None, store: SqlStore | None = None, portal: Portal | None = None) -> AsyncIterator[World]:
+    """The product on a database in memory, with a portal behind a mock transport."""
+    sql = store or memory_store()
+    wrapped = AsyncStore(sql)
+    clock, model, wire = FixedClock(NOW), ScriptedModel(), portal or Portal()
+    client = BitrixClient(WEBHOOK, limiter=Limiter.off(sleep=_at_once), transport=httpx.MockTransport(wire))
+    path = folder / "policy.yaml" if policy is not None else None
+    if path is not None:
+        path.write_text(yaml.safe_dump(dict(policy or {})), encoding="utf-8")
+    settings = Settings(bitrix_webhook_url=WEBHOOK, openai_api_key=MODEL_KEY, agent_mode=mode, policy_file=path, log_dir=folder / "logs", _env_file=None)  # type: ignore[call-arg, arg-type]
+    troubles: list[tuple[str, Notice]] = []
+    partials: list[str] = []
+
+    async def trouble(session: str, notice: Notice) -> None:
+        troubles.append((session, notice))
+
+    async def partial(session: str, text: str) -> None:
+        partials.append(text)
+
+    orchestrator = assemble(settings, wrapped, client, cast("ModelClient", model), trouble=trouble, partial=partial, clock=clock)
+    world = World(sql, wrapped, clock, wire, model, orchestrator, client, folder / "logs", troubles, partials)
+    try:
+        yield world
+        model.check()
+    finally:
+        await client.aclose()
+        await wrapped.aclose()
+
+
+async def _at_once(seconds: float) -> None:
+    del seconds
+
+
+async def until(check: Callable[[], Awaitable[bool]] | Callable[[], bool]) -> None:
+    """Poll an observable state until it holds; fails after the deadline."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + DEADLINE
+    while True:
+        found = check()
+        if found if isinstance(found, bool) else await found:
+            return
+        assert loop.time() < end, "it did not come about in time"
+        await asyncio.sleep(0.002)
+
+
+def card(session: Session, confirmation_id: str) -> dict[str, Any]:
+    """A confirmation as the state holds it."""
+    return dict(session.state["agent"]["confirmations"][confirmation_id])
+
+
+def codes_of(row: OutboxRow) -> Sequence[str]:
+    """What a row says, as codes."""
+    match row.kind:
+        case "card":
+            return [f"card:{row.body['status']}"]
+        case "toast":
+            return [f"toast:{row.body['notice']['code']}"]
+        case "code":
+            return ["code"]
+        case _:
+            return [notice["code"] for notice in row.body["notices"]] or ["reply"]
+
+
+def message(text: str, *, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> InboxRow:
+    """A typed request."""
+    return _row("message", "turn", {"text": text, "origin": "typed", **body}, actor, key)
+
+
+def press(entry: Mapping[str, Any], *, approve: bool = True, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> InboxRow:
+    """A press on a card."""
+    given = {"confirmation_id": entry["confirmation_id"], "nonce": entry["nonce"], "approve": approve, "via": "button", "callback_id": new_id()}
+    return _row("decision", "express", {**given, **body}, actor, key)
+
+
+def command(name: str, *, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> InboxRow:
+    """A typed command."""
+    return _row("command", "turn" if name == "new" else "express", {"name": name, **body}, actor, key)
+
+
+def _row(kind: str, lane: Lane, body: Mapping[str, Any], actor: Actor, key: str) -> InboxRow:
+    row_id = new_id()
+    return InboxRow(
+        id=row_id, source=f"test:{row_id}", session=key, lane=lane, kind=kind, actor=actor.model_dump(mode="json"), body=body, received_at=NOW
+    )
