@@ -93,6 +93,8 @@ def _damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str:
         record = canonical.loads(event.raw)
     except orjson.JSONDecodeError:
         return "its text is no JSON"
+    if event.stream != stream:
+        return f"it belongs to {event.stream}"
     shown = RecordHead(stream, seq, event.id, event.ts, event.type, event.v, event.actor)
     if shown != tuple(record.get(key) for key in RecordHead._fields):
         return "its fields differ from its text"

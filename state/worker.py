@@ -53,9 +53,8 @@ class Worker:
         """Do what was handed in before, then end the thread."""
         if not self._closed:
             self._closed = True
-            await self._run(_nothing)
             self._jobs.put(None)
-            self._thread.join()
+            await asyncio.to_thread(self._thread.join)
 
     async def _run(self, function: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
@@ -75,10 +74,6 @@ class Worker:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
-
-
-def _nothing() -> None:
-    pass
 
 
 def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], value: object) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from aiogram import Bot
 from aiogram.exceptions import (
@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 POLL = 0.5
 MAX_ATTEMPTS = 20
+TYPING = timedelta(seconds=4)
+"""Clients show "typing" for five seconds; telling them with every piece of a streamed answer would meet the flood limit."""
 
 
 class Delivery:
@@ -49,6 +51,7 @@ class Delivery:
         self._people = people
         self._clock = clock
         self._wake = asyncio.Event()
+        self._typing: dict[str, datetime] = {}
 
     def wake(self) -> None:
         """Something may be waiting."""
@@ -161,6 +164,10 @@ class Delivery:
     async def partial(self, session: str, text: str) -> None:
         """Show that the answer is being written; may fail silently."""
         del text
+        now = self._clock.now()
+        if session in self._typing and now - self._typing[session] < TYPING:
+            return
+        self._typing[session] = now
         chat, thread = chat_of(session)
         with contextlib.suppress(TelegramAPIError):
             await self._bot.send_chat_action(chat, "typing", message_thread_id=thread)

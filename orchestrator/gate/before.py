@@ -9,6 +9,7 @@ from typing import Any
 
 from bitrix.catalogue import Entity
 from orchestrator.gate.effects import Call, Facts, Target
+from orchestrator.gate.fields import squeeze
 
 _ALWAYS_SHOWN = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID")
 
@@ -29,17 +30,14 @@ def _shown(call: Call, record: Mapping[str, Any] | None, entity: Entity | None) 
         return None
     touched = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
     wanted = set(touched) if isinstance(touched, Mapping) else set()
+    wanted |= {call.spec.stands_for.get(name, name) for name in wanted}
     if entity is not None:
         wanted |= {entity.owner_field, entity.title_field}
     if call.spec.verb != "update":
         wanted |= set(_ALWAYS_SHOWN)
-    wanted |= {_camel(name) for name in wanted}
-    return {key: value for key, value in record.items() if key in wanted}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.lower().split("_")
-    return first + "".join(part.capitalize() for part in rest)
+    kind = entity.name if entity is not None else call.entity
+    keys = {squeeze(name, kind) for name in wanted}
+    return {key: value for key, value in record.items() if squeeze(key, kind) in keys}
 
 
 def targets_of(image: Mapping[str, Any]) -> tuple[Target, ...]:

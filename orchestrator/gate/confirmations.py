@@ -174,7 +174,7 @@ def denied_event(entry: Mapping[str, Any], actor: Actor, ledger: Ledger, *, via:
 async def expire(entry: Mapping[str, Any], ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
     """Close a card whose time is over."""
     event = ConfirmationExpired(confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], expired_at=iso(ledger.now))
-    close = closing(entry, event, "expired", "requested", "approved")
+    close = closing(entry, event, "expired")
     await ledger.commit(event, actor="system", effects=[close.change], outbox=outbox, timers=[drop_timer(entry, ledger)])
 
 

@@ -12,7 +12,18 @@ from orchestrator.messages import Actor, Notice
 
 _SUMS = frozenset({"opportunity", "taxvalue", "price"})
 _PEOPLE = frozenset(
-    {"assignedbyid", "responsibleid", "createdby", "createdbyid", "accomplices", "auditors", "observers", "observerids", "attendees", "members"}
+    {
+        "assignedbyid",
+        "responsibleid",
+        "createdby",
+        "createdbyid",
+        "accomplices",
+        "auditors",
+        "observers",
+        "observerids",
+        "attendees",
+        "members",
+    }
 )
 _STAGES = frozenset({"stageid", "statusid"})
 _TASK_WAITS = "2"

@@ -21,13 +21,14 @@ from orchestrator.gate.normalise import normalise
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names, preview
-from orchestrator.gate.reasons import english
 from orchestrator.gate.recovery import Recovered, reconcile, recover_started
 from orchestrator.gate.rights import may_touch, needed
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
-from state.canonical import sha256
+from state.canonical import NotCanonical, dumps, sha256
 from state.events import CallRefused, ConfirmationRequested, StepRefused
 from state.store import EffectChange, EffectConflict, EffectRow, OutboxRow
+
+FOUND_DONE = "the answer was lost, but the portal shows that it was done"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,9 +150,9 @@ class Gate:
         actor = Actor.model_validate(row.call["actor"])
         try:
             call = thaw(row.call["call"], self._catalogue)
-            facts = await self._facts_of(call)
+            facts = await self._facts_of(call, actor)
         except (BitrixError, Unthawable) as error:
-            return await self._cannot_run(row, Notice(code="portal-unreadable", args={"text": str(error)}), ledger)
+            return await self._cannot_run(row, Notice(code="portal-unreadable", args={"text": str(error)}), ledger, detail=str(error))
         if before_image(call, facts) != row.call["before"]:
             return await self._drifted(row, entry, call, facts, ledger)
         effect = Effect(
@@ -162,9 +163,9 @@ class Gate:
         )
         verdict = decide(call, mode=mode, policy=self._policy, actor=actor, facts=facts, effect=effect)
         if isinstance(verdict, Refuse):
-            return await self._cannot_run(row, verdict.reason, ledger)
+            return await self._cannot_run(row, verdict.reason, ledger, detail=verdict.detail)
         if isinstance(verdict, PlanOnly):
-            return await self._cannot_run(row, Notice(code="shadow-now"), ledger)
+            return await self._cannot_run(row, Notice(code="shadow-now"), ledger, detail="the mode is shadow now: nothing was sent")
         order = _order_of(row, call, approved_by=entry.get("approved_by", ""))
         try:
             return Decided(outcome=await executor.write(order, self._performers[call.kind], ledger))
@@ -202,7 +203,7 @@ class Gate:
         event = await confirmations.request(asked, ledger, self._ttl, supersede=[old])
         return Decided(notice=reason, replaced_by=event)
 
-    async def _cannot_run(self, row: EffectRow, reason: Notice, ledger: Ledger) -> Decided:
+    async def _cannot_run(self, row: EffectRow, reason: Notice, ledger: Ledger, *, detail: str) -> Decided:
         stored = row.call
         event = CallRefused(
             effect_id=row.effect_id,
@@ -211,7 +212,7 @@ class Gate:
             method=stored["call"]["method"],
             call_class="".join(stored["call"]["classes"]),
             code=reason.code,
-            detail=str(reason.args.get("text") or english(reason)),
+            detail=detail,
             args=dict(reason.args),
             confirmation_id=stored["confirmation_id"],
         )
@@ -242,7 +243,7 @@ class Gate:
             turn_id=case.turn_id,
             slot=case.effect.slot,
             method=case.effect.method,
-            params=dict(case.effect.params),
+            params=_storable(case.effect.params),
             code=verdict.reason.code,
             detail=verdict.detail,
         )
@@ -261,7 +262,10 @@ class Gate:
         entry = _open_card(case.ledger.state, essence(call))
         decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model")
         if entry is not None:
-            await confirmations.deny(entry, decision, case.ledger, ())
+            try:
+                await confirmations.deny(entry, decision, case.ledger, ())
+            except EffectConflict:  # a person decided in this very moment: that holds
+                return await self._refuse(case, Refuse(reason=Notice(code="card-outdated"), detail="a person decided this meanwhile"))
         else:
             bare = {
                 "confirmation_id": f"none-{case.effect_id[:10]}",
@@ -293,8 +297,10 @@ class Gate:
             denied_in_turn=bool(denied) and denied.get("turn_id") == case.turn_id,
         )
 
-    async def _facts_of(self, call: Call) -> Facts:
-        records = await self._records.records(call.targets) if call.targets else {}
+    async def _facts_of(self, call: Call, actor: Actor) -> Facts:
+        """What was read for the card, read again: no more, or the before-images could not be equal."""
+        wanted = needed(call, actor)
+        records = await self._records.records(wanted) if wanted else {}
         return Facts(records=records, first_stages=await self._records.first_stages())
 
     def _entitlement(self, entry: Mapping[str, Any], decision: Decision) -> Notice | None:
@@ -336,6 +342,15 @@ def effect_id_of(slot: str) -> str:
     return sha256(slot)[:32]
 
 
+def _storable(params: Mapping[str, Any]) -> dict[str, Any]:
+    """`params` as they are, or why they cannot be written down: a refusal must always be."""
+    try:
+        dumps(params)
+    except NotCanonical as error:
+        return {"unreadable": str(error)}
+    return dict(params)
+
+
 def _order_of(row: EffectRow, call: Call, *, approved_by: str) -> Order:
     stored = row.call
     return Order(
@@ -363,8 +378,10 @@ def _as_it_stands(row: EffectRow) -> Outcome | Pending:
     method = row.call["call"]["method"]
     if row.status in {"requested", "approved"}:
         return Pending(effect_id=row.effect_id, confirmation_id=row.call["confirmation_id"], method=method)
-    if row.outcome is not None:
+    if row.outcome is not None and row.outcome["status"] == row.status:
         return Outcome.model_validate({**row.outcome, "call": row.call["call"]["params"]})
+    if row.status == "succeeded":  # found out by a look at the portal, so there is no answer of it
+        return Outcome(status="succeeded", effect_id=row.effect_id, method=method, detail=FOUND_DONE, call=row.call["call"]["params"])
     status = "unknown" if row.status in {"started", "unknown"} else "refused"
     code = "outcome-unknown" if status == "unknown" else f"card-already-{row.status}"
     return Outcome(

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from sqlalchemy import event
 
 from state import canonical, journal
@@ -411,6 +412,19 @@ class TestOutbox:
         store.outbox_retry("o2", NOW, "late")
         assert due(store) == []
 
+    def test_a_message_replaced_twice_while_on_the_wire_keeps_its_last_place(self, store: SqlStore) -> None:
+        """Each delivery that is still reported counts, the latest report last; a repeated or placeless one does nothing."""
+        held = lease(store)
+        for id_ in ("o1", "o2", "o3"):
+            store.commit(step(held, outbox=[outgoing(id_, key="k")]))
+        store.outbox_sent("o1", "76")
+        store.outbox_sent("o2", "77")
+        store.outbox_sent("o2", "78")
+        store.outbox_sent("o3", "")
+
+        assert store.sent_ref(SESSION, "k") == "77"
+        assert due(store) == []
+
 
 @every_store
 class TestSmallThings:
@@ -491,6 +505,20 @@ class TestLasting:
             two.commit(step(held, said(), effects=[intent()]))
         assert [item.seq for item in two.commit(step(held, said()))] == [2]
         assert one.head(STREAM) == two.head(STREAM)
+
+    def test_only_one_process_opens_a_file_at_a_time(self, world: World, tmp_path: Path) -> None:
+        """Creating and migrating is done under a lock that others wait for."""
+        (tmp_path / "state").mkdir()
+        lock = FileLock(tmp_path / "state" / "sdelka.db.lock")
+        opener = threading.Thread(target=world.open)
+        with lock:
+            opener.start()
+            opener.join(0.2)
+            assert opener.is_alive()
+            assert world.opened == []
+        opener.join(10)
+
+        assert len(world.opened) == 1
 
     def test_processes_open_and_write_at_the_same_time(self, world: World) -> None:
         """Several fresh processes create, migrate and write one database at once: one schema, every row once."""

@@ -53,7 +53,9 @@ class Shown:
 
     def data(self, words: str) -> str:
         """What the button with these words sends."""
-        return next(data for text, data in self.buttons.items() if words in text)
+        found = [data for text, data in self.buttons.items() if words.lower() in text.lower()]
+        assert len(found) == 1, (words, self.buttons)
+        return found[0]
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ async def test_canary_creates_or_asks_and_refuses_changes(world: World) -> None:
         assert not any(message.is_card for message in refused)
         assert await world.writes() == ["tasks.task.add", "crm.deal.add"]
 
-        assert "Подписок нет" in texts(await world.olga.ask("покажи подписки"))
+        await world.olga.ask("покажи подписки")
+        assert len(await world.calls("event.get")) == 1
         assert "осторожном режиме" in texts(await world.olga.ask("подпишись на создание сделок: https://hooks.example.com/x"))
 
 
@@ -78,24 +79,19 @@ async def test_ordinary_requests_need_no_card_and_a_sum_needs_exactly_one(world:
         assert task["RESPONSIBLE_ID"] == 7
 
 
-@pytest.mark.req("S004-37", "S004-73", "S004-75", "S004-76")
-async def test_subscriptions_ask_and_are_remembered(world: World) -> None:
-    """event.bind asks and only to a listed host; the state follows bind and unbind."""
+@pytest.mark.req("S004-37", "S004-73", "S004-76", "S004-36")
+async def test_subscriptions_ask_and_go_to_listed_hosts_only(world: World) -> None:
+    """event.bind asks, and only for a listed host; what the portal answers to it (a webhook may not bind) is told to the person."""
     policy = world.folder / "policy.yaml"
     policy.write_text("event_handler_hosts: [hooks.example.com]\n", encoding="utf-8")
     async with world.bot(policy_file=policy):
         foreign = await world.olga.ask("подпишись на создание сделок: https://evil.example.net/x")
         assert "evil.example.net" in texts(foreign)
         assert not any(message.is_card for message in foreign)
+        assert await world.writes() == []
 
-        card = await world.olga.card("подпишись на создание сделок: https://hooks.example.com/x")
-        await world.olga.decide(card, "Выполнить")
-        assert await world.writes() == ["event.bind"]
-        assert "hooks.example.com" in texts(await world.olga.ask("покажи подписки"))
-        card = await world.olga.card("отпишись от создания сделок: https://hooks.example.com/x")
-        await world.olga.decide(card, "Выполнить")
-        assert await world.writes() == ["event.bind", "event.unbind"]
-        await world.olga.ask("привет")
-    states = [record["state"]["event_bindings"] for record in world.audit() if record["type"] == "iteration"]
-    assert [{"event": "ONCRMDEALADD", "handler": "https://hooks.example.com/x"}] in states
-    assert states[-1] == []
+        for text, method in (("подпишись на", "event.bind"), ("отпишись от", "event.unbind")):
+            card = await world.olga.card(f"{text} создание сделок: https://hooks.example.com/x")
+            await world.olga.decide(card, "Выполнить")
+            assert (await world.writes())[-1] == method
+            assert "Current authorization type is denied" in (await world.olga.message(card.number)).text

@@ -1,5 +1,6 @@
 """People, records and short calls for the tests of the gate."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ CONTACT = {
 }
 TASK = {"id": "8017", "title": "Счёт", "responsibleId": "7", "createdBy": "6", "deadline": "2026-12-01T10:00:00+03:00", "status": "2"}
 ACTIVITY = {"ID": "55", "SUBJECT": "Звонок", "RESPONSIBLE_ID": "7", "DEADLINE": "2026-12-01T10:00:00+03:00", "COMPLETED": "N"}
-RECORDS = {
+RECORDS: dict[tuple[str, int], Mapping[str, Any] | None] = {
     ("deal", 481): DEAL,
     ("deal", 500): FOREIGN,
     ("contact", 43): CONTACT,
@@ -58,18 +59,22 @@ NAMED = Provenance(targets=frozenset({"deal:481", "deal:500", "contact:43", "tas
 
 @cache
 def catalogue() -> Catalogue:
+    """The shipped catalogue, read once."""
     return load_catalogue(ROOT / "data" / "catalogue")
 
 
 def effect(method: str, params: dict[str, Any] | None = None, **more: Any) -> Effect:
+    """What an engine hands over; its records were named by the person unless told otherwise."""
     return Effect(method=method, params=params or {}, **{"provenance": NAMED, **more})
 
 
 def made(what: Effect, *, actor: Actor = LEAD, effect_id: str = "e1") -> Call | Refuse:
+    """The effect after normalising."""
     return normalise(what, catalogue=catalogue(), portal=PORTAL, actor=actor, effect_id=effect_id)
 
 
 def call(method: str, params: dict[str, Any] | None = None, *, actor: Actor = LEAD) -> Call:
+    """The call of an effect that must be fine."""
     found = made(effect(method, params), actor=actor)
     assert isinstance(found, Call), found
     return found

@@ -59,6 +59,7 @@ def test_a_batch_is_taken_apart_and_rebuilt() -> None:
         ({"cmd": {"a": "user.current", "b": "crm.deal.update?id=1&fields[TITLE]=$result[z]"}}, "gate-reference"),
         ({"cmd": {"a": "user.current", "b": "crm.deal.list?filter[$result[a]]=1"}}, "gate-batch-broken"),
         ({"cmd": {"a": "user.current", "b": "crm.deal.list?filter[$result%5Ba]=1"}}, "gate-batch-broken"),
+        ({"cmd": {"a": "user.current", "b": "crm.deal.list?filter[%2524result%255Ba%255D]=1"}}, "gate-reference"),
     ],
 )
 def test_a_batch_without_one_reading_is_refused(params: dict[str, Any], code: str) -> None:

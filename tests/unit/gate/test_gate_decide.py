@@ -51,11 +51,11 @@ def _minimal(method: Method) -> dict[str, Any]:
 
 
 @pytest.mark.req("S004-8", "S004-28", "S004-38")
-@pytest.mark.parametrize("method", list(catalogue()), ids=lambda method: method.name)
+@pytest.mark.parametrize("policy", [Policy(), ALL_OPEN], ids=["shipped", "all open"])
 @pytest.mark.parametrize("mode", MODES)
-def test_no_row_runs_by_itself_that_should_not(method: Method, mode: Mode) -> None:
+def test_no_row_runs_by_itself_that_should_not(policy: Policy, mode: Mode) -> None:
     """Whole catalogue × three modes: D, C, M and N never just run, shadow runs nothing, canary reads and creates only."""
-    for policy in (Policy(), ALL_OPEN):
+    for method in catalogue():
         what = effect(method.name, _minimal(method))
         found = made(what)
         assert isinstance(found, Call), found
@@ -355,7 +355,7 @@ def test_a_kind_of_record_nobody_described_is_not_for_managers() -> None:
         ({"a": "crm.deal.update?id=481&fields[OPPORTUNITY]=5", "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=6"},
          ["gate-critical", "gate-critical"]),
         ({"a": "event.unbind?event=X&handler=https://x.io"}, ["gate-binding"]),
-        ({"a": "crm.contact.add?fields[NAME]=A", "b": "crm.deal.add?fields[TITLE]=x&fields[CONTACT_ID]=$result[a]"}, ["gate-reference-field"]),
+        ({"a": "crm.contact.add?fields[NAME]=A", "b": "crm.deal.add?fields[CONTACT_ID]=$result[a]"}, ["gate-reference-field"]),
         ({"a": "user.current", "b": "crm.deal.add?fields[ASSIGNED_BY_ID]=$result[a][ID]"}, ["gate-reference-field", "gate-add-person"]),
         ({"a": "user.current", "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=$result[a][ID]"}, ["gate-reference-field"]),
         ({"a": "crm.contact.list", "b": "crm.contact.update?id=43&fields[PHONE][0][VALUE]=$result[a][0][ID]"}, ["gate-reference-field"]),
@@ -446,7 +446,8 @@ def test_a_batch_of_an_opened_deletion_needs_two_taps() -> None:
         (Policy(ask_people=frozenset({"lead"})), effect("crm.deal.get", {"id": 481}), []),
         (Policy(ask_above=Decimal(999999)), effect(*UPDATE), ["gate-policy-amount"]),
         (Policy(ask_above=Decimal(1000000)), effect(*UPDATE), []),
-        (Policy(ask_above=Decimal(1000000)), effect("crm.deal.add", {"fields": {"OPPORTUNITY": 2000000}}), ["gate-policy-amount", "gate-add-sum"]),
+        (Policy(ask_above=Decimal(1000000)), effect("crm.deal.add", {"fields": {"OPPORTUNITY": 2000000}}),
+         ["gate-policy-amount", "gate-add-sum"]),
         (Policy(ask_above=Decimal(1)), effect("crm.deal.get", {"id": 481}), []),
         (Policy(critical_fields=frozenset({"UF_CRM_DISCOUNT"})),
          effect("crm.deal.update", {"id": 481, "fields": {"UF_CRM_DISCOUNT": 5}}), ["gate-critical"]),

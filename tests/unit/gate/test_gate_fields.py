@@ -76,13 +76,17 @@ def test_whether_writing_changes_nothing(new: Any, old: Any, kind: str, *, same:
     assert fields.same(new, old, kind=kind) is same
 
 
-@pytest.mark.parametrize(("value", "number"), [(5, 5), ("5.50", "5.5"), ("-1", -1), (True, None), ("", None), ("1 000", None), (None, None), ([], None)])
+@pytest.mark.parametrize(
+    ("value", "number"), [(5, 5), ("5.50", "5.5"), ("-1", -1), (True, None), ("", None), ("1 000", None), (None, None), ([], None)]
+)
 def test_the_number_behind_a_value(value: Any, number: Any) -> None:
     """Only plain digits are a number."""
     assert fields.number(value) == (None if number is None else Decimal(number))
 
 
-@pytest.mark.parametrize(("value", "ids"), [(7, {"7"}), ("7", {"7"}), ([7, "8"], {"7", "8"}), ({"0": 7}, {"7"}), (0, set()), (None, set()), ("", set())])
+@pytest.mark.parametrize(
+    ("value", "ids"), [(7, {"7"}), ("7", {"7"}), ([7, "8"], {"7", "8"}), ({"0": 7}, {"7"}), (0, set()), (None, set()), ("", set())]
+)
 def test_the_ids_a_value_names(value: Any, ids: set[str]) -> None:
     """One, a list, or a map as PHP makes it."""
     assert fields.ids(value) == ids

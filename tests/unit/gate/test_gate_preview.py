@@ -41,6 +41,7 @@ class Book:
 
 
 async def card(method: str, params: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The preview of a call, which must be JSON as it is."""
     options = {"locale": "ru", **more}
     found = await preview(call(method, params, actor=options.pop("actor", LEAD)), options.pop("facts", FACTS), Book(), **options)
     assert orjson.loads(orjson.dumps(found)) == found
@@ -48,6 +49,7 @@ async def card(method: str, params: dict[str, Any], **more: Any) -> dict[str, An
 
 
 def shown(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Its lines as name, before, after."""
     return [(line["name"], line["before"], line["after"]) for line in found["lines"]]
 
 
@@ -62,9 +64,8 @@ async def test_a_change_of_a_deal() -> None:
         "OPENED": "N",
     }
     found = await card("crm.deal.update", {"id": 481, "fields": fields})
-    assert {key: found[key] for key in ("verb", "entity", "id", "title", "url", "count", "items")} == {
-        "verb": "update", "entity": "deal", "id": 481, "title": "Ромашка", "url": "https://portal.example/deal/481", "count": 1, "items": [],
-    }  # fmt: skip
+    head = ("update", "deal", 481, "Ромашка", "https://portal.example/deal/481", 1, [])
+    assert tuple(found[key] for key in ("verb", "entity", "id", "title", "url", "count", "items")) == head
     assert shown(found) == [
         ("Сумма", "1\u00a0000\u00a0000\u00a0₽", SUM),
         ("Стадия", "Новая", "Успех"),

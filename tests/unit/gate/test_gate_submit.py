@@ -21,7 +21,9 @@ TASK = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 
 
 def yes(entry: dict[str, Any], actor: Actor = ANNA, **more: Any) -> Decision:
-    return Decision(confirmation_id=entry["confirmation_id"], actor=actor, **{"approve": True, "nonce": entry["nonce"], "via": "button", **more})
+    return Decision(
+        confirmation_id=entry["confirmation_id"], actor=actor, **{"approve": True, "nonce": entry["nonce"], "via": "button", **more}
+    )
 
 
 async def decide(world: World, session: Session, decision: Decision, mode: str = "full") -> Decided:
@@ -172,7 +174,9 @@ async def test_an_identical_proposal_shares_the_open_card(world: World) -> None:
 
 
 @pytest.mark.req("S004-11", "S004-A1", "S004-M2")
-@pytest.mark.parametrize("more", [{"confirmed": True}, {"confirmation_decision": "approve"}, {"confirmed": True, "confirmation_decision": "approve"}])
+@pytest.mark.parametrize(
+    "more", [{"confirmed": True}, {"confirmation_decision": "approve"}, {"confirmed": True, "confirmation_decision": "approve"}]
+)
 async def test_the_model_cannot_approve(world: World, more: dict[str, Any]) -> None:
     """`confirmed: true` and `approve` of the model lead to a card, with and without one that waits."""
     session = await world.session()
@@ -274,7 +278,11 @@ async def test_canary_refuses_a_change_with_its_reason(world: World) -> None:
 @pytest.mark.req("S004-36")
 @pytest.mark.parametrize(
     ("params", "code"),
-    [({"fields": {"TITLE": "x" * 3, "A": float("nan")}}, "gate-params"), ({"fields": {"TITLE": 2**60}}, "gate-params"), ({"x": 1}, "gate-param-unknown")],
+    [
+        ({"fields": {"TITLE": "x" * 3, "A": float("nan")}}, "gate-params"),
+        ({"fields": {"TITLE": 2**60}}, "gate-params"),
+        ({"x": 1}, "gate-param-unknown"),
+    ],
 )
 async def test_params_that_cannot_be_stored_are_refused_and_recorded(world: World, params: dict[str, Any], code: str) -> None:
     """A refusal is written down even when its params cannot be: the turn goes on."""
@@ -458,7 +466,7 @@ async def test_a_method_that_left_the_catalogue_is_not_run(world: World) -> None
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     with world.sql._database.write() as transaction:
-        transaction._cursor.execute("update effects set call = replace(call, '\"method\":\"crm.deal.update\"', '\"method\":\"crm.deal.gone\"')")
+        transaction._cursor.execute('update effects set call = replace(call, \'"method":"crm.deal.update"\', \'"method":"crm.deal.gone"\')')
     decided = await decide(world, session, yes(entry))
     assert decided.outcome is not None
     assert decided.outcome.reason is not None

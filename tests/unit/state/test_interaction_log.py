@@ -337,6 +337,31 @@ def test_a_reader_sees_each_record_once_while_the_log_rotates(tmp_path: Path) ->
     assert numbers(tmp_path) == list(range(30))
 
 
+def test_a_rotation_between_looking_and_opening_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader looks again; one that never comes to rest is an error, not a shorter log."""
+    log = logger(tmp_path, limit=10)
+    log.record("anna", {"n": 0})
+    looks: list[int] = []
+    look = log_archives.segments
+
+    def look_then_rotate(path: Path) -> list[log_archives.Segment]:
+        found = look(path)
+        if len(looks) < rotations:
+            looks.append(1)
+            monkeypatch.setattr(log_archives, "segments", look)
+            log.record("anna", {"n": len(looks)})
+            monkeypatch.setattr(log_archives, "segments", look_then_rotate)
+        return found
+
+    rotations = 3
+    monkeypatch.setattr(log_archives, "segments", look_then_rotate)
+    assert numbers(tmp_path) == [0, 1, 2, 3]
+
+    rotations = 1000
+    with pytest.raises(OSError, match="rotated faster"):
+        numbers(tmp_path)
+
+
 def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
     """A cut archive is an error that says which one, not a shorter log."""
     log = logger(tmp_path, limit=10)

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import threading
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,31 @@ def test_every_method_of_the_port_is_there_with_its_parameters() -> None:
         asynchronous = getattr(AsyncStore, name)
         assert inspect.iscoroutinefunction(asynchronous), name
         assert inspect.signature(asynchronous) == inspect.signature(method), name
+
+
+class Recorder:
+    """Stands for a store: remembers what was called, with what."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args: self.calls.append((name, args))
+
+
+async def test_every_method_hands_over_to_its_own_name() -> None:
+    """Name and arguments arrive as they were given."""
+    recorder = Recorder()
+    store = AsyncStore(recorder)  # type: ignore[arg-type]
+    expected = []
+    for name, method in inspect.getmembers(Store, inspect.isfunction):
+        if not name.startswith("_") and name != "close":
+            args = tuple(f"argument {number}" for number in range(len(inspect.signature(method).parameters) - 1))
+            await getattr(store, name)(*args)
+            expected.append((name, args))
+    await store.aclose()
+
+    assert recorder.calls == [*expected, ("close", ())]
 
 
 async def test_it_reads_and_writes() -> None:
