@@ -154,8 +154,13 @@ def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Cat
 
 
 def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Iterable[dict[str, Any]]:
-    """One row per name of `names`; "$name" entries of `critical` and `params` become the named set of the file."""
+    """One row per name of `names`; "$name" entries of `critical` and `params` become the named set of the file.
+
+    A read may always be repeated, so only rows that change something say whether they may.
+    """
     shared = {key: value for key, value in entry.items() if key != "names"}
+    if shared.get("classes") == ["R"]:
+        shared.setdefault("idempotent", True)
     for column in ("critical", "params"):
         listed: list[str] = []
         for item in entry.get(column, ()):

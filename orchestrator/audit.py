@@ -57,6 +57,8 @@ class Audit:
                 "session": session,
                 "decided_by": {"key": actor.key, "name": actor.name},
                 "via": via,
+                "user_message": outcome.get("notice") or outcome.get("status") or "",
+                "executed_actions": [{"method": entry.get("method", ""), "status": outcome.get("status") or entry.get("status", "")}],
                 "confirmation": {key: entry[key] for key in kept if key in entry},
                 "outcome": outcome,
             },

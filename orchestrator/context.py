@@ -13,6 +13,7 @@ from orchestrator.gate.gate import Gate
 from orchestrator.messages import Actor, Effect, Mode, Outcome, Pending
 from orchestrator.session import Session
 from state.events import Event, ModelAnswered, ModelFailed
+from state.worker import to_its_end
 
 Query = Callable[..., Awaitable[Any]]
 Partial = Callable[[str], Awaitable[None]]
@@ -50,7 +51,7 @@ class Reach:
 
 
 class Context:
-    """One turn. `iterations` collects what the audit log will say."""
+    """One turn. `iterations` collects what the audit log will say, `results` what became of its calls."""
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class Context:
         self.actor = actor
         self.mode: Mode = mode
         self.iterations: list[Iteration] = []
+        self.results: list[Outcome | Pending] = []
         self._session = session
         self._gate = reach.gate
         self._model = reach.model
@@ -145,14 +147,13 @@ class Context:
             self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
         )
         try:
-            result = await asyncio.shield(task)
-        except asyncio.CancelledError:
-            self._note_call(effect, await task)
-            raise
-        self._note_call(effect, result)
-        return result
+            return await to_its_end(task)
+        finally:
+            if not task.cancelled() and task.exception() is None:
+                self._note_call(effect, task.result())
 
     def _note_call(self, effect: Effect, result: Outcome | Pending) -> None:
+        self.results.append(result)
         if self.iterations:
             self.iterations[-1].calls.append(call_record(effect, result))
 

@@ -1,20 +1,23 @@
 """What a session is owed when it is opened after a crash: unknown outcomes named and shown, approved calls gone on with. Ring 2."""
 
+from collections.abc import Callable
+
 from orchestrator import outgoing
 from orchestrator.decisions import finish_approved
-from orchestrator.gate.recovery import Recovered
+from orchestrator.gate.recovery import TIMER, Recovered
 from orchestrator.messages import Notice, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools
-from state.store import OutboxRow, Timer
+from state.clock import iso
+from state.store import OutboxRow
 
-RECHECK = "reconcile"
+RECHECK = TIMER
 
 
 async def recover(session: Session, tools: Tools) -> None:
     """Before any input of the session is worked on. Sends no write that could have been sent before."""
-    for found in await tools.gate.recover(session):
-        await tell(found, session)
+    for found in await tools.gate.recover(session, announce=_announce(session)):
+        await _tell_unclear(found, session)
     for row in await session.effects("approved"):
         await finish_approved(row.effect_id, row.call["confirmation_id"], session, tools)
 
@@ -24,21 +27,27 @@ async def recheck(effect_id: str, session: Session, tools: Tools) -> None:
     row = await session.effect(effect_id)
     if row is None or row.status != "unknown":
         return
-    await tell(await tools.gate.reconcile(row, session), session)
+    await _tell_unclear(await tools.gate.reconcile(row, session, announce=_announce(session)), session)
 
 
-async def tell(found: Recovered, session: Session) -> None:
-    """Show a person what is known of a call whose answer never came."""
-    stored = found.row.call
-    now = session.now
-    verdict = found.reconciled.verdict
-    args = {"method": stored["call"]["method"], "verdict": verdict, "detail": found.reconciled.detail}
-    rows: list[OutboxRow] = [outgoing.reply_row(session.key, say(Notice(code=f"recovered-{verdict.replace('_', '-')}", args=args)), now)]
-    entry = session.state["agent"]["confirmations"].get(stored["confirmation_id"])
-    if entry is not None:
-        rows.append(outgoing.card_row(session.key, entry, now))
-    timers = []
-    if found.settle_at is not None:
-        body = {"effect_id": found.row.effect_id}
-        timers.append(Timer(id=f"reconcile:{found.row.effect_id}", due_at=found.settle_at, session=session.key, kind=RECHECK, body=body))
-    await session.commit(actor="system", outbox=rows, timers=timers)
+async def _tell_unclear(found: Recovered, session: Session) -> None:
+    """A verdict was told with the commit that stored it; that there is none changes nothing but is told too."""
+    if found.reconciled.verdict == "unclear":
+        await session.commit(actor="system", outbox=_announce(session)(found))
+
+
+def _announce(session: Session) -> Callable[[Recovered], list[OutboxRow]]:
+    """What a person reads of a call whose answer never came: a sentence, and the card as it will stand."""
+
+    def rows(found: Recovered) -> list[OutboxRow]:
+        stored, seen, now = found.row.call, found.reconciled, session.now
+        args = {"method": stored["call"]["method"], "verdict": seen.verdict, "detail": seen.detail}
+        told = say(Notice(code=f"recovered-{seen.verdict.replace('_', '-')}", args=args))
+        entry = session.state["agent"]["confirmations"].get(stored["confirmation_id"])
+        if entry is None:
+            return [outgoing.reply_row(session.key, told, now)]
+        status = {"done": "executed", "not_done": "refused"}.get(seen.verdict, entry["status"])
+        as_it_will_be = {**entry, "status": status, f"{status}_at": iso(now), "detail": seen.detail}
+        return [outgoing.reply_row(session.key, told, now), outgoing.card_row(session.key, as_it_will_be, now)]
+
+    return rows

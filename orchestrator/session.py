@@ -66,26 +66,30 @@ class Session:
         """Append in one transaction and fold. Raises EffectConflict, StaleEpoch or StoreUnwritable and keeps nothing."""
         blobs: dict[str, str] = {}
         slim = [_with_blob(event, blobs) for event in events]
+        commit = Commit(
+            stream=self.stream,
+            epoch=self._lease.epoch,
+            actor=actor,
+            now=self._clock.now(),
+            events=slim,
+            effects=effects,
+            outbox=outbox,
+            timers=timers,
+            inbox_done=inbox_done,
+            inbox_new=inbox_new,
+            blobs=blobs,
+        )
+        await to_its_end(asyncio.ensure_future(self._store_and_fold(commit)))
+
+    async def _store_and_fold(self, commit: Commit) -> None:
+        """Both or neither, whoever is cancelled meanwhile: a state that missed a stored event would part from the journal."""
         async with self._order:
-            stored = await self._store.commit(
-                Commit(
-                    stream=self.stream,
-                    epoch=self._lease.epoch,
-                    actor=actor,
-                    now=self._clock.now(),
-                    events=slim,
-                    effects=effects,
-                    outbox=outbox,
-                    timers=timers,
-                    inbox_done=inbox_done,
-                    inbox_new=inbox_new,
-                    blobs=blobs,
-                    snapshot=self._due_snapshot(),
-                )
-            )
+            stored = await self._store.commit(replace(commit, snapshot=self._due_snapshot()))
             agent_state.fold(self._state, ((item.type, dict(item.data), item.ts) for item in stored))
             if stored:
                 self._seq = stored[-1].seq
+            if stored and self._seq - self._snapshot_seq >= SNAPSHOT_EVERY + len(stored):
+                self._snapshot_seq = self._seq - len(stored)
 
     def _due_snapshot(self) -> Snapshot | None:
         """The state as it is before this commit, every SNAPSHOT_EVERY events: it never runs ahead of the log."""

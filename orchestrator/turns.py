@@ -108,8 +108,18 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) 
         quoted=turn.quoted,
         answers=turn.answers,
     )
-    await session.commit(event, actor=actor.key)
+    await session.commit(event, actor=actor.key, outbox=_settled_question(turn, session))
     return {}
+
+
+def _settled_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
+    """The question without its buttons and with the answer, in the same message."""
+    if not turn.answers:
+        return []
+    question = turn.choice["question"]
+    asked = Notice.model_validate(question["ask"])
+    reply = say(asked, Notice(code="chosen", args={"label": turn.choice["label"]}))
+    return [outgoing.reply_row(session.key, reply, session.now, key=f"turn:{question['turn_id']}")]
 
 
 async def _work(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:

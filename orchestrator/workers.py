@@ -17,6 +17,7 @@ from orchestrator.recovering import recover
 from orchestrator.session import LEASE, Session, open_session
 from orchestrator.turns import Tools
 from state.clock import Clock
+from state.events import TurnFinished
 from state.store import InboxRow, Lane, StaleEpoch, StoreError
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ class Orchestrator:
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
         self._lanes: dict[tuple[str, Lane], asyncio.Task[None]] = {}
+        self._holding: dict[tuple[str, Lane], asyncio.Task[None]] = {}
+        self._troubled: set[str] = set()
         self._turns = asyncio.Semaphore(MAX_TURNS)
         self.listeners: list[Callable[[], None]] = []
 
@@ -63,7 +66,8 @@ class Orchestrator:
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), POLL)
         finally:
-            for session in self._sessions.values():
+            while self._sessions:
+                _, session = self._sessions.popitem()
                 with contextlib.suppress(StoreError):
                     await session.close()
 
@@ -94,8 +98,10 @@ class Orchestrator:
         """Work the rows of one lane in order until none is left."""
         try:
             session = await self._session(key)
-            while (row := await self.tools.store.next_inbox(key, lane)) is not None:
+            self._holding[key, lane] = self._lanes[key, lane]
+            while self._sessions.get(key) is session and (row := await self.tools.store.next_inbox(key, lane)) is not None:
                 await self._work_row(row, session)
+                self._troubled.discard(key)
                 for listener in self.listeners:
                     listener()
         except SessionTaken:
@@ -106,14 +112,23 @@ class Orchestrator:
         except StoreError as error:
             self._sessions.pop(key, None)
             log.error("nothing could be stored: %s", error, extra={"action": "store_trouble", "session": key})  # noqa: TRY400
-            await self._trouble(key, Notice(code="store-trouble"))
+            await self._tell_trouble(key)
             await asyncio.sleep(POLL)
+        except Exception:  # one session that cannot be opened must not stop all the others
+            log.exception("session cannot be worked on", extra={"action": "session_failed", "session": key})
+            await asyncio.sleep(POLL)
+        finally:
+            self._holding.pop((key, lane), None)
+
+    async def _tell_trouble(self, key: str) -> None:
+        """Once for each time the store gives out, not once a second."""
+        if key not in self._troubled:
+            self._troubled.add(key)
+            await self._trouble(key, Notice(code="store-trouble"))
 
     async def _work_row(self, row: InboxRow, session: Session) -> None:
         if row.attempts > MAX_ATTEMPTS:
-            await self.tools.store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
-            reply = say(Notice(code="failed", args={"id": row.id[-8:]}))
-            await session.commit(actor="system", outbox=[outgoing.reply_row(session.key, reply, session.now)])
+            await self._give_up(row, session)
             return
         try:
             await self._dispatch(row, session)
@@ -121,6 +136,15 @@ class Orchestrator:
             raise
         except Exception:
             log.exception("input failed", extra={"action": "input_failed", "row": row.id, "kind": row.kind})
+
+    async def _give_up(self, row: InboxRow, session: Session) -> None:
+        """Tell the person first: a crash in between tells them twice, in the same message, but never not at all."""
+        current = session.state["turn"]
+        events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current["turn_id"] == row.id else []
+        reply = say(Notice(code="failed", args={"id": row.id[-8:]}))
+        told = outgoing.reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
+        await session.commit(*events, actor="system", outbox=[told])
+        await self.tools.store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
 
     async def _dispatch(self, row: InboxRow, session: Session) -> None:
         match row.kind:
@@ -152,6 +176,9 @@ class Orchestrator:
             known = self._sessions.get(key)
             if known is not None:
                 return known
+            busy = [task for (name, _), task in self._holding.items() if name == key]
+            if busy:  # a lane still works with the state that was given up: a second one beside it would part from it
+                await asyncio.wait(busy)
             session = await open_session(self.tools.store, self._clock, key, self._owner)
             await recover(session, self.tools)
             self._sessions[key] = session

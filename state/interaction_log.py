@@ -141,7 +141,7 @@ def _write(descriptor: int, line: bytes) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    # Not filelock here: an uncontended turn of it costs 227 µs against 9, and its waiters starve (ADR on libraries).
+    # Not filelock here: an uncontended turn of it costs 227 µs against 9, and its waiters starve.
     descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
     try:
         _flock(descriptor, time.monotonic() + LOCK_SECONDS)

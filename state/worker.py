@@ -69,7 +69,7 @@ class Worker:
                 _hand_over(loop, answer.set_result, value)
 
         self._jobs.put(job)
-        return await _to_its_end(answer)
+        return await to_its_end(answer)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -82,7 +82,8 @@ def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], v
         loop.call_soon_threadsafe(setter, value)
 
 
-async def _to_its_end(answer: asyncio.Future[T]) -> T:
+async def to_its_end(answer: asyncio.Future[T]) -> T:
+    """What `answer` comes to; a cancellation, however often it comes, is raised only when `answer` is through."""
     try:
         return await asyncio.shield(answer)
     except asyncio.CancelledError:

@@ -78,6 +78,8 @@ def _state(body: Mapping[str, Any], tr: Translator) -> str:
             return tr.say("card-denied-by", who=who, at=at)
         case "refused":
             code = str(body.get("code") or "")
+            if not code:  # nobody refused it: a look at the portal showed that it did not happen
+                return tr.say("card-not-done")
             known = tr.say(code, **(body.get("args") or {})) if tr.knows(code) else str(body.get("detail") or "")
             return tr.say("card-refused", text=known)
         case "expired":

@@ -8,6 +8,21 @@ from bot.rendering.spans import Span, Spans, bold, joined, spans
 from orchestrator.messages import Notice, Reply, Table, Text
 
 MAX_ROWS = 30
+_PLAIN = frozenset(
+    {
+        "chosen",
+        "which-deal",
+        "which-lead",
+        "which-contact",
+        "which-company",
+        "which-task",
+        "which-user",
+        "which-stage",
+        "which-date",
+        "which-sum",
+    }
+)
+"""Sentences that warn of nothing."""
 
 
 def reply_text(reply: Reply, tr: Translator) -> Spans:
@@ -36,6 +51,8 @@ def _notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     if notice.code == "shadow-plan":
         lines = [spans("• ", plan_line(item, tr)) for item in notice.args["items"]]
         return spans(bold(tr.say("shadow-plan")), "\n", joined(lines, "\n"))
+    if notice.code in _PLAIN:
+        return spans(tr.notice(notice))
     alone = not reply.parts and len(reply.notices) == 1
     return spans(tr.notice(notice) if alone or reply.choices else f"⚠️ {tr.notice(notice)}")
 

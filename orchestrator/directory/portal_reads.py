@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bitrix.batch import Command, build_cmd, read_answer
-from bitrix.catalogue import Catalogue
+from bitrix.catalogue import Catalogue, Entity
 from bitrix.client import BitrixClient
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.paging import list_all
@@ -87,25 +87,31 @@ class PortalReads:
         self._kept.clear()
 
     async def _record(self, target: Target) -> Row | None:
-        spec = self.catalogue.entities[target[0]]
+        spec, params = self._get(target)
         try:
-            answer = await self.client.call(spec.get, {spec.id_param: target[1]}, repeatable=True)
+            answer = await self.client.call(spec.get, params, repeatable=True)
         except Refused as error:
             if _is_missing(error):
                 return None
             raise
         return _unwrap(answer.result, spec.result_key)
 
+    def _get(self, target: Target) -> tuple[Entity, dict[str, Any]]:
+        """How a record is read; "item:177" is the smart process with that number."""
+        kind, _, type_id = target[0].partition(":")
+        spec = self.catalogue.entities[kind]
+        return spec, {spec.id_param: target[1], **({"entityTypeId": int(type_id)} if type_id else {})}
+
     async def _chunk(self, targets: Sequence[Target]) -> dict[Target, Row | None]:
         commands = []
-        for number, (entity, record_id) in enumerate(targets):
-            spec = self.catalogue.entities[entity]
-            commands.append(Command(key=f"r{number}", method=spec.get, params={spec.id_param: record_id}))
+        for number, target in enumerate(targets):
+            spec, params = self._get(target)
+            commands.append(Command(key=f"r{number}", method=spec.get, params=params))
         answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
         found: dict[Target, Row | None] = {}
         for target, outcome in zip(targets, read_answer(commands, answer), strict=True):
             if outcome.status == "success":
-                found[target] = _unwrap(outcome.result, self.catalogue.entities[target[0]].result_key)
+                found[target] = _unwrap(outcome.result, self._get(target)[0].result_key)
                 continue
             refusal = Refused(outcome.error, outcome.description, 400)
             if outcome.status != "error" or not _is_missing(refusal):

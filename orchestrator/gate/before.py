@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bitrix.catalogue import Entity
-from orchestrator.gate.effects import Call, Facts, Target
+from orchestrator.gate.effects import Call, Facts
 from orchestrator.gate.fields import squeeze
 
 _ALWAYS_SHOWN = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID")
@@ -38,9 +38,3 @@ def _shown(call: Call, record: Mapping[str, Any] | None, entity: Entity | None) 
     kind = entity.name if entity is not None else call.entity
     keys = {squeeze(name, kind) for name in wanted}
     return {key: value for key, value in record.items() if squeeze(key, kind) in keys}
-
-
-def targets_of(image: Mapping[str, Any]) -> tuple[Target, ...]:
-    """The records an image speaks of."""
-    pairs = (name.split(":", 1) for name in image)
-    return tuple((entity, int(number)) for entity, number in pairs)

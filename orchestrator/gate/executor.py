@@ -4,6 +4,7 @@ The intent is a compare-and-set of the effect's status in the same transaction a
 two restarts exactly one wins. Nothing here retries.
 """
 
+import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +13,12 @@ from typing import Any, assert_never
 from orchestrator.gate.effects import Call
 from orchestrator.gate.freeze import freeze
 from orchestrator.gate.ports import Ledger, Performed, Performer, Rejected, Succeeded, Unknown
+from orchestrator.gate.recovery import look_again
 from orchestrator.messages import Notice, Outcome
 from state.clock import iso
 from state.events import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
 from state.store import EffectChange
-
+from state.worker import to_its_end
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
@@ -50,11 +52,15 @@ async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
 
 
 async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Store the intent, act once, store the outcome.
+    """Store the intent, act once, store the outcome; who cancels this waits until the outcome is stored.
 
     Raises EffectConflict when somebody else started this effect, StoreUnwritable when the intent cannot be stored: in both
     cases nothing was sent. A failure to store the outcome leaves the effect `started`, which recovery turns into `unknown`.
     """
+    return await to_its_end(asyncio.ensure_future(_write(order, performer, ledger)))
+
+
+async def _write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     await _intend(order, ledger)
     started = time.monotonic()
     performed = await performer.perform(order.call)
@@ -92,7 +98,8 @@ async def _settle(order: Order, performed: Performed, ledger: Ledger, *, seconds
     event = _outcome_event(order, performed, seconds, params={})
     outcome = _outcome(order, performed).model_dump(mode="json", exclude={"result", "call"})
     change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_status(performed), outcome=outcome)
-    await ledger.commit(event, actor=order.requested_by, effects=[change])
+    timers = [look_again(order.effect_id, ledger, sent_at=ledger.now)] if isinstance(performed, Unknown) else []
+    await ledger.commit(event, actor=order.requested_by, effects=[change], timers=timers)
 
 
 def stored_call(order: Order) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from orchestrator.gate.normalise import normalise
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names, preview
-from orchestrator.gate.recovery import Recovered, reconcile, recover_started
+from orchestrator.gate.recovery import Announce, Recovered, reconcile, recover_started
 from orchestrator.gate.rights import may_touch, needed
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
 from state.canonical import NotCanonical, dumps, sha256
@@ -172,13 +172,13 @@ class Gate:
         except EffectConflict:
             return Decided(notice=Notice(code="card-outdated"))
 
-    async def recover(self, ledger: Ledger) -> list[Recovered]:
+    async def recover(self, ledger: Ledger, *, announce: Announce) -> list[Recovered]:
         """Name what a dead process left without an outcome, and look at the portal; sends no write."""
-        return await recover_started(ledger, self._catalogue, self._performers)
+        return await recover_started(ledger, self._catalogue, self._performers, announce)
 
-    async def reconcile(self, row: EffectRow, ledger: Ledger) -> Recovered:
+    async def reconcile(self, row: EffectRow, ledger: Ledger, *, announce: Announce) -> Recovered:
         """Look at the portal for one call of unknown outcome; sends no write."""
-        return await reconcile(row, ledger, self._catalogue, self._performers)
+        return await reconcile(row, ledger, self._catalogue, self._performers, announce)
 
     async def _drifted(self, row: EffectRow, entry: Mapping[str, Any], call: Call, facts: Facts, ledger: Ledger) -> Decided:
         """The record changed since the card was shown: the old card closes, a new one shows the new before-image."""

@@ -4,7 +4,8 @@
 `approved` call that never started is proven not to have run and goes on, through the same checks as a fresh approval.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,8 +15,11 @@ from orchestrator.gate.freeze import Unthawable, thaw
 from orchestrator.gate.ports import Ledger, Performer, Reconciled
 from state.clock import parse_iso
 from state.events import CallOutcomeUnknown, OutcomeReconciled
-from state.store import EffectChange, EffectRow, EffectStatus
+from state.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
 
+log = logging.getLogger(__name__)
+
+TIMER = "reconcile"
 SETTLED = timedelta(seconds=75)
 """The cloud cuts requests at 60 s; before that a "not done" may still become "done"."""
 DETAIL = "the program stopped between sending and hearing the answer"
@@ -27,16 +31,25 @@ class Recovered:
 
     row: EffectRow
     reconciled: Reconciled
-    settle_at: datetime | None = None
-    """When to look again, if it is too early to tell."""
 
 
-async def recover_started(ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer]) -> list[Recovered]:
+Announce = Callable[[Recovered], Sequence[OutboxRow]]
+"""What a person is told of it; goes out with the commit that settles it."""
+
+
+def look_again(effect_id: str, ledger: Ledger, *, sent_at: datetime) -> Timer:
+    """The timer that looks at the portal once it cannot be working on the call any more."""
+    return Timer(id=f"{TIMER}:{effect_id}", due_at=sent_at + SETTLED, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
+
+
+async def recover_started(
+    ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
+) -> list[Recovered]:
     """Name every call without an outcome `unknown`, then look at the portal for each; never sends a write."""
     found = []
     for row in await ledger.effects("started"):
         await _name_unknown(row, ledger)
-        found.append(await reconcile(row, ledger, catalogue, performers))
+        found.append(await reconcile(row, ledger, catalogue, performers, announce))
     return found
 
 
@@ -52,22 +65,20 @@ async def _name_unknown(row: EffectRow, ledger: Ledger) -> None:
         confirmation_id=stored["confirmation_id"],
     )
     change = EffectChange(effect_id=row.effect_id, expect=("started",), status="unknown")
-    await ledger.commit(event, actor="system", effects=[change])
+    timer = look_again(row.effect_id, ledger, sent_at=parse_iso(stored["started_at"]))
+    await ledger.commit(event, actor="system", effects=[change], timers=[timer])
 
 
-async def reconcile(row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer]) -> Recovered:
-    """Ask the portal whether an `unknown` call happened and record the verdict; `unclear` leaves it unknown."""
-    try:
-        call = thaw(row.call["call"], catalogue)
-        seen = await performers[call.kind].reconcile(call, row.call["before"])
-    except (BitrixError, Unthawable, KeyError) as error:
-        return Recovered(row=row, reconciled=Reconciled(verdict="unclear", detail=str(error)))
-    settled = parse_iso(row.call["started_at"]) + SETTLED
-    if seen.verdict == "not_done" and ledger.now < settled:
+async def reconcile(
+    row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
+) -> Recovered:
+    """Ask the portal whether an `unknown` call happened and record the verdict; `unclear` leaves it unknown and tells nobody."""
+    seen = await _look(row, catalogue, performers)
+    if seen.verdict == "not_done" and ledger.now < parse_iso(row.call["started_at"]) + SETTLED:
         seen = Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
-        return Recovered(row=row, reconciled=seen, settle_at=settled)
+    found = Recovered(row=row, reconciled=seen)
     if seen.verdict == "unclear":
-        return Recovered(row=row, reconciled=seen)
+        return found
     status: EffectStatus = "succeeded" if seen.verdict == "done" else "refused"
     event = OutcomeReconciled(
         effect_id=row.effect_id,
@@ -77,5 +88,16 @@ async def reconcile(row: EffectRow, ledger: Ledger, catalogue: Catalogue, perfor
         confirmation_id=row.call["confirmation_id"],
     )
     change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status=status)
-    await ledger.commit(event, actor="system", effects=[change])
-    return Recovered(row=row, reconciled=seen)
+    await ledger.commit(event, actor="system", effects=[change], outbox=announce(found))
+    return found
+
+
+async def _look(row: EffectRow, catalogue: Catalogue, performers: Mapping[str, Performer]) -> Reconciled:
+    try:
+        call = thaw(row.call["call"], catalogue)
+        return await performers[call.kind].reconcile(call, row.call["before"])
+    except (BitrixError, Unthawable) as error:
+        return Reconciled(verdict="unclear", detail=str(error))
+    except Exception:  # an answer of the portal that nobody foresaw must not keep the session from opening
+        log.exception("a call cannot be looked up", extra={"action": "reconcile_failed", "effect_id": row.effect_id})
+        return Reconciled(verdict="unclear", detail="the portal's answer could not be read")

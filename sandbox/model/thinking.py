@@ -86,7 +86,7 @@ def _go_on(request: Request, seen: Observation) -> Answer:
     plan, wish = _begin(replace(request, observations=()))
     wish = replace(wish, request=request)
     if after.stopped(seen):
-        return after.report(wish, seen)
+        return after.stopped_report(wish, seen, earlier=request.observations[:-1])
     if len(request.observations) == 1:
         follower = FOLLOWERS.get(plan.rule)
         further = (follower(wish, seen) if follower else None) or gullible.fooled(wish, seen)

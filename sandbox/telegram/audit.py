@@ -10,12 +10,12 @@ from sandbox.telegram.wire import JsonObject
 
 _TAIL_BYTES = 512 * 1024
 _NAMES = {
-    "time": ("ts", "time", "timestamp", "at", "started_at"),
-    "user": ("user", "user_id", "actor", "requested_by"),
-    "text": ("input", "user_input", "message", "text"),
-    "approved_by": ("approved_by", "approver"),
+    "time": ("timestamp", "ts", "time", "at", "started_at"),
+    "user": ("requested_by", "decided_by", "user", "user_id", "actor"),
+    "text": ("user_message", "input", "user_input", "message", "text"),
+    "approved_by": ("approved_by", "decided_by", "approver"),
 }
-_CALLS = ("requests", "bitrix_requests", "calls", "actions")
+_CALLS = ("executed_actions", "requests", "bitrix_requests", "calls", "actions")
 _ANSWERS = ("answers", "bitrix_answers", "responses", "results")
 
 

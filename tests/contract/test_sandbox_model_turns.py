@@ -23,7 +23,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
     ("status", "words"),
     [
         ("waiting", "нажмите кнопку"),
-        ("refused", "Нет прав на чужую сделку"),
+        ("refused", "причина ниже"),
         ("planned", "ничего не выполнено"),
         ("unknown", "Повторять не буду"),
         ("something new", "Не выполнено"),
@@ -37,7 +37,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         ("увеличь сумму Ромашки на 10%", "crm.deal.get"),
     ],
 )
-async def test_after_anything_but_success_it_stops_and_says_why(
+async def test_after_anything_but_success_it_stops_and_says_so(
     client: httpx.AsyncClient, text: str, method: str, status: str, words: str
 ) -> None:
     """Waiting, refused, planned, unknown and unheard-of statuses end in words without any step."""

@@ -87,3 +87,4 @@ no-current = I did not get which record is meant. Please name it.
 no-bitrix-user = Your Bitrix24 employee is not set. Please ask your administrator.
 date-past = That date is over: { $when }. Please name another.
 ask = { $question }
+chosen = ✓ { $label }

@@ -1,7 +1,8 @@
 """What is said once steps have run, wait or failed: the observation's own words, no counts, and nothing proposed twice."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sandbox.model.answers import Answer, say
@@ -23,6 +24,13 @@ def report(wish: Wish, seen: Observation, *, headline: str = "") -> Answer:
     lines = [line for number, step in enumerate(seen.steps, 1) if (line := _line(step, number, wish.lang, headline))]
     told = list(dict.fromkeys(lines))
     return Answer(rule="after.stopped" if stopped(seen) else "after.done", say="\n".join(told) or say("done", wish.lang))
+
+
+def stopped_report(wish: Wish, seen: Observation, *, earlier: Sequence[Observation]) -> Answer:
+    """What was read before, then what did not run: somebody who asked for a comment gets it even if a later step was refused."""
+    read = [report(wish, one).say for one in earlier if not stopped(one)]
+    last = report(wish, seen)
+    return replace(last, say="\n\n".join(dict.fromkeys([*read, last.say])))
 
 
 def _line(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:

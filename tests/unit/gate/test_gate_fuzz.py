@@ -74,7 +74,7 @@ effects = st.builds(
 records = st.one_of(st.none(), maps, st.just({"ASSIGNED_BY_ID": "7", "OPPORTUNITY": "5.00", "STAGE_ID": "NEW"}))
 policies = st.sampled_from([
     Policy(),
-    Policy(open_methods=frozenset(NAMES), open_kinds=frozenset({"mongo", "http", "run"}), ask_above=Decimal(5), four_eyes_above=Decimal(50)),
+    Policy(open_methods=frozenset(NAMES), open_kinds=frozenset({"mongo", "http", "run"}), ask_above=Decimal(5), four_eyes_above=Decimal(9)),
 ])  # fmt: skip
 
 

@@ -64,7 +64,7 @@ async def test_a_change_of_a_deal() -> None:
         "OPENED": "N",
     }
     found = await card("crm.deal.update", {"id": 481, "fields": fields})
-    head = ("update", "deal", 481, "Ромашка", "https://portal.example/deal/481", 1, [])
+    head: tuple[Any, ...] = ("update", "deal", 481, "Ромашка", "https://portal.example/deal/481", 1, [])
     assert tuple(found[key] for key in ("verb", "entity", "id", "title", "url", "count", "items")) == head
     assert shown(found) == [
         ("Сумма", "1\u00a0000\u00a0000\u00a0₽", SUM),

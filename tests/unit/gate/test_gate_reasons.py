@@ -1,6 +1,7 @@
 """Every reason has a sentence for the model and one for people in both languages."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,13 @@ WHOLE = {"gate-policy-person", "gate-policy-amount", "gate-four-eyes", "gate-mod
 
 def _path(language: str) -> Path:
     return ROOT / "bot" / "i18n" / language / "gate.ftl"
+
+
+@cache
+def _bundle(language: str) -> FluentBundle:
+    bundle = FluentBundle([language], use_isolating=False)
+    bundle.add_resource(FluentResource(_path(language).read_text(encoding="utf-8")))
+    return bundle
 
 
 def _messages(language: str) -> dict[str, ast.Message]:
@@ -46,8 +54,7 @@ def test_the_languages_have_the_same_messages() -> None:
 @pytest.mark.parametrize("code", sorted(SENTENCES))
 def test_a_sentence_can_be_said_with_the_arguments_of_its_code(language: str, code: str) -> None:
     """What the English sentence takes is enough for people's, and nothing is left unsaid."""
-    bundle = FluentBundle([language], use_isolating=False)
-    bundle.add_resource(FluentResource(_path(language).read_text(encoding="utf-8")))
+    bundle = _bundle(language)
     args = dict.fromkeys(re.findall(r"{(\w+)}", SENTENCES[code]), "x")
     inner = "gate-not-yours" if code == "gate-batch-refused" else "gate-critical"
     wrapped = {"reason": inner, "id": 5, "entity": "deal", "field": "OPPORTUNITY"} if code in BATCH_ASKS or code in BATCH_REFUSALS else {}

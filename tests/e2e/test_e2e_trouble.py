@@ -1,0 +1,175 @@
+"""When a party fails or the input is bad: a clear sentence to the right person, nothing lost, nothing doubled, the bot alive."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from e2e_kit import MovedClock, World, plan, texts
+
+pytestmark = pytest.mark.xdist_group("e2e")
+
+RAISE = "подними сумму сделки Ромашка до 150 000"
+UPDATE = "crm.deal.update"
+DEGRADED = "Автоматические действия временно недоступны"
+UNREADABLE = 'ACTION: [{"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1}}'
+
+
+@pytest.mark.req("S004-6", "S004-20", "S004-54", "S004-55", "S004-36", "S004-X6", "S004-A7")
+async def test_an_unreadable_answer_is_asked_about_once_then_given_up(world: World) -> None:
+    """A broken answer is sent back once with the reason; a second one ends the turn with the fixed sentence, and nothing runs."""
+    async with world.bot():
+        await world.script(UNREADABLE, plan(say="Теперь верно."))
+        assert texts(await world.boris.ask("привет, как дела с 481")) == "Теперь верно."
+        first, second = await world.prompts()
+        assert len(second["messages"]) == len(first["messages"]) + 2
+        assert "could not be read" in second["messages"][-1]["content"]
+
+        await world.script(UNREADABLE, UNREADABLE)
+        seen = await world.boris.ask("сделка 481: сумма 1")
+        assert seen[0].text.startswith(DEGRADED)
+        assert "Повторите запрос позже" in seen[0].text
+        assert len(seen) == 1
+        assert len(await world.prompts()) == 4
+        assert await world.writes() == []
+        assert "Ваши открытые сделки" in texts(await world.boris.ask("покажи мои сделки"))
+
+
+@pytest.mark.req("S004-21", "S004-54", "S004-55")
+@pytest.mark.parametrize("kind", ["500", "drop", "drop_mid_stream", "garbage", "truncated", "empty"])
+async def test_a_model_that_fails_means_the_fixed_sentence_and_a_bot_that_lives(world: World, kind: str) -> None:
+    """However the model fails, nothing runs, the person is told to try later, and the next request works."""
+    async with world.bot():
+        await world.break_model(kind, times=4)
+        seen = await world.boris.ask(RAISE)
+        assert [message.text[: len(DEGRADED)] for message in seen] == [DEGRADED]
+        assert await world.writes() == []
+        await world.model.delete("/sandbox/faults")
+        await world.boris.card(RAISE)
+        degraded = [event for event in await world.events(world.boris) if event.type == "TurnFinished"][0]
+        assert degraded.data["reason"] == "degraded"
+
+
+UNKNOWN: dict[str, tuple[str, bool]] = {
+    "HTML instead of an answer": ("html_200", False),
+    "504 after the work was done": ("504_html", True),
+    "the line cut after the work was done": ("commit_then_drop", True),
+    "500 after the work was done": ("500_after", True),
+    "a redirect": ("302", False),
+}
+
+
+@pytest.mark.req("S004-36", "S004-X8", "S004-A2")
+@pytest.mark.parametrize("name", UNKNOWN)
+async def test_an_unknown_outcome_is_shown_never_repeated_and_can_be_checked(world: World, name: str) -> None:
+    """The card says that nobody knows; pressing it again sends nothing; «Проверить» looks and tells what is there."""
+    kind, carried_out = UNKNOWN[name]
+    clock = MovedClock()
+    async with world.bot(clock=clock):
+        card = await world.boris.card(RAISE)
+        await world.break_portal(kind, UPDATE)
+        await world.boris.decide(card, "Выполнить")
+        unknown = await world.boris.message(card.number)
+        assert "Исход неизвестен" in unknown.text, unknown.text
+        assert list(unknown.buttons) == ["🔍 Проверить"]
+        toast = await world.boris.toast(await world.boris.press(card.number, card.data("Выполнить")))
+        assert toast.startswith("Уже отправлено"), toast
+
+        await _check(world, unknown)
+        if not carried_out:  # the portal may still be at work: too early to call it not done
+            assert "исход пока неизвестен" in texts(await world.boris.seen(card.number))
+            clock.ahead = timedelta(seconds=90)
+            await _check(world, unknown)
+        assert f"в Битрикс24 {'' if carried_out else 'не '}выполнен" in (await world.boris.seen(card.number))[-1].text
+        final = await world.boris.message(card.number)
+        assert ("✅ Выполнено" if carried_out else "Не выполнено") in final.text
+        assert final.buttons == {}
+        assert len(await world.calls(UPDATE)) == 1
+
+
+async def _check(world: World, card: Any) -> None:
+    await world.boris.toast(await world.boris.press(card.number, card.data("Проверить")))
+    await world.boris.ask("/mode")  # worked after the press
+
+
+@pytest.mark.req("S004-36")
+async def test_a_free_write_whose_answer_is_lost_is_told_and_not_repeated(world: World) -> None:
+    """A task that needs no card and whose answer never came: the person reads it, the portal has one."""
+    async with world.bot():
+        await world.break_portal("commit_then_drop", "tasks.task.add")
+        seen = await world.boris.ask("создай задачу мне на завтра: позвонить клиенту")
+        assert "Исход неизвестен" in texts(seen)
+        assert await world.writes() == ["tasks.task.add"]
+        assert "Исход неизвестен: 1" in texts(await world.boris.ask("/status"))
+
+
+@pytest.mark.req("S004-36", "S004-X7")
+async def test_what_the_portal_refuses_is_told_with_its_own_words(world: World) -> None:
+    """A refusal shows in the card and keeps the step in the plan; one that proves nothing ran is sent again, once done."""
+    async with world.bot():
+        card = await world.boris.card(RAISE)
+        await world.break_portal("403_scope", UPDATE)
+        await world.boris.decide(card, "Выполнить")
+        refused = await world.boris.message(card.number)
+        assert "Не выполнено" in refused.text
+        assert "higher privileges" in refused.text
+
+        card = await world.boris.card("подними сумму сделки Ромашка до 160 000")
+        await world.break_portal("query_limit", UPDATE)
+        await world.boris.decide(card, "Выполнить")
+        assert "✅ Выполнено" in (await world.boris.message(card.number)).text
+        assert (await world.record("deal", 481))["OPPORTUNITY"] == "160000.00"
+
+
+async def test_a_portal_that_cannot_be_read_means_no_card_and_no_call(world: World) -> None:
+    """When the present values cannot be read before asking, nothing is asked and the reason is told."""
+    async with world.bot():
+        await world.boris.ask("покажи мои сделки")
+        for method in ("batch", "crm.deal.get", "crm.deal.list"):
+            await world.break_portal("html_200", method, times=9)
+        seen = await world.boris.ask("сделка 481: подними сумму до 150 000")
+        assert not any(message.is_card for message in seen)
+        assert seen[0].text
+        assert await world.writes() == []
+
+
+@pytest.mark.req("S004-36")
+async def test_a_message_of_100_000_characters_is_answered_with_the_limit(world: World) -> None:
+    """One too long update is refused with both numbers, without asking the model; the bot goes on."""
+    async with world.bot():
+        boris = world.boris
+        sender = {"id": boris.number, "is_bot": False, "first_name": "Борис"}
+        long = {"message_id": 900_001, "from": sender, "chat": {"id": boris.number, "type": "private"}, "date": 1, "text": "я" * 100_000}
+        answer = await world.telegram.post("/sandbox/updates", json={"message": long})
+        assert answer.is_success
+        seen = await boris.answered(0)
+        assert "100000" in texts(seen).replace(" ", "")
+        assert "20000" in texts(seen).replace(" ", "")
+        assert await world.prompts() == []
+        assert "Ваши открытые сделки" in texts(await boris.ask("покажи мои сделки"))
+
+
+@pytest.mark.req("G1")
+async def test_a_stranger_reads_only_an_own_id_and_reaches_nobody(world: World) -> None:
+    """Somebody who is not in the access file gets the id to hand to the administrator; no model and no portal is asked."""
+    async with world.bot():
+        for text in ("покажи все сделки", "/today", "да"):
+            seen = await world.guest.ask(text)
+            assert str(world.guest.number) in texts(seen)
+            assert "нет в списке" in texts(seen)
+        assert await world.prompts() == []
+        assert await world.calls() == []
+
+
+async def test_bad_updates_and_lost_answers_of_telegram_stop_nobody(world: World) -> None:
+    """An undecodable update is set aside; 429, 500 and HTML on sending are waited out; the answer arrives, once."""
+    async with world.bot():
+        broken = {"message": {"message_id": "not a number", "date": [], "chat": "nowhere"}}
+        assert (await world.telegram.post("/sandbox/updates", json=broken)).is_success
+        for kind in ("429", "500", "html"):
+            more = {"retry_after": 0} if kind == "429" else {}
+            fault = {"method": "sendMessage", "kind": kind, "chat_id": world.boris.number, **more}
+            assert (await world.telegram.post("/sandbox/faults", json=fault)).is_success
+        sent = await world.boris.say("/mode")
+        seen = await world.boris.answered(sent)
+        assert len(seen) == 1
+        assert "Режим: полный" in seen[0].text
