@@ -6,6 +6,7 @@ lease decides, and every append is fenced by its epoch.
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,9 +15,9 @@ from state import agent_state
 from state.canonical import dumps, sha256
 from state.clock import Clock
 from state.events import CallSucceeded, Event
-from state.journal import SNAPSHOT_EVERY, state_of
+from state.journal import SNAPSHOT_EVERY, snapshot_of, state_of
 from state.store import Commit, EffectChange, EffectRow, EffectStatus, InboxRow, Lease, OutboxRow, Snapshot, Timer
-from state.worker import AsyncStore
+from state.worker import AsyncStore, to_its_end
 
 LEASE = timedelta(seconds=60)
 INLINE_RESULT = 2048
@@ -84,19 +85,19 @@ class Session:
     async def _store_and_fold(self, commit: Commit) -> None:
         """Both or neither, whoever is cancelled meanwhile: a state that missed a stored event would part from the journal."""
         async with self._order:
-            stored = await self._store.commit(replace(commit, snapshot=self._due_snapshot()))
+            snapshot = self._due_snapshot()
+            stored = await self._store.commit(replace(commit, snapshot=snapshot))
+            if snapshot is not None:
+                self._snapshot_seq = snapshot.seq
             agent_state.fold(self._state, ((item.type, dict(item.data), item.ts) for item in stored))
             if stored:
                 self._seq = stored[-1].seq
-            if stored and self._seq - self._snapshot_seq >= SNAPSHOT_EVERY + len(stored):
-                self._snapshot_seq = self._seq - len(stored)
 
     def _due_snapshot(self) -> Snapshot | None:
         """The state as it is before this commit, every SNAPSHOT_EVERY events: it never runs ahead of the log."""
         if self._seq - self._snapshot_seq < SNAPSHOT_EVERY:
             return None
-        self._snapshot_seq = self._seq
-        return Snapshot(stream=self.stream, seq=self._seq, state=self._state)
+        return snapshot_of(self.stream, self._seq, self._state)
 
     async def effect(self, effect_id: str) -> EffectRow | None:
         """One effect's row."""

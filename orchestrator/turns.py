@@ -14,10 +14,10 @@ from typing import Any
 from orchestrator import outgoing
 from orchestrator.audit import Audit
 from orchestrator.context import Context, Model, Query, Reach
-from orchestrator.engines.base import Engine, TurnEnd, TurnInput
+from orchestrator.engines.base import EndReason, Engine, TurnEnd, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.gate import Gate
-from orchestrator.messages import MODES, Actor, Mode, Notice, say
+from orchestrator.messages import MODES, Actor, Mode, Notice, Outcome, Pending, Reply, say
 from orchestrator.session import Session
 from state.events import MessageReceived, TurnFinished
 from state.store import InboxRow, OutboxRow, StoreError
@@ -80,6 +80,8 @@ def _input(row: InboxRow, session: Session) -> TurnInput | None:
         question = session.state["question"]
         if not question or question["question_id"] != body["answers"] or not 0 <= body["option"] < len(question["options"]):
             return None
+        if question.get("chosen_in", row.id) != row.id:
+            return None
         option = question["options"][body["option"]]
         targets = [option["target"]] if option["target"] else []
         choice = {"question": question, "value": option["value"], "label": option["label"], "targets": targets}
@@ -131,23 +133,39 @@ async def _work(engine: Engine, context: Context, tools: Tools, session: Session
         return await task
     except ModelClientError as error:
         log.warning("turn degraded: %s", error.reason, extra={"action": "turn_degraded"})
-        return TurnEnd(reason="degraded", reply=say(Notice(code="degraded")))
+        return _cut_short("degraded", context, Notice(code="degraded-partly" if _done(context) else "degraded"))
     except asyncio.CancelledError:
         if not context.stopped:
             task.cancel()  # the program stops: a call on its way is heard to its end, the rest waits for the restart
             with contextlib.suppress(asyncio.CancelledError):
                 await task
             raise
-        return TurnEnd(reason="stopped", reply=say(Notice(code="stopped")))
+        return _cut_short("stopped", context, Notice(code="stopped"))
     except StoreError:
         raise
     except Exception:
         turn_id = context.turn.turn_id
         log.exception("turn failed", extra={"action": "turn_failed", "turn_id": turn_id})
         await tools.audit.trouble(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
-        return TurnEnd(reason="failed", reply=say(Notice(code="failed", args={"id": turn_id[-8:]})))
+        return _cut_short("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))
     finally:
         tools.running.pop(session.key, None)
+
+
+def _cut_short(reason: EndReason, context: Context, notice: Notice) -> TurnEnd:
+    """The end of a turn that did not get to its own: what it has done and does not know is said, the cards it made go out."""
+    notices = [notice]
+    if done := _done(context):  # who hears only of the trouble would ask for it again
+        notices.append(Notice(code="done-before", args={"calls": ", ".join(done)}))
+    notices.extend(item.reason for item in context.results if isinstance(item, Outcome) and item.status == "unknown" and item.reason)
+    cards = tuple(dict.fromkeys(item.confirmation_id for item in context.results if isinstance(item, Pending)))
+    return TurnEnd(reason=reason, reply=Reply(notices=tuple(notices), confirmations=cards, turn_id=context.turn.turn_id))
+
+
+def _done(context: Context) -> list[str]:
+    """The methods of the changes that this turn has made."""
+    made = (item for item in context.results if isinstance(item, Outcome) and item.status == "succeeded")
+    return list(dict.fromkeys(item.method for item in made if item.call_class not in {"", "R"}))
 
 
 async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow) -> None:

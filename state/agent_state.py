@@ -58,8 +58,9 @@ def _message(state: State, data: dict[str, Any], ts: str) -> None:
     agent = state["agent"]
     if data.get("origin", "typed") == "typed":
         goals = agent["goals"]
-        if not goals or goals[0] != data["text"]:
-            agent["goals"] = [data["text"][:KEEP_GOAL_LENGTH], *goals][:KEEP_GOALS]
+        goal = data["text"][:KEEP_GOAL_LENGTH]
+        if goal and (not goals or goals[0] != goal):
+            agent["goals"] = [goal, *goals][:KEEP_GOALS]
         state["question"] = None
     state["history"].append({"role": "user", "text": data["text"], "quoted": bool(data.get("quoted")), "ts": ts})
     del state["history"][:-KEEP_HISTORY]
@@ -78,7 +79,8 @@ def _asked(state: State, data: dict[str, Any], ts: str) -> None:
 def _chosen(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     if state["question"] and state["question"]["question_id"] == data["question_id"]:
-        state["question"] = None
+        # It stays until its turn is through: a restart in between needs it to go on.
+        state["question"] = {**state["question"], "chosen_in": data["turn_id"]}
 
 
 def _requested(state: State, data: dict[str, Any], ts: str) -> None:
@@ -101,6 +103,7 @@ def _decide(status: str) -> Fold:
             if data.get(key):
                 entry[key] = data[key]
         if status == "denied":
+            state["denied"].pop(data["essence"], None)  # denied again: young again
             state["denied"][data["essence"]] = {
                 "at": data["denied_at"],
                 "by": data["denied_by_name"] or data["denied_by"],
@@ -188,6 +191,8 @@ def _finished(state: State, data: dict[str, Any], ts: str) -> None:
     if data.get("next_planned_actions"):
         state["agent"]["next_planned_actions"] = list(data["next_planned_actions"])
     known = [item for item in state["trusted"] if item not in data.get("targets", ())]
+    if state["question"] and state["question"].get("chosen_in") == data["turn_id"]:
+        state["question"] = None
     state["trusted"] = [*known, *data.get("targets", ())][-KEEP_DONE:]
     state["turn"] = None
 

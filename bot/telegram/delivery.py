@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 
 from aiogram import Bot
 from aiogram.exceptions import (
+    AiogramError,
+    ClientDecodeError,
     TelegramAPIError,
     TelegramBadRequest,
     TelegramForbiddenError,
@@ -83,7 +85,7 @@ class Delivery:
         except TelegramRetryAfter as error:
             await self._later(row, error.retry_after, "429")
             return False
-        except (TelegramNetworkError, TelegramServerError) as error:
+        except (TelegramNetworkError, TelegramServerError, ClientDecodeError) as error:
             await self._later(row, min(60, 2**row.attempts), type(error).__name__)
             return False
         except TelegramForbiddenError as error:
@@ -158,7 +160,7 @@ class Delivery:
     async def trouble(self, session: str, notice: Notice) -> None:
         """Tell a chat directly, when not even the outbox can be written; may fail silently."""
         chat, thread = chat_of(session)
-        with contextlib.suppress(TelegramAPIError):
+        with contextlib.suppress(AiogramError):
             await self._bot.send_message(chat, self._people.translator(session).notice(notice), parse_mode=None, message_thread_id=thread)
 
     async def partial(self, session: str, text: str) -> None:
@@ -169,7 +171,7 @@ class Delivery:
             return
         self._typing[session] = now
         chat, thread = chat_of(session)
-        with contextlib.suppress(TelegramAPIError):
+        with contextlib.suppress(AiogramError):
             await self._bot.send_chat_action(chat, "typing", message_thread_id=thread)
 
 

@@ -7,7 +7,7 @@ import logging
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
-from aiogram.exceptions import TelegramAPIError
+from aiogram.exceptions import AiogramError
 from aiogram.types import BotCommand, Update
 
 from bot.i18n.translate import Translator
@@ -59,7 +59,7 @@ class TelegramDoor:
 
     async def _introduce(self) -> None:
         """Set the command menu in both languages; not worth stopping for."""
-        with contextlib.suppress(TelegramAPIError):
+        with contextlib.suppress(AiogramError):
             for locale in ("ru", "en"):
                 tr = Translator(locale)
                 commands = [BotCommand(command=name, description=tr.say(f"menu-{name}")) for name in NAMES]
@@ -70,7 +70,7 @@ class TelegramDoor:
         if routed.rows:
             await self._store_rows(routed)
         if routed.callback_id and (not routed.rows or routed.rows[0].kind != "decision"):
-            with contextlib.suppress(TelegramAPIError):
+            with contextlib.suppress(AiogramError):
                 await self.bot.answer_callback_query(routed.callback_id)
         if routed.say is not None and routed.session:
             await self.delivery.trouble(routed.session, routed.say)

@@ -25,6 +25,7 @@ from orchestrator.gate.recovery import Announce, Recovered, reconcile, recover_s
 from orchestrator.gate.rights import may_touch, needed
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
 from state.canonical import NotCanonical, dumps, sha256
+from state.clock import iso
 from state.events import CallRefused, ConfirmationRequested, StepRefused
 from state.store import EffectChange, EffectConflict, EffectRow, OutboxRow
 
@@ -381,14 +382,15 @@ def _as_it_stands(row: EffectRow) -> Outcome | Pending:
     if row.outcome is not None and row.outcome["status"] == row.status:
         return Outcome.model_validate({**row.outcome, "call": row.call["call"]["params"]})
     if row.status == "succeeded":  # found out by a look at the portal, so there is no answer of it
-        return Outcome(status="succeeded", effect_id=row.effect_id, method=method, detail=FOUND_DONE, call=row.call["call"]["params"])
+        found = Outcome(status="succeeded", effect_id=row.effect_id, method=method, detail=FOUND_DONE, call=row.call["call"]["params"])
+        return found.model_copy(update={"call_class": "".join(row.call["call"]["classes"])})
     status = "unknown" if row.status in {"started", "unknown"} else "refused"
     code = "outcome-unknown" if status == "unknown" else f"card-already-{row.status}"
     return Outcome(
         status=status,
         effect_id=row.effect_id,
         method=method,
-        reason=Notice(code=code, args={"text": "", "who": "", "at": ""}),
+        reason=Notice(code=code, args={"text": "", "who": "", "at": iso(row.updated_at)}),
         detail=f"this step stands as {row.status} since before the restart",
         call=row.call["call"]["params"],
     )

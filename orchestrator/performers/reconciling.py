@@ -11,6 +11,7 @@ from typing import Any
 from bitrix.client import BitrixClient
 from bitrix.errors import Refused
 from orchestrator.gate.effects import Call
+from orchestrator.gate.fields import value_of
 from orchestrator.gate.ports import Reconciled, Records
 from orchestrator.performers.state_changes import changes_of
 
@@ -30,12 +31,20 @@ async def reconcile(call: Call, before: Mapping[str, Any], client: BitrixClient,
 async def _one(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
     if call.spec.verb == "add" and call.spec.marked:
         return await _marked_add(call, client)
-    if call.spec.verb == "update" and call.targets and not call.unknown_target:
+    own = call.targets[:1] and call.targets[0][0] == call.entity and not call.unknown_target
+    if call.spec.verb == "update" and own:
         return await _update(call, before, records)
-    if call.spec.verb == "delete" and call.targets and not call.unknown_target:
+    if call.spec.verb == "delete" and own and _removes_the_record(call):
         gone = (await records.records(call.targets[:1]))[call.targets[0]] is None
         return Reconciled(verdict="done" if gone else "not_done", detail="the record is gone" if gone else "the record is still there")
     return Reconciled(verdict="unclear", detail=f"{call.method} leaves no mark that could be looked for")
+
+
+def _removes_the_record(call: Call) -> bool:
+    """Not a part of it: crm.deal.contact.items.delete leaves the deal where it is."""
+    family = call.method.rpartition(".")[0]
+    entity = call.entities.get(call.entity)
+    return family == "crm.item" or (entity is not None and family == entity.get.rpartition(".")[0])
 
 
 async def _marked_add(call: Call, client: BitrixClient) -> Reconciled:
@@ -70,12 +79,14 @@ async def _update(call: Call, before: Mapping[str, Any], records: Records) -> Re
     if record is None or not isinstance(wanted, Mapping) or not wanted:
         return Reconciled(verdict="unclear", detail="the record or the fields cannot be compared")
     old = before.get(f"{target[0]}:{target[1]}") or {}
-    changed = {key: value for key, value in wanted.items() if not same(old.get(key), value)}
+    is_now = {key: value_of(record, key, target[0]) for key in wanted}
+    was = {key: value_of(old, key, target[0]) for key in wanted}
+    changed = {key: value for key, value in wanted.items() if not same(was[key], value)}
     if not changed:
         return Reconciled(verdict="unclear", detail="the new values equal the old ones")
-    if all(same(record.get(key), value) for key, value in changed.items()):
-        return Reconciled(verdict="done", detail="the record has the new values", changes=changes_of(call, True))
-    if all(same(record.get(key), old.get(key)) for key in changed):
+    if all(same(is_now[key], value) for key, value in changed.items()):
+        return Reconciled(verdict="done", detail="the record has the new values", changes=changes_of(call, result=True))
+    if all(same(is_now[key], was[key]) for key in changed):
         return Reconciled(verdict="not_done", detail="the record still has the old values")
     return Reconciled(verdict="unclear", detail="the record has neither the old nor the new values")
 

@@ -2,6 +2,9 @@
 
 import pytest
 from e2e_kit import World, texts
+from e2e_people import until
+
+from state.interaction_log import log_path
 
 pytestmark = pytest.mark.xdist_group("e2e")
 
@@ -23,3 +26,131 @@ async def test_my_deals_have_names_stages_sums_links_and_a_total(world: World) -
 
 def _mine_and_open(deal: dict[str, str]) -> bool:
     return deal["ASSIGNED_BY_ID"] == "7" and deal["CLOSED"] == "N"
+
+
+@pytest.mark.req("S004-X1", "S004-42")
+async def test_a_name_that_fits_several_records_is_asked_about_and_the_choice_is_no_consent(world: World) -> None:
+    """Two deals are buttons with sum, stage and number; the pressed one gets a card, and the model is not asked again."""
+    async with world.bot():
+        (asked,) = await world.boris.ask("перенеси сделку Вектор на стадию В работе")
+        assert asked.text == "Какая сделка «Вектор»?"
+        assert [text.replace("\xa0", " ") for text in asked.buttons] == [
+            "Вектор: сервисный договор · 85 000 ₽ · Новая · №413",
+            "Вектор: поставка ста… · 640 000 ₽ · Подготовка документов · №412",
+        ]
+        prompts = len(await world.prompts())
+        await world.boris.press(asked.number, asked.data("№412"))
+        card = (await world.boris.answered(asked.number, 2))[-1]
+        assert card.is_card
+        assert "Стадия: Подготовка документов → В работе" in card.text
+        assert await world.writes() == []
+        assert len(await world.prompts()) == prompts
+
+        await world.boris.press(asked.number, asked.data("№413"))
+        assert "уже не действует" in texts(await world.boris.answered(card.number))
+        await world.boris.decide(card, "Выполнить")
+        assert await world.writes() == ["crm.deal.update"]
+        assert (await world.record("deal", 412))["STAGE_ID"] == "EXECUTING"
+    everything = str(await world.prompts())
+    assert world.servers.webhook not in everything
+    assert "/rest/1/" not in everything
+
+
+@pytest.mark.req("S004-36")
+async def test_no_name_and_too_many_names_are_told(world: World) -> None:
+    """None: «Не нашёл»; more than six: «Уточните»; another person's record is not found either."""
+    async with world.bot():
+        assert "Не нашёл «Бегемот»" in texts(await world.boris.ask("покажи сделку Бегемот"))
+        assert "нашлось записей: 8. Уточните" in texts(await world.olga.ask("подними сумму сделки Стройинвест до 5 млн"))
+        assert "Не нашёл" in texts(await world.boris.ask("подними сумму сделки «Вектор: пусконаладка» до 5 млн"))
+        assert await world.writes() == []
+
+
+COMMANDS = {
+    "/start": "Здравствуйте, Борис Смирнов!",
+    "/help": "Пишите обычными словами",
+    "/mode": "Режим: {mode}",
+    "/status": "Ждут решения: 0. Исход неизвестен: 0. Сейчас свободен.",
+    "/pending": "Ничего не ждёт решения.",
+    "/today": "Позвонить в «Ромашку» и согласовать отгрузку · №8018",
+    "/stop": "Сейчас ничего не выполняется.",
+    "/new": "Начинаем заново.",
+    "/bogus": "Такой команды нет. Есть: /start /help",
+    "/": "Такой команды нет.",
+}
+
+
+@pytest.mark.parametrize(("mode", "shown"), [("shadow", "теневой"), ("full", "полный")])
+async def test_commands_are_code_and_work_in_every_mode(world: World, mode: str, shown: str) -> None:
+    """Each command is answered without the model and without a write, also in shadow."""
+    async with world.bot(agent_mode=mode):
+        for command, words in COMMANDS.items():
+            assert words.format(mode=shown) in texts(await world.boris.ask(command)), command
+        assert await world.prompts() == []
+        assert await world.writes() == []
+
+
+async def test_pending_shows_open_cards_again_and_details_the_exact_call(world: World) -> None:
+    """/pending counts and shows what waits; «Подробнее» shows method and params; /new keeps the card, and it still works."""
+    async with world.bot():
+        card = await world.boris.card("подними сумму сделки Ромашка до 150 000")
+        assert "Ждёт решения 1 запрос" in texts(await world.boris.ask("/pending"))
+        await world.boris.press(card.number, card.data("Подробнее"))
+        exact = texts(await world.boris.answered(card.number + 2))
+        assert "crm.deal.update" in exact
+        assert '"OPPORTUNITY":150000' in exact
+        assert "Ждут решения: 1" in texts(await world.boris.ask("/status"))
+        assert "Одно подтверждение всё ещё ждёт" in texts(await world.boris.ask("/new"))
+        await world.boris.decide(card, "Выполнить")
+        assert await world.writes() == ["crm.deal.update"]
+
+
+async def test_stop_ends_a_turn_while_the_model_is_silent(world: World) -> None:
+    """/stop overtakes the running turn: the turn ends without a call, and the next request is served."""
+    async with world.bot():
+        await world.break_model("stall", seconds=60)
+        sent = await world.boris.say("подними сумму сделки Ромашка до 150 000")
+
+        async def asked() -> bool:
+            return len(await world.prompts()) == 1
+
+        await until(asked, "the model's first request")
+        assert "работаю над вашим запросом" in texts(await world.boris.seen(await _said(world, "/status")))
+        await world.boris.say("/stop")
+        assert "Остановлено." in texts(await world.boris.answered(sent, 3))
+        assert await world.writes() == []
+        assert "Ваши открытые сделки" in texts(await world.boris.ask("покажи мои сделки"))
+
+
+async def _said(world: World, text: str) -> int:
+    """Write while a turn is running, and wait for one answer only."""
+    sent = await world.boris.say(text)
+
+    async def answered() -> bool:
+        return bool(await world.boris.seen(sent))
+
+    await until(answered, f"an answer to {text}")
+    return sent
+
+
+@pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-48", "S004-7", "S004-13", "S004-14", "S004-4", "S004-5", "S004-19")
+async def test_each_iteration_is_an_audit_record_and_the_prompt_has_all_its_parts(world: World) -> None:
+    """Input, blocks, requests, answers and state are in the person's own log; constitution, state and message in the prompt."""
+    async with world.bot():
+        await world.boris.ask("покажи сделку Ромашка")
+        await world.boris.ask("а сумма у неё какая?")
+    first = world.audit()[0]
+    assert list((world.folder / "logs").glob("*.jsonl")) == [log_path(world.folder / "logs", world.boris.session)]
+    assert first["user_message"] == "покажи сделку Ромашка"
+    assert first["model_response"]["action"][0]["method"] == "crm.deal.get"
+    assert first["executed_actions"][0]["params"] == {"id": 481}
+    assert first["executed_actions"][0]["answer"]["TITLE"] == "Ромашка"
+    assert first["state"]["objects"]["current_deal_id"] == 481
+    system, state, *_, user = (await world.prompts())[0]["messages"]
+    assert "THOUGHT" in system["content"]
+    assert "crm.deal.update" in system["content"]
+    assert state["content"].startswith("STATE {")
+    assert user == {"role": "user", "content": "покажи сделку Ромашка"}
+    assert '"current_deal_id": 481' in (await world.prompts())[-1]["messages"][1]["content"]
+    assert world.servers.webhook not in log_path(world.folder / "logs", world.boris.session).read_text("utf-8")
+

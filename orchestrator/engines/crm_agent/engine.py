@@ -170,7 +170,11 @@ class _Turn:
 
     def _leave(self, iteration: int, number: int, step: Step) -> None:
         left = {"slot": self._slot(iteration, number), "method": step.method, "params": step.params, "comment": step.comment}
-        self._work.left.append(left)
+        self._work.left.append(left | self._mark())
+
+    def _mark(self) -> dict[str, bool]:
+        """Set on what the model wrote after prose: later prompts keep its words out."""
+        return {"prose": True} if self._work.prose else {}
 
     def _blocked(self, observed: Mapping[str, Any]) -> bool:
         return self._ctx.halt_on_block and observed["status"] not in {"ok", "planned"}
@@ -228,7 +232,7 @@ class _Turn:
 
     async def _record_plan(self, iteration: int, blocks: Blocks) -> None:
         steps = [
-            {"slot": self._slot(iteration, number), "method": step.method, "params": step.params, "comment": step.comment}
+            {"slot": self._slot(iteration, number), "method": step.method, "params": step.params, "comment": step.comment} | self._mark()
             for number, step in enumerate(blocks.steps, start=1)
         ]
         await self._ctx.record(

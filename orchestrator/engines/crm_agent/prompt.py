@@ -42,10 +42,15 @@ def trimmed(agent: Mapping[str, Any]) -> dict[str, Any]:
         "goals": agent["goals"][:1],
         "done": [item["description"] for item in agent["done"][-KEEP_DONE:]],
         "objects": {key: value for key, value in agent["objects"].items() if key != "links"},
-        "next_planned_actions": agent["next_planned_actions"][:KEEP_WAITING],
-        "waiting_for_a_person": [{"method": item["method"], "params": item["params"]} for item in waiting],
+        "next_planned_actions": [_proposal(item, prose=bool(item.get("prose"))) for item in agent["next_planned_actions"][:KEEP_WAITING]],
+        "waiting_for_a_person": [_proposal(item, prose=bool((item.get("provenance") or {}).get("prose"))) for item in waiting],
         "event_bindings": agent["event_bindings"],
     }
+
+
+def _proposal(item: Mapping[str, Any], *, prose: bool) -> dict[str, Any]:
+    """A step that did not run. What was written after prose was read may be the words of that prose: only its method is kept."""
+    return {"method": item["method"]} if prose else {"method": item["method"], "params": item["params"]}
 
 
 def history_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:

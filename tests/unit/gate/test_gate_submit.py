@@ -593,7 +593,7 @@ async def test_prose_read_before_makes_a_harmless_write_ask(world: World) -> Non
     session = await world.session()
     tainted = Provenance(prose=True, targets=frozenset({"deal:481"}), person_text="сделка 481")
     assert isinstance(await world.submit(session, effect(*TASK, provenance=tainted)), Pending)
-    assert isinstance(await world.submit(session, effect(*TASK, slot="t1/1/2")), Outcome)
+    assert isinstance(await world.submit(session, effect("tasks.task.add", {"fields": {"TITLE": "Другое"}}, slot="t1/1/2")), Outcome)
 
 
 @pytest.mark.req("S004-57")
