@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from bitrix.masking import mask_value
 from orchestrator.context import Iteration
 from orchestrator.messages import Actor, Mode
@@ -69,8 +71,9 @@ class Audit:
         await self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
     async def _write(self, user: str, record: Mapping[str, Any]) -> None:
-        """In a thread: a rotation may take the disk a while."""
-        await asyncio.to_thread(self._log.record, user, mask_value({"v": SCHEMA, "timestamp": iso(self._clock.now()), **record}))
+        """In a thread, since masking and a rotation take a while; frozen first, since the state goes on changing."""
+        frozen = orjson.dumps({"v": SCHEMA, "timestamp": iso(self._clock.now()), **record}, default=str)
+        await asyncio.to_thread(lambda: self._log.record(user, mask_value(orjson.loads(frozen))))
 
 
 def _compact(state: Mapping[str, Any]) -> dict[str, Any]:

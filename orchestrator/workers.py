@@ -77,7 +77,9 @@ class Orchestrator:
 
     async def _scan(self, group: asyncio.TaskGroup) -> None:
         try:
-            await self.tools.store.put_inbox(await timers.due(self.tools.store, self._clock.now()))
+            due = await timers.due(self.tools.store, self._clock.now())
+            if due:
+                await self.tools.store.put_inbox(due)
             ready = await self.tools.store.ready_sessions()
         except StoreError as error:
             log.error("the store cannot be read: %s", error, extra={"action": "store_trouble"})  # noqa: TRY400 - no stack needed

@@ -10,7 +10,7 @@ _PLAIN = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?", r
 
 def host_of(address: Any) -> str:
     """The host an https address goes to; "" for everything that two readers could read differently."""
-    if not isinstance(address, str) or "\\" in address or "@" in address or not _PLAIN.fullmatch(address):
+    if not isinstance(address, str) or not _PLAIN.fullmatch(address):
         return ""
     return (urlsplit(address).hostname or "").rstrip(".")
 

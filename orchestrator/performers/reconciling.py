@@ -11,7 +11,7 @@ from typing import Any
 from bitrix.client import BitrixClient
 from bitrix.errors import Refused
 from orchestrator.gate.effects import Call
-from orchestrator.gate.fields import value_of
+from orchestrator.gate.fields import squeeze, value_of
 from orchestrator.gate.ports import Reconciled, Records
 from orchestrator.performers.state_changes import changes_of
 
@@ -82,8 +82,9 @@ async def _update(call: Call, before: Mapping[str, Any], records: Records) -> Re
     is_now = {key: value_of(record, key, target[0]) for key in wanted}
     was = {key: value_of(old, key, target[0]) for key in wanted}
     changed = {key: value for key, value in wanted.items() if not same(was[key], value)}
-    if not changed:
-        return Reconciled(verdict="unclear", detail="the new values equal the old ones")
+    shown = {squeeze(key, target[0]) for key in record}
+    if not changed or not shown.issuperset(squeeze(key, target[0]) for key in changed):
+        return Reconciled(verdict="unclear", detail="the new values equal the old ones, or the record does not show them")
     if all(same(is_now[key], value) for key, value in changed.items()):
         return Reconciled(verdict="done", detail="the record has the new values", changes=changes_of(call, result=True))
     if all(same(is_now[key], was[key]) for key in changed):

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bitrix.catalogue import Catalogue, load_catalogue
+from bitrix.catalogue import Catalogue, Method, load_catalogue
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Call, Facts, Refuse, Verdict
 from orchestrator.gate.normalise import normalise
@@ -101,3 +101,19 @@ def said(verdict: Verdict) -> list[str]:
     if isinstance(verdict, Refuse):
         return [verdict.reason.args.get("reason", verdict.reason.code)]
     return [reason.args.get("reason", reason.code) for reason in getattr(verdict, "reasons", ())]
+
+
+def minimal(method: Method) -> dict[str, Any]:
+    """Parameters that let any row through normalise, about a record that is there."""
+    params: dict[str, Any] = {}
+    values = {"entityTypeId": 2, "ownerTypeId": 2, "ownerType": "D", "type": "user", "cmd": {"a": "user.current"}, "fields": {"TITLE": "x"}}
+    for path in method.required:
+        head, _, rest = path.partition(".")
+        if rest:
+            inner = {"=ownerType": "D", "ENTITY_TYPE": "deal", "TYPE_ID": 2, "OWNER_TYPE_ID": 2, "ownerType": "D", "entityTypeId": 2}
+            params.setdefault(head, {})[rest] = inner.get(rest, 481)
+        else:
+            params[head] = values.get(head, {"TITLE": "x"} if head in {"FIELDS", "ARFIELDS", "params"} else 481)
+    if method.name == "event.bind":
+        params["handler"] = "https://hooks.example.com/x"
+    return params

@@ -49,16 +49,19 @@ ROWS_OF_THE_FACTS = frozenset(_ROWS.split())
 TIMED = """
 import sys, time
 from pathlib import Path
+import yaml
 sys.path.insert(0, sys.argv[1])
 from bitrix.catalogue import load_catalogue
-best = 1.0
-for _ in range(30):  # a machine that others use may need a few tries
+def taken(work):
     start = time.process_time()
-    load_catalogue(Path(sys.argv[1], "data", "catalogue"))
-    best = min(best, time.process_time() - start)
-    if best < 0.05:
-        break
-print(best)
+    work()
+    return time.process_time() - start
+yardstick = "".join(f"- {{name: n{n}, list: [a, b, c], more: {{x: 1, y: true}}, text: some words here}}\\n" for n in range(500))
+loads, reads = [], []
+for _ in range(8):
+    loads.append(taken(lambda: load_catalogue(Path(sys.argv[1], "data", "catalogue"))))
+    reads.append(taken(lambda: yaml.load(yardstick, Loader=yaml.CSafeLoader)))
+print(min(loads), min(reads))
 """
 
 
@@ -69,10 +72,10 @@ def test_every_row_of_the_facts_is_listed() -> None:
 
 
 def test_it_loads_fast() -> None:
-    """Reading all rows costs a start less than 50 ms of processor time."""
+    """Reading all rows costs a start less than 50 ms of processor time where 500 plain rows of YAML cost 31 ms."""
     command = [sys.executable, "-c", TIMED, str(ROOT)]  # a process of its own, as the product starts
-    best = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert float(best) < 0.05
+    loads, reads = map(float, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    assert loads < max(0.05, reads * 50 / 31)  # a machine that others use is slower at both
 
 
 def test_a_method_listed_twice_is_an_error() -> None:

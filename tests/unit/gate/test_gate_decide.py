@@ -20,6 +20,7 @@ from gate_kit import (
     effect,
     judged,
     made,
+    minimal,
     said,
 )
 
@@ -34,29 +35,13 @@ UPDATE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новое"}})
 ALL_OPEN = Policy(open_methods=frozenset(method.name for method in catalogue()), event_handler_hosts=frozenset({"hooks.example.com"}))
 
 
-def _minimal(method: Method) -> dict[str, Any]:
-    """Parameters that let any row through normalise, about a record that is there."""
-    params: dict[str, Any] = {}
-    values = {"entityTypeId": 2, "ownerTypeId": 2, "ownerType": "D", "type": "user", "cmd": {"a": "user.current"}, "fields": {"TITLE": "x"}}
-    for path in method.required:
-        head, _, rest = path.partition(".")
-        if rest:
-            inner = {"=ownerType": "D", "ENTITY_TYPE": "deal", "TYPE_ID": 2, "OWNER_TYPE_ID": 2, "ownerType": "D", "entityTypeId": 2}
-            params.setdefault(head, {})[rest] = inner.get(rest, 481)
-        else:
-            params[head] = values.get(head, {"TITLE": "x"} if head in {"FIELDS", "ARFIELDS", "params"} else 481)
-    if method.name == "event.bind":
-        params["handler"] = "https://hooks.example.com/x"
-    return params
-
-
 @pytest.mark.req("S004-8", "S004-28", "S004-38")
 @pytest.mark.parametrize("policy", [Policy(), ALL_OPEN], ids=["shipped", "all open"])
 @pytest.mark.parametrize("mode", MODES)
 def test_no_row_runs_by_itself_that_should_not(policy: Policy, mode: Mode) -> None:
     """Whole catalogue × three modes: D, C, M and N never just run, shadow runs nothing, canary reads and creates only."""
     for method in catalogue():
-        what = effect(method.name, _minimal(method))
+        what = effect(method.name, minimal(method))
         found = made(what)
         assert isinstance(found, Call), found
         facts = Facts(records=dict.fromkeys(found.targets, DEAL), first_stages=FIRST)
@@ -84,6 +69,14 @@ def test_no_row_runs_by_itself_that_should_not(policy: Policy, mode: Mode) -> No
 def test_the_lower_mode_holds(mode: Mode, highest: Mode, holds: Mode) -> None:
     """Nobody gets a higher mode than their own, nor than the agent's."""
     assert modes.effective(mode, Actor(key="a", name="A", max_mode=highest)) == holds
+
+
+def test_a_person_with_a_lower_mode_is_judged_by_it() -> None:
+    """In full mode a trainee still only reads and creates, and an observer runs nothing."""
+    trainee = LEAD.model_copy(update={"max_mode": "canary"})
+    observer = LEAD.model_copy(update={"max_mode": "shadow"})
+    assert said(judged(effect(*UPDATE), actor=trainee)) == ["gate-mode"]
+    assert judged(effect(*UPDATE), actor=observer) == PlanOnly()
 
 
 @pytest.mark.req("S004-38")

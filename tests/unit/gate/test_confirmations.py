@@ -1,0 +1,182 @@
+"""The queue of cards: what they keep, when a decision counts, how they close."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, card, effect
+
+from orchestrator.gate import confirmations
+from orchestrator.gate.confirmations import Decision, objection, second_nonce
+from orchestrator.messages import Outcome
+from state.agent_state import open_confirmations
+from state.clock import iso
+from state.store import EffectConflict
+
+SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
+DELETE = ("crm.deal.delete", {"id": 481})
+
+
+def decision(entry: dict[str, Any], **more: Any) -> Decision:
+    return Decision(confirmation_id=entry["confirmation_id"], **{"nonce": entry["nonce"], "approve": True, "actor": ANNA, "via": "button", **more})
+
+
+@pytest.mark.req("S004-9", "S004-53", "S004-X3")
+async def test_a_card_keeps_what_is_needed_to_decide_and_to_run(world: World) -> None:
+    """Call, hash, before-image, who asked, when it ends, and a timer for that end, in one commit."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    row = await session.effect(entry["effect_id"])
+    assert row is not None
+    assert (row.status, row.fingerprint, row.call["confirmation_id"]) == ("requested", entry["fingerprint"], entry["confirmation_id"])
+    assert row.call["actor"]["key"] == ANNA.key
+    assert entry["expires_at"] == iso(NOW + timedelta(hours=24))
+    timers = world.sql.due_timers(NOW + timedelta(days=2))
+    assert [(timer.kind, timer.session, timer.due_at) for timer in timers] == [("confirmation_expires", CHAT, NOW + timedelta(hours=24))]
+    assert open_confirmations(dict(session.state)) == [entry]
+
+
+@pytest.mark.req("G2")
+async def test_each_card_has_its_own_nonce(world: World) -> None:
+    """Two cards never share id or nonce, and both fit into a button."""
+    session = await world.session()
+    cards = [await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": n}}, slot=f"t1/1/{n}")) for n in range(1, 9)]
+    assert len({entry["nonce"] for entry in cards}) == len({entry["confirmation_id"] for entry in cards}) == 8
+    assert all(len(f"c1:{entry['confirmation_id']}:{entry['nonce']}:y") <= 64 for entry in cards)
+
+
+@pytest.mark.req("G2", "S004-X3")
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({}, ""),
+        ({"nonce": "00000000"}, "card-outdated"),
+        ({"nonce": ""}, "card-outdated"),
+        ({"nonce": "нонс\ud800🙂"}, "card-outdated"),
+        ({"nonce": "x" * 5000}, "card-outdated"),
+        ({"nonce": "00000000", "approve": False}, "card-outdated"),
+    ],
+)
+async def test_only_the_nonce_of_the_card_counts(world: World, more: dict[str, Any], code: str) -> None:
+    """Anything else, forged or old, changes nothing."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    found = objection(entry, decision(entry, **more), session)
+    assert (found.code if found else "") == code
+
+
+@pytest.mark.parametrize("status", ["approved", "denied", "expired", "superseded", "executed", "refused", "unknown"])
+async def test_a_settled_card_says_how_it_stands(world: World, status: str) -> None:
+    """The sentence names the state, and who and when where that is known."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    found = objection({**entry, "status": status, f"{status}_at": iso(NOW), "approved_by_name": "Вера"}, decision(entry), session)
+    assert found is not None
+    assert (found.code, found.args) == (f"card-already-{status}", {"who": "Вера", "at": iso(NOW)})
+
+
+async def test_an_unknown_card_is_outdated(world: World) -> None:
+    """A press on something that was never a card of this session."""
+    session = await world.session()
+    found = objection(None, Decision(confirmation_id="x", nonce="y", approve=True, actor=ANNA, via="button"), session)
+    assert found is not None
+    assert found.code == "card-outdated"
+
+
+async def test_time_over_counts_even_before_the_timer_has_run(world: World) -> None:
+    """At the very moment of its end a card is over."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    world.clock.advance(timedelta(hours=24) - timedelta(seconds=1))
+    assert objection(entry, decision(entry), session) is None
+    world.clock.advance(timedelta(seconds=1))
+    found = objection(entry, decision(entry), session)
+    assert found is not None
+    assert found.code == "card-expired"
+
+
+async def test_what_cannot_be_undone_needs_two_taps(tmp_path: Any) -> None:
+    """The first tap asks again, the second one runs; a denial needs one; the second nonce alone is no way around a wrong card."""
+    async with a_world(tmp_path, policy={"open_methods": ["crm.deal.delete"]}) as world:
+        session = await world.session()
+        entry = await world.asked(session, effect(*DELETE), actor=VERA)
+        assert entry["taps"] == 2
+        first = await world.gate.decide_card(decision(entry, actor=VERA), mode="full", ledger=session)
+        assert first.notice is not None
+        assert first.notice.code == "card-second-tap"
+        assert world.portal.ledger == []
+        assert card(session, entry["confirmation_id"])["status"] == "requested"
+        wrong = await world.gate.decide_card(decision(entry, actor=VERA, nonce=second_nonce("00000000")), mode="full", ledger=session)
+        assert wrong.notice is not None
+        assert wrong.notice.code == "card-outdated"
+        second = await world.gate.decide_card(decision(entry, actor=VERA, nonce=second_nonce(entry["nonce"])), mode="full", ledger=session)
+        assert isinstance(second.outcome, Outcome)
+        assert second.outcome.status == "succeeded"
+        assert [method for method, _ in world.portal.ledger] == ["crm.deal.delete"]
+
+
+async def test_a_dangerous_card_is_denied_with_one_tap(tmp_path: Any) -> None:
+    """Saying no is never made harder."""
+    async with a_world(tmp_path, policy={"open_methods": ["crm.deal.delete"]}) as world:
+        session = await world.session()
+        entry = await world.asked(session, effect(*DELETE), actor=VERA)
+        found = await world.gate.decide_card(decision(entry, actor=VERA, approve=False), mode="full", ledger=session)
+        assert found.notice is not None
+        assert found.notice.code == "card-denied"
+
+
+@pytest.mark.req("S004-32", "S004-12")
+async def test_a_denial_is_final_and_drops_the_timer(world: World) -> None:
+    """Denied in journal, state and effects table; nothing waits any more."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    await confirmations.deny(entry, decision(entry, approve=False, reason="не надо"), session, ())
+    after = card(session, entry["confirmation_id"])
+    assert (after["status"], after["denied_by"], after["denied_at"], after["via"], after["reason"]) == ("denied", ANNA.key, iso(NOW), "button", "не надо")
+    assert session.state["denied"][entry["essence"]]["by"] == "Анна"
+    assert world.sql.due_timers(NOW + timedelta(days=2)) == []
+    with pytest.raises(EffectConflict):
+        await confirmations.approve(entry, decision(entry), session, ())
+
+
+async def test_an_approval_is_recorded_once(world: World) -> None:
+    """The second record of the same approval is refused by the store."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    await confirmations.approve(entry, decision(entry), session, ())
+    assert card(session, entry["confirmation_id"])["approved_by"] == ANNA.key
+    assert world.sql.due_timers(NOW + timedelta(days=2)) == []
+    with pytest.raises(EffectConflict):
+        await confirmations.approve(entry, decision(entry), session, ())
+
+
+async def test_expiry_never_takes_an_approved_call_away(world: World) -> None:
+    """Approved in the moment in which its time ended: the decision wins."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    await confirmations.approve(entry, decision(entry), session, ())
+    with pytest.raises(EffectConflict):
+        await confirmations.expire(entry, session, ())
+    row = await session.effect(entry["effect_id"])
+    assert row is not None
+    assert row.status == "approved"
+
+
+async def test_an_expired_card_can_never_run(world: World) -> None:
+    """Its effect is expired too."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    await confirmations.expire(entry, session, ())
+    assert card(session, entry["confirmation_id"])["status"] == "expired"
+    with pytest.raises(EffectConflict):
+        await confirmations.approve(entry, decision(entry), session, ())
+
+
+async def test_a_superseded_card_closes_from_requested(world: World) -> None:
+    """The closing carries its event and the change that belongs to it."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    close = confirmations.superseded(entry, why="edited", by="c2")
+    await session.commit(close.event, actor="system", effects=[close.change])
+    after = card(session, entry["confirmation_id"])
+    assert (after["status"], after["why"], after["by"]) == ("superseded", "edited", "c2")

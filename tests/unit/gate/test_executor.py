@@ -1,0 +1,194 @@
+"""Intent first, act once, outcome after: in this order, also when everything around it fails or is cancelled."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, World, effect
+
+from orchestrator.gate import executor
+from orchestrator.gate.effects import Call
+from orchestrator.gate.executor import Order
+from orchestrator.gate.gate import effect_id_of
+from orchestrator.gate.normalise import normalise
+from orchestrator.gate.ports import Performed, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.messages import CommandReport
+from orchestrator.session import Session
+from state.events import StateChanges
+from state.store import Commit, EffectConflict, StaleEpoch, StoreUnwritable
+
+
+class Act:
+    """A performer whose answer is given, and which looks at the database while it acts."""
+
+    portal = "portal.example"
+
+    def __init__(self, world: World, answer: Performed) -> None:
+        self.world, self.answer, self.calls, self.seen = world, answer, 0, [""]
+        self.go = asyncio.Event()
+        self.go.set()
+        self.begun = asyncio.Event()
+
+    async def perform(self, call: Call) -> Performed:
+        self.calls += 1
+        row = self.world.sql.effect(effect_id_of("t1/1/1"))
+        self.seen.append(row.status if row else "absent")
+        self.begun.set()
+        await self.go.wait()
+        return self.answer
+
+    async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
+        raise NotImplementedError
+
+
+def order(world: World, method: str = "tasks.task.add", params: Mapping[str, Any] | None = None, **more: Any) -> Order:
+    what = effect(method, params or {"fields": {"TITLE": "Позвонить"}})
+    call = normalise(what, catalogue=world.gate._catalogue, portal="portal.example", actor=ANNA, effect_id="e1")
+    assert isinstance(call, Call)
+    given = {"effect_id": effect_id_of("t1/1/1"), "turn_id": "t1", "slot": "t1/1/1", "requested_by": ANNA.key, "proposed_by": "crm_agent", "before": {}}
+    return Order(**{**given, "call": call, **more})
+
+
+async def in_store(session: Session, world: World, **changed: Any) -> str:
+    row = await session.effect(effect_id_of("t1/1/1"))
+    return row.status if row else "absent"
+
+
+@pytest.mark.req("G1", "S004-10", "S004-13")
+@pytest.mark.parametrize(
+    ("answer", "status", "event", "said"),
+    [
+        (Succeeded(result=5, total=1, changes=StateChanges(done="x"), entity="task", created="task:5"), "succeeded", "CallSucceeded", ""),
+        (Rejected(code="ACCESS_DENIED", detail="no"), "refused", "CallRefused", "portal-refused"),
+        (Rejected(code="not_sent", detail="no", sent=False), "refused", "CallRefused", "portal-refused"),
+        (Unknown(detail="lost"), "unknown", "CallOutcomeUnknown", "outcome-unknown"),
+    ],
+)
+async def test_every_answer_ends_in_its_status(world: World, answer: Performed, status: str, event: str, said: str) -> None:
+    """While it acts the effect is `started`; afterwards effect, event and what the engine hears agree."""
+    session, act = await world.session(), Act(world, answer)
+    outcome = await executor.write(order(world), act, session)
+    assert act.seen == ["", "started"]
+    assert (await in_store(session, world), world.types()) == (status, ["CallStarted", event])
+    assert (outcome.status, outcome.reason.code if outcome.reason else "") == (status, said)
+    row = await session.effect(effect_id_of("t1/1/1"))
+    assert row is not None
+    assert row.outcome is not None
+    assert "result" not in row.outcome
+    assert row.call["started_at"].endswith("Z")
+
+
+async def test_a_batch_keeps_the_word_of_each_command(world: World) -> None:
+    """Reports are in the event and in the outcome (S004-71)."""
+    session = await world.session()
+    report = CommandReport(key="a", method="user.current", status="error", error="no")
+    outcome = await executor.write(order(world), Act(world, Succeeded(result={}, commands=(report,))), session)
+    assert outcome.commands == (report,)
+    assert world.events("CallSucceeded")[0].data["commands"] == [report.model_dump()]
+
+
+@pytest.mark.req("S004-A2")
+async def test_a_second_start_of_one_effect_is_refused_before_it_acts(world: World) -> None:
+    """Of two at once one acts; the other raises and has sent nothing."""
+    session, act = await world.session(), Act(world, Succeeded(result=1))
+    found = await asyncio.gather(*(executor.write(order(world), act, session) for _ in range(4)), return_exceptions=True)
+    assert act.calls == 1
+    assert sorted(type(item).__name__ for item in found) == ["EffectConflict", "EffectConflict", "EffectConflict", "Outcome"]
+
+
+async def test_an_approved_order_starts_from_approved_only(world: World) -> None:
+    """An order with a confirmation does not start an effect that nobody approved."""
+    session, act = await world.session(), Act(world, Succeeded(result=1))
+    with pytest.raises(EffectConflict):
+        await executor.write(order(world, confirmation_id="c1"), act, session)
+    assert (act.calls, world.types()) == (0, [])
+
+
+@pytest.mark.req("G1")
+async def test_no_intent_no_act(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The intent cannot be stored: nothing is sent."""
+    session, act = await world.session(), Act(world, Succeeded(result=1))
+    monkeypatch.setattr(world.sql, "commit", _fail_after(0, world.sql.commit))
+    with pytest.raises(StoreUnwritable):
+        await executor.write(order(world), act, session)
+    assert act.calls == 0
+
+
+@pytest.mark.req("S004-A2")
+async def test_an_outcome_that_cannot_be_stored_leaves_the_effect_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was sent and nobody could write down how it ended: recovery will find it `started`."""
+    session, act = await world.session(), Act(world, Succeeded(result=1))
+    with monkeypatch.context() as broken:
+        broken.setattr(world.sql, "commit", _fail_after(1, world.sql.commit))
+        with pytest.raises(StoreUnwritable):
+            await executor.write(order(world), act, session)
+    assert (act.calls, await in_store(session, world)) == (1, "started")
+    assert [row.effect_id for row in await session.effects("started")] == [effect_id_of("t1/1/1")]
+
+
+def _fail_after(good: int, commit: Any) -> Any:
+    left = [good]
+
+    def failing(what: Commit) -> Any:
+        if left[0] == 0:
+            raise StoreUnwritable("no space left")
+        left[0] -= 1
+        return commit(what)
+
+    return failing
+
+
+async def test_a_lost_lease_stores_nothing_late(world: World) -> None:
+    """Another process took the session over while the call was on its way: the late outcome is refused by the epoch."""
+    session, act = await world.session(), Act(world, Succeeded(result=1))
+    act.go.clear()
+    writing = asyncio.ensure_future(executor.write(order(world), act, session))
+    await act.begun.wait()
+    world.clock.advance(_minutes(5))
+    await world.session(owner="two")
+    act.go.set()
+    with pytest.raises(StaleEpoch):
+        await writing
+    assert world.types() == ["CallStarted"]
+
+
+def _minutes(count: int) -> Any:
+    from datetime import timedelta  # noqa: PLC0415 - one test needs it
+
+    return timedelta(minutes=count)
+
+
+async def test_whoever_cancels_waits_for_the_outcome(world: World) -> None:
+    """However often it is cancelled, a call on its way is heard to its end and its outcome stored."""
+    session, act = await world.session(), Act(world, Succeeded(result=1))
+    act.go.clear()
+    writing = asyncio.ensure_future(executor.write(order(world), act, session))
+    await act.begun.wait()
+    for _ in range(3):
+        writing.cancel()
+        await asyncio.sleep(0)
+    assert not writing.done()
+    act.go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    assert await in_store(session, world) == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("answer", "event", "status"),
+    [
+        (Succeeded(result=[{"ID": "1"}], total=1), "CallSucceeded", "succeeded"),
+        (Rejected(code="NOT_FOUND", detail="gone"), "CallRefused", "refused"),
+        (Unknown(detail="slow"), "CallRefused", "refused"),
+    ],
+)
+async def test_a_read_needs_no_intent_and_is_never_unknown(world: World, answer: Performed, event: str, status: str) -> None:
+    """It is journalled with its params; repeating it does no harm, so a lost answer is simply no answer."""
+    session, act = await world.session(), Act(world, answer)
+    outcome = await executor.read(order(world, "crm.deal.list", {"filter": {"ID": 5}}), act, session)
+    assert act.seen == ["", "absent"]
+    assert world.types() == [event]
+    assert outcome.status == status
+    assert world.events()[0].data["params"]["filter"]["ID"] == 5
+    assert order(world).call_class == "W"
