@@ -71,7 +71,8 @@ class TelegramDoor:
             await self._store_rows(routed)
         if routed.callback_id and (not routed.rows or routed.rows[0].kind != "decision"):
             with contextlib.suppress(AiogramError):
-                await self.bot.answer_callback_query(routed.callback_id)
+                text = self._people.translator(routed.session).notice(routed.toast) if routed.toast else None
+                await self.bot.answer_callback_query(routed.callback_id, text=text)
         if routed.say is not None and routed.session:
             await self.delivery.trouble(routed.session, routed.say)
 

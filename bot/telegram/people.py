@@ -13,5 +13,5 @@ class People:
 
     def translator(self, session: str) -> Translator:
         """How to speak to the chat of `session`."""
-        actor = self.access.actor(int(session.split(":")[1]))
+        actor = self.access.actor(int(session.split(":")[1])) if session else None
         return Translator(actor.locale, actor.time_zone) if actor else Translator("ru")

@@ -31,7 +31,8 @@ class Routed:
     rows: tuple[InboxRow, ...] = ()
     say: Notice | None = None
     callback_id: str = ""
-    """A press that needs no more than to be acknowledged."""
+    """A press that is answered at once, with `toast` if there is something to say."""
+    toast: Notice | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,8 +149,10 @@ def _meant(message: Message, cards: "tuple[Card, ...]") -> Card | None:
 
 def _press(query: CallbackQuery, access: Access, source: str, now: datetime) -> Routed:
     actor = access.actor(query.from_user.id)
-    if actor is None or query.message is None:
-        return Routed(callback_id=query.id)
+    if actor is None:
+        return Routed(callback_id=query.id, toast=Notice(code="stranger", args={"id": str(query.from_user.id)}))
+    if query.message is None:
+        return Routed(callback_id=query.id, toast=Notice(code="card-outdated"))
     chat = query.message.chat.id
     thread = getattr(query.message, "message_thread_id", None) if getattr(query.message, "is_topic_message", None) else None
     session = f"tg:{chat}:{thread}" if thread else f"tg:{chat}"
@@ -169,5 +172,5 @@ def _press(query: CallbackQuery, access: Access, source: str, now: datetime) -> 
         case DetailsPress():
             routed = make.row("command", "express", {"name": "details", "confirmation_id": press.confirmation_id})
         case None:
-            return Routed(session=session, callback_id=query.id)
+            return Routed(session=session, callback_id=query.id, toast=Notice(code="card-outdated"))
     return Routed(session=session, rows=routed.rows, callback_id=query.id)

@@ -287,7 +287,9 @@ class Gate:
         )
 
     async def _facts(self, case: _Case, call: Call) -> Facts:
-        wanted = needed(call, case.actor)
+        """What judging needs; in shadow a proposed read is not even looked up, since looking up would be making it."""
+        only_planned = case.mode == "shadow" and call.reads_only
+        wanted = () if only_planned else needed(call, case.actor)
         records = await self._records.records(wanted) if wanted else {}
         denied = case.ledger.state["denied"].get(essence(call)) or {}
         return Facts(

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-PATIENCE = 20.0
+PATIENCE = 45.0
 
 
 async def until(look: Callable[[], Awaitable[Any]], what: str, seconds: float = PATIENCE) -> Any:

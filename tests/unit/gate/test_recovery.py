@@ -1,0 +1,280 @@
+"""After a crash: what was started is named unknown, the portal is looked at, nothing is sent again by itself."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, VERA, World, a_world, card, effect
+from spine_portal import Fault, cut, html, lost, says, unreachable
+
+from orchestrator import recovering
+from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.recovery import SETTLED, Recovered
+from orchestrator.messages import Effect, Pending
+from orchestrator.session import Session
+from state.events import CallOutcomeUnknown, CallRefused, CallSucceeded
+from state.store import Commit, EffectRow, OutboxRow, StoreUnwritable
+
+OUTCOMES = (CallSucceeded, CallRefused, CallOutcomeUnknown)
+UPDATE = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
+ITEM_OF_DEAL = ("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 1_200_000}})
+SMART = ("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"opportunity": 200}})
+TASK_UPDATE = ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-05T10:00:00+03:00"}})
+DEAL_ADD = ("crm.deal.add", {"fields": {"TITLE": "Новая"}})
+ITEM_ADD = ("crm.item.add", {"entityTypeId": 2, "fields": {"title": "Новая"}})
+TASK_ADD = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
+DELETE = ("crm.deal.delete", {"id": 481})
+BATCH = ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields[OPPORTUNITY]=7", "b": "crm.deal.update?id=482&fields[OPPORTUNITY]=8"}})
+PART = ("crm.deal.contact.items.delete", {"id": 481})
+POLICY = {"open_methods": ["crm.deal.delete", "crm.deal.contact.items.delete"]}
+
+
+async def died(world: World, what: tuple[str, dict[str, Any]], *, fault: Fault | None = None, monkeypatch: pytest.MonkeyPatch) -> EffectRow:
+    """A process that sent the call and never stored its outcome; the call happened unless `fault` says otherwise."""
+    session = await world.session()
+    if fault is not None:
+        world.portal.will(what[0], fault)
+    with monkeypatch.context() as dying:
+        dying.setattr(world.sql, "commit", _no_outcomes(world.sql.commit))
+        with pytest.raises(StoreUnwritable):
+            await carried_out(world, session, effect(*what))
+    rows = await session.effects("started")
+    assert len(rows) == 1
+    world.clock.advance(timedelta(seconds=61))
+    return rows[0]
+
+
+async def carried_out(world: World, session: Session, what: Effect) -> None:
+    result = await world.submit(session, what, actor=VERA)
+    if isinstance(result, Pending):
+        entry = card(session, result.confirmation_id)
+        given = Decision(confirmation_id=entry["confirmation_id"], nonce=_last(entry), approve=True, actor=VERA, via="button")
+        await world.gate.decide_card(given, mode="full", ledger=session)
+
+
+def _last(entry: dict[str, Any]) -> str:
+    from orchestrator.gate.confirmations import second_nonce  # noqa: PLC0415 - only for dangerous cards
+
+    return second_nonce(entry["nonce"]) if entry["taps"] > 1 else str(entry["nonce"])
+
+
+def _no_outcomes(commit: Any) -> Any:
+    def failing(what: Commit) -> Any:
+        if any(isinstance(event, OUTCOMES) for event in what.events):
+            raise StoreUnwritable("no space left")
+        return commit(what)
+
+    return failing
+
+
+def silent(found: Recovered) -> Sequence[OutboxRow]:
+    return ()
+
+
+async def recovered(world: World, *, later: timedelta = timedelta()) -> tuple[Session, list[Recovered]]:
+    """Another process opens the session."""
+    world.clock.advance(later)
+    session = await world.session(owner="two")
+    return session, await world.gate.recover(session, announce=silent)
+
+
+@pytest.fixture
+async def open_world(tmp_path: Path) -> Any:
+    async with a_world(tmp_path, policy=POLICY) as made:
+        yield made
+
+
+@pytest.mark.req("S004-A2", "G2")
+@pytest.mark.parametrize("what", [UPDATE, ITEM_OF_DEAL, SMART, TASK_UPDATE, DEAL_ADD, ITEM_ADD, DELETE, BATCH], ids=lambda what: what[0])
+@pytest.mark.parametrize(("fault", "verdict", "status"), [(None, "done", "succeeded"), (cut, "not_done", "refused")])
+async def test_the_portal_shows_what_became_of_it(
+    open_world: World, what: Any, fault: Any, verdict: str, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Marked adds are found by their mark, changes by their values, deletions by the gap; none is sent again."""
+    row = await died(open_world, what, fault=fault, monkeypatch=monkeypatch)
+    before = len(open_world.portal.ledger)
+    session, found = await recovered(open_world, later=SETTLED)
+    assert [item.reconciled.verdict for item in found] == [verdict]
+    after = await session.effect(row.effect_id)
+    assert after is not None
+    assert after.status == status
+    assert len(open_world.portal.ledger) == before
+    assert open_world.types()[-2:] == ["CallOutcomeUnknown", "OutcomeReconciled"]
+    assert session.state["unknown"] == {}
+    assert await session.effects("started") == []
+
+
+@pytest.mark.req("S004-A2")
+async def test_too_early_to_say_no(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the portal may still be working on it, "not found" proves nothing: unknown, and a timer looks again."""
+    row = await died(world, UPDATE, fault=cut, monkeypatch=monkeypatch)
+    session, found = await recovered(world)
+    assert [item.reconciled.verdict for item in found] == ["unclear"]
+    assert (await session.effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
+    timers = [timer for timer in world.sql.due_timers(world.clock.now() + timedelta(days=2)) if timer.kind == "reconcile"]
+    assert [timer.body for timer in timers] == [{"effect_id": row.effect_id}]
+    world.clock.advance(SETTLED)
+    await recovering.recheck(row.effect_id, session, world.tools)
+    assert (await session.effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
+
+
+async def test_it_is_never_too_early_to_say_yes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change that is there is there."""
+    await died(world, UPDATE, monkeypatch=monkeypatch)
+    _, found = await recovered(world)
+    assert [item.reconciled.verdict for item in found] == ["done"]
+
+
+def _changed(world: World) -> None:
+    world.portal.records["deal", 481]["OPPORTUNITY"] = "777.00"
+
+
+def _gone(world: World) -> None:
+    del world.portal.records["deal", 481]
+
+
+def _hidden(world: World) -> None:
+    del world.portal.records["deal", 481]["OPPORTUNITY"]
+
+
+@pytest.mark.parametrize("meanwhile", [_changed, _gone, _hidden])
+async def test_neither_the_old_nor_the_new_value_is_unclear(world: World, meanwhile: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else was there, or the record cannot say: a person must look."""
+    row = await died(world, UPDATE, fault=cut, monkeypatch=monkeypatch)
+    meanwhile(world)
+    session, found = await recovered(world, later=SETTLED)
+    assert [item.reconciled.verdict for item in found] == ["unclear"]
+    assert (await session.effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("what", "fault"),
+    [
+        (TASK_ADD, None),
+        (TASK_ADD, cut),
+        (PART, cut),
+        (("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_000_000, "TITLE": "Ромашка"}}), None),
+        (("task.checklistitem.update", {"TASKID": 8017, "ITEMID": 1, "FIELDS": {"TITLE": "Счёт-2"}}), cut),
+    ],
+)
+async def test_what_leaves_no_mark_is_left_to_a_person(open_world: World, what: Any, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task without a mark, a part of a record, values that were there before: never guessed, never called undone."""
+    await died(open_world, what, fault=fault, monkeypatch=monkeypatch)
+    _, found = await recovered(open_world, later=SETTLED)
+    assert [item.reconciled.verdict for item in found] == ["unclear"]
+
+
+async def test_half_a_batch_is_unclear_and_told_key_by_key(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One command has happened, the other has not."""
+    await died(world, BATCH, fault=cut, monkeypatch=monkeypatch)
+    world.portal.records["deal", 481]["OPPORTUNITY"] = "7"
+    _, found = await recovered(world, later=SETTLED)
+    assert found[0].reconciled.verdict == "unclear"
+    assert found[0].reconciled.detail == "a crm.deal.update: done; b crm.deal.update: not_done"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [unreachable, html, says(403, {"error": "ACCESS_DENIED"}), says(200, {"result": "?"}), says(200, {"result": {"items": 5}}), says(200, [])],
+)
+@pytest.mark.parametrize(("what", "reads"), [(UPDATE, "crm.deal.get"), (DEAL_ADD, "crm.deal.list"), (ITEM_ADD, "crm.item.list"), (SMART, "crm.item.get")])
+async def test_an_odd_answer_to_the_look_is_unclear(world: World, what: Any, reads: str, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the portal says, the session opens and the call stays unknown."""
+    row = await died(world, what, fault=cut, monkeypatch=monkeypatch)
+    world.portal.will(reads, *[fault] * 3)
+    session, found = await recovered(world, later=SETTLED)
+    assert [item.reconciled.verdict for item in found] == ["unclear"]
+    assert (await session.effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
+
+
+async def test_a_method_that_left_the_catalogue_is_unclear(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newer catalogue without the row must not keep the session closed."""
+    await died(world, UPDATE, monkeypatch=monkeypatch)
+    with world.sql._database.write() as transaction:
+        transaction._cursor.execute("update effects set call = replace(call, '\"method\":\"crm.deal.update\"', '\"method\":\"crm.deal.gone\"')")
+    _, found = await recovered(world)
+    assert [item.reconciled.verdict for item in found] == ["unclear"]
+
+
+async def test_a_second_recovery_finds_nothing_to_do(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named once, told once."""
+    await died(world, UPDATE, monkeypatch=monkeypatch)
+    _, first = await recovered(world)
+    _, second = await recovered(world)
+    assert (len(first), second) == (1, [])
+
+
+@pytest.mark.req("S004-A2")
+async def test_an_approved_call_that_never_started_goes_on_once(world: World) -> None:
+    """Killed between approval and intent: proven not sent, so it goes on, through the same checks; a second start adds nothing."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*UPDATE))
+    await _approve_only(session, entry)
+    world.clock.advance(timedelta(minutes=2))
+    for owner in ("two", "two", "three"):
+        opened = await world.session(owner=owner)
+        await recovering.recover(opened, world.tools)
+        world.clock.advance(timedelta(minutes=2))
+    assert len(world.portal.written("crm.deal.update")) == 1
+    assert world.codes() == ["card:executed"]
+
+
+async def test_an_approved_call_whose_record_changed_becomes_a_new_card(world: World) -> None:
+    """The checks of a fresh approval hold after a restart too."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*UPDATE))
+    await _approve_only(session, entry)
+    _changed(world)
+    world.clock.advance(timedelta(minutes=2))
+    opened = await world.session(owner="two")
+    await recovering.recover(opened, world.tools)
+    assert world.portal.ledger == []
+    assert world.codes() == ["card:superseded", "card:requested"]
+
+
+async def _approve_only(session: Session, entry: dict[str, Any]) -> None:
+    from orchestrator.gate import confirmations  # noqa: PLC0415 - plays a process killed right after the approval
+
+    given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
+    await confirmations.approve(entry, given, session, ())
+
+
+@pytest.mark.req("S004-36")
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [(None, ["recovered-done", "card:executed"]), (cut, ["recovered-not-done", "card:refused"]), (lost, ["recovered-done", "card:executed"])],
+)
+async def test_the_person_is_told_in_the_commit_that_settles_it(world: World, fault: Any, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence and the card as it stands; killed before that commit, the next start tells it."""
+    row = await died(world, UPDATE, fault=fault, monkeypatch=monkeypatch)
+    world.outbox()
+    world.clock.advance(SETTLED)
+    session = await world.session(owner="two")
+    await recovering.recover(session, world.tools)
+    assert world.codes() == told
+    await recovering.recheck(row.effect_id, session, world.tools)
+    await recovering.recheck("nothing", session, world.tools)
+    assert world.codes() == []
+
+
+async def test_what_is_unclear_is_told_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The card keeps its button to look again, and each look says what it found."""
+    row = await died(world, UPDATE, fault=cut, monkeypatch=monkeypatch)
+    _changed(world)
+    world.clock.advance(SETTLED)
+    session = await world.session(owner="two")
+    await recovering.recover(session, world.tools)
+    assert world.codes() == ["recovered-unclear", "card:unknown"]
+    await recovering.recheck(row.effect_id, session, world.tools)
+    assert world.codes() == ["recovered-unclear", "card:unknown"]
+
+
+async def test_a_call_without_a_card_is_told_by_a_sentence(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A free create has no card to edit."""
+    await died(world, DEAL_ADD, monkeypatch=monkeypatch)
+    session = await world.session(owner="two")
+    await recovering.recover(session, world.tools)
+    assert world.codes() == ["recovered-done"]
+    assert session.state["agent"]["objects"]["current_deal_id"] == 9001
