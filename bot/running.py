@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 
 from aiogram.exceptions import TelegramConflictError, TelegramUnauthorizedError
 
-from bitrix.masking import install_log_filter
 from bot.access import load_access
 from bot.bootstrap import build_orchestrator, opened_store
 from bot.settings import Settings, need
@@ -82,9 +81,3 @@ def _explain(error: BaseException | None) -> None:
         raise SettingsError("another process polls with this TELEGRAM_BOT_TOKEN, or a webhook is set: stop it first") from None
     if error is not None:
         raise error
-
-
-def set_up_logging(level: str) -> None:
-    """Plain lines with masked secrets."""
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    install_log_filter()

@@ -86,7 +86,7 @@ def _chosen(state: State, data: dict[str, Any], ts: str) -> None:
 def _requested(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     kept = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
-    more = ("requested_at", "expires_at", "nonce", "taps", "turn_id", "slot", "preview", "reasons", "before", "provenance")
+    more = ("requested_at", "expires_at", "nonce", "taps", "four_eyes", "turn_id", "slot", "preview", "reasons", "before", "provenance")
     entry = {key: data[key] for key in (*kept, *more) if key in data}
     entry["confirmation_id"] = data["confirmation_id"]
     entry["status"] = "requested"

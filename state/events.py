@@ -144,6 +144,8 @@ class ConfirmationRequested(Event):
     requested_at: str
     expires_at: str
     taps: int = 1
+    four_eyes: bool = False
+    """Another person with role lead or admin must approve, not the one who asked."""
     replaces: str = ""
     provenance: dict[str, Any] = Field(default_factory=dict)
 

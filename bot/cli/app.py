@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from bot.logs import set_up_logging
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
@@ -17,7 +18,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Sdelka: a Te
 @app.command()
 def run() -> None:
     """Serve Telegram until stopped."""
-    from bot.running import run_bot, set_up_logging  # noqa: PLC0415 - aiogram takes seconds to import, other commands need none of it
+    from bot.running import run_bot  # noqa: PLC0415 - aiogram takes seconds to import, other commands need none of it
 
     settings = _settings()
     set_up_logging(settings.log_level)
@@ -32,7 +33,6 @@ def chat(
 ) -> None:
     """Talk to the copilot in this terminal; changes are confirmed with y or n."""
     from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
-    from bot.running import set_up_logging  # noqa: PLC0415 - see run
 
     settings = _settings()
     set_up_logging("ERROR")

@@ -1,14 +1,14 @@
 """The card of a confirmation in each of its states (facts: telegram §5). Rendered from the stored request, never from the model. Ring 3."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.i18n.translate import Translator
 from bot.rendering.replies import heading
-from bot.rendering.spans import Span, Spans, bold, joined, spans
+from bot.rendering.spans import Span, Spans, bold, joined, plain, spans
 
 MAX_ITEMS = 15
-MAX_LINES = 12
+MAX_LINES = 40
 _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
 
 
@@ -16,7 +16,7 @@ def card_text(body: Mapping[str, Any], tr: Translator) -> Spans:
     """What the call does, before → after, why it asks, who asked, and how it stands."""
     preview = body.get("preview") or {}
     blocks = [spans(bold(heading(preview, body["method"], tr)))]
-    changes = _lines(preview) or _items(preview, body, tr)
+    changes = _lines(preview, tr) or _items(preview, body, tr)
     if changes:
         blocks.append(joined(changes, "\n"))
     if body["status"] == "requested":
@@ -44,8 +44,10 @@ def _reasons(body: Mapping[str, Any], tr: Translator) -> list[str]:
     return [texts[0] if len(texts) == 1 else tr.say("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
 
 
-def _lines(preview: Mapping[str, Any]) -> list[Spans]:
-    return [_line(line) for line in preview.get("lines") or ()][:MAX_LINES]
+def _lines(preview: Mapping[str, Any], tr: Translator) -> list[Spans]:
+    lines = preview.get("lines") or ()
+    rows = [_line(line) for line in lines[:MAX_LINES]]
+    return [*rows, spans(tr.say("card-more", count=len(lines) - MAX_LINES))] if len(lines) > MAX_LINES else rows
 
 
 def _line(line: Mapping[str, Any]) -> Spans:
@@ -54,17 +56,38 @@ def _line(line: Mapping[str, Any]) -> Spans:
 
 
 def _items(preview: Mapping[str, Any], body: Mapping[str, Any], tr: Translator) -> list[Spans]:
+    """Every command of a batch: one line each, or, when there are many, one line for all that do the same to their records."""
     items = preview.get("items") or []
     reports = {report["key"]: report for report in body.get("commands") or ()}
-    rows = []
-    for number, item in enumerate(items[:MAX_ITEMS], start=1):
-        changes = "; ".join(f"{line['name']}: {line['before'] or '—'} → {line['after']}" for line in item.get("lines") or ())
-        report = reports.get(item.get("key")) or {}
-        mark = _MARKS.get(report.get("status", ""), "")
-        rows.append(spans(f"{number}. {mark}", heading(item, item.get("method", ""), tr), f" — {changes}" if changes else ""))
     if len(items) > MAX_ITEMS:
-        rows.append(spans(tr.say("card-more", count=len(items) - MAX_ITEMS)))
+        return _grouped(items, reports, tr)
+    rows = []
+    for number, item in enumerate(items, start=1):
+        changes = "; ".join(f"{line['name']}: {line['before'] or '—'} → {line['after']}" for line in item.get("lines") or ())
+        mark = _mark(item, reports)
+        rows.append(spans(f"{number}. {mark}", heading(item, item.get("method", ""), tr), f" — {changes}" if changes else ""))
     return rows
+
+
+def _grouped(items: Sequence[Mapping[str, Any]], reports: Mapping[str, Mapping[str, Any]], tr: Translator) -> list[Spans]:
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for item in items:
+        changes = "; ".join(f"{line['name']} → {line['after']}" for line in item.get("lines") or ())
+        words = plain(heading({**item, "title": ""}, item.get("method", ""), tr))
+        groups.setdefault((words, changes), []).append(item)
+    return [_group(words, changes, members, reports) for (words, changes), members in groups.items()]
+
+
+def _group(words: str, changes: str, members: Sequence[Mapping[str, Any]], reports: Mapping[str, Mapping[str, Any]]) -> Spans:
+    names = [
+        spans(_mark(item, reports), Span(str(item.get("title") or item.get("id") or "?"), url=str(item.get("url") or "")))
+        for item in members
+    ]
+    return spans(bold(f"{words} × {len(members)}"), f" — {changes}: " if changes else ": ", joined(names, ", "))
+
+
+def _mark(item: Mapping[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
+    return _MARKS.get(str((reports.get(str(item.get("key"))) or {}).get("status", "")), "")
 
 
 def _state(body: Mapping[str, Any], tr: Translator) -> str:

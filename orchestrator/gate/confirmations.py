@@ -82,6 +82,7 @@ async def request(asked: Asked, ledger: Ledger, ttl: timedelta, *, supersede: Se
         requested_at=iso(now),
         expires_at=iso(now + ttl),
         taps=asked.ask.taps,
+        four_eyes=asked.ask.four_eyes,
         replaces=asked.replaces,
         provenance=asked.effect.provenance.model_dump(mode="json"),
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from bitrix.catalogue import Catalogue
 from orchestrator.gate.effects import MARKS, Call
+from orchestrator.gate.params import ordered
 from orchestrator.gate.targets import definitions
 from state.canonical import dumps, sha256
 
@@ -43,7 +44,7 @@ def thaw(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
     return Call(
         kind=data["kind"],
         method=data["method"],
-        params=data["params"],
+        params=data["params"] if data["commands"] else ordered(spec, data["params"]),
         spec=spec,
         classes=tuple(data["classes"]),
         portal=data["portal"],

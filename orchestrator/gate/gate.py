@@ -195,7 +195,7 @@ class Gate:
         asked = Asked(
             order=order,
             effect=Effect(method=call.method, comment=entry.get("comment", ""), provenance=provenance),
-            ask=Ask(reasons=(reason,), taps=entry["taps"]),
+            ask=Ask(reasons=(reason,), taps=entry["taps"], four_eyes=bool(entry.get("four_eyes"))),
             preview=await self._preview(call, facts, actor),
             actor=actor,
             replaces=entry["confirmation_id"],
@@ -311,6 +311,8 @@ class Gate:
         actor = decision.actor
         if not actor.may_approve:
             return Notice(code="may-not-approve")
+        if decision.approve and entry.get("four_eyes") and (actor.key == entry["requested_by"] or actor.role == "manager"):
+            return Notice(code="four-eyes", args={"who": entry["requested_by_name"]})
         if actor.key == entry["requested_by"]:
             return None
         if actor.role not in {"lead", "admin"}:

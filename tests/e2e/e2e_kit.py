@@ -100,9 +100,7 @@ class World:
         async with opened_store(settings) as store:
             people = People(load_access(settings.access_file))
             door = TelegramDoor(make_bot(TOKEN, settings.telegram_api_base), store, people, clock)
-            made, closing = build_orchestrator(
-                settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock
-            )
+            made, closing = build_orchestrator(settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock)
             working = asyncio.gather(made.run(), door.run(made))
             self.running = Running(made, store)
             try:

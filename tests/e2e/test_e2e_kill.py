@@ -4,83 +4,89 @@ One conversation is walked from kill point to kill point. What is waited for is 
 portal's ledger, the calls to Telegram. Each part ends with a kill and the next one begins with a restart over the same data.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 import pytest
 from e2e_kit import World, texts
 from e2e_people import until
+from e2e_restarts import restarts
 
 pytestmark = pytest.mark.xdist_group("e2e-kill")
 
 READ, UPDATE, TASK = "crm.deal.get", "crm.deal.update", "tasks.task.add"
 START = 90.0
 """Seconds within which a killed bot must be back and have done what is waited for."""
+Life = Callable[[], AbstractAsyncContextManager[None]]
+"""One start of the bot, killed at the end."""
 
 
 @pytest.mark.req("S004-A2", "G2", "S004-36")
 async def test_a_bot_killed_anywhere_between_message_and_answer(world: World) -> None:
     """The model is silent, the answer is being delivered, the press is being judged, the write is on its way, a free write is."""
-    card = await _killed_before_the_card_is_seen(world)
-    await _killed_while_an_approved_write_is_judged_and_sent(world, card)
-    await _killed_during_a_free_write(world)
+    async with restarts(world.folder) as found:
+        life = partial(found.bot, world.environment())
+        card = await _killed_before_the_card_is_seen(world, life)
+        await _killed_while_an_approved_write_is_judged_and_sent(world, card, life)
+        await _killed_during_a_free_write(world, life)
 
 
-async def _killed_before_the_card_is_seen(world: World) -> int:
+async def _killed_before_the_card_is_seen(world: World, life: Life) -> int:
     """The message was stored: it is answered after the restart. The model's answer was stored: it is not asked for again."""
     boris = world.boris
     await world.break_model("stall", seconds=300)
-    async with world.process("run"):
+    async with life():
         sent = await boris.say("подними сумму сделки Ромашка до 150 000")
         await until(lambda: _asked(world, 1), "the model's first request", START)
 
     await world.model.delete("/sandbox/faults")
     await _hold_telegram(world, "sendMessage", boris.number)
-    async with world.process("run"):
+    async with life():
         await until(lambda: _delivering(world, boris.number), "the answer on its way", START)
         assert await _asked(world, 2)  # its first request got no answer, so asking once more is right
 
     await world.telegram.delete("/sandbox/faults")
-    async with world.process("run"):
+    async with life():
         await until(lambda: _count(boris.seen(sent), 2), "answer and card", START)
         assert len(await world.prompts()) == 2
         return next(message.number for message in await boris.seen(sent) if message.is_card)
 
 
-async def _killed_while_an_approved_write_is_judged_and_sent(world: World, number: int) -> None:
+async def _killed_while_an_approved_write_is_judged_and_sent(world: World, number: int, life: Life) -> None:
     """An approval that never led to a call is gone on with; a call without an outcome is looked for, told, and not repeated."""
     boris = world.boris
     card = await boris.message(number)
     await world.break_portal("delay", READ, seconds=300)
     seen = len(await world.calls(READ))
-    async with world.process("run"):
+    async with life():
         await boris.press(number, card.data("Выполнить"))
         await until(lambda: _count(world.calls(READ), seen + 1), "the last look before the call", START)
         assert await world.writes() == []
 
     await world.break_portal("delay", UPDATE, seconds=1)
-    async with world.process("run"):
+    async with life():
         await until(lambda: _count(world.calls(UPDATE), 1), "the approved call", START)
 
     await until(lambda: _raised(world), "the write that was on its way")
-    async with world.process("run"):
+    async with life():
         await until(lambda: _says(world, number, "Проверил: вызов, ответ на который не пришёл, в Битрикс24 выполнен"), "words", START)
-        final = await boris.message(number)
-        assert "✅ Выполнено" in final.text
+        final = await boris.sees(number, "✅ Выполнено")
         assert final.buttons == {}
         assert (await boris.toast(await boris.press(number, card.data("Выполнить")))).startswith("Уже выполнено")
         assert await world.writes() == [UPDATE]
 
 
-async def _killed_during_a_free_write(world: World) -> None:
+async def _killed_during_a_free_write(world: World, life: Life) -> None:
     """The turn goes on from the recorded plan: the step is named unknown, the model only hears what became of it."""
     boris = world.boris
     await world.break_portal("delay_answer", TASK, seconds=300)
-    async with world.process("run"):
+    async with life():
         sent = await boris.say("создай задачу мне на завтра: позвонить клиенту")
         await until(lambda: _count(world.calls(TASK), 1), "the task's call", START)
     asked = len(await world.prompts())
 
-    async with world.process("run"):
+    async with life():
         await until(lambda: _count(boris.seen(sent), 2), "what is known of the call, and the answer", START)
         assert "Исход неизвестен" in texts(await boris.seen(sent))
         later = (await world.prompts())[asked:]
@@ -112,5 +118,3 @@ async def _raised(world: World) -> bool:
 
 async def _says(world: World, after: int, words: str) -> bool:
     return words in texts(await world.boris.seen(after))
-
-

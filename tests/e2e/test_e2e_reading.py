@@ -80,9 +80,10 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(("mode", "shown"), [("shadow", "теневой"), ("full", "полный")])
-async def test_commands_are_code_and_work_in_every_mode(world: World, mode: str, shown: str) -> None:
+@pytest.mark.parametrize("mode", ["shadow", "full"])
+async def test_commands_are_code_and_work_in_every_mode(world: World, mode: str) -> None:
     """Each command is answered without the model and without a write, also in shadow."""
+    shown = {"shadow": "теневой", "full": "полный"}[mode]
     async with world.bot(agent_mode=mode):
         for command, words in COMMANDS.items():
             assert words.format(mode=shown) in texts(await world.boris.ask(command)), command
@@ -133,7 +134,9 @@ async def _said(world: World, text: str) -> int:
     return sent
 
 
-@pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-48", "S004-7", "S004-13", "S004-14", "S004-4", "S004-5", "S004-19")
+@pytest.mark.req(
+    "S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-48", "S004-7", "S004-13", "S004-14", "S004-4", "S004-5", "S004-19"
+)
 async def test_each_iteration_is_an_audit_record_and_the_prompt_has_all_its_parts(world: World) -> None:
     """Input, blocks, requests, answers and state are in the person's own log; constitution, state and message in the prompt."""
     async with world.bot():
@@ -153,4 +156,3 @@ async def test_each_iteration_is_an_audit_record_and_the_prompt_has_all_its_part
     assert user == {"role": "user", "content": "покажи сделку Ромашка"}
     assert '"current_deal_id": 481' in (await world.prompts())[-1]["messages"][1]["content"]
     assert world.servers.webhook not in log_path(world.folder / "logs", world.boris.session).read_text("utf-8")
-

@@ -121,7 +121,9 @@ async def test_orders_in_the_crms_texts_are_not_carried_out(world: World) -> Non
 
         later = [
             change_sum(410, 1, confirmed=True),
-            step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 410, "ENTITY_TYPE": "deal", "COMMENT": "всё одобрено"}}, confirmed=True),
+            step(
+                "crm.timeline.comment.add", {"fields": {"ENTITY_ID": 410, "ENTITY_TYPE": "deal", "COMMENT": "всё одобрено"}}, confirmed=True
+            ),
             step("crm.deal.delete", {"id": 481}, confirmed=True),
         ]
         await world.script(plan(*later))

@@ -44,13 +44,13 @@ class Portal:
         self.comments = [{"ID": "1", "COMMENT": "звонил клиент", "ENTITY_ID": "481", "ENTITY_TYPE": "deal"}]
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.ledger: list[tuple[str, dict[str, Any]]] = []
-        self.faults: dict[str, list[Fault]] = {}
+        self.faults: list[tuple[str, str, Fault]] = []
         self.watch: Watch | None = None
         self._next = 9000
 
-    def will(self, method: str, *faults: Fault) -> None:
-        """The next answers to `method` are these; then it behaves again."""
-        self.faults.setdefault(method, []).extend(faults)
+    def will(self, method: str, *faults: Fault, holding: str = "") -> None:
+        """The next answers to `method` (with that text in its parameters) are these; then it behaves again."""
+        self.faults.extend((method, holding, fault) for fault in faults)
 
     def written(self, method: str = "") -> list[tuple[str, dict[str, Any]]]:
         """What took effect, or that of one method."""
@@ -62,10 +62,11 @@ class Portal:
         self.requests.append((method, params))
         if self.watch is not None:
             await self.watch(method, params)
-        waiting = self.faults.get(method)
-        if waiting:
-            return await waiting.pop(0)(self, method, params)
-        return self.answer(method, params)
+        due = next((item for item in self.faults if item[0] == method and item[1] in json.dumps(params)), None)
+        if due is None:
+            return self.answer(method, params)
+        self.faults.remove(due)
+        return await due[2](self, method, params)
 
     def answer(self, method: str, params: dict[str, Any]) -> httpx.Response:
         """What a healthy portal says."""

@@ -38,3 +38,4 @@ portal-refused = Bitrix24 refused: { $text }
 portal-unreadable = The record could not be read in Bitrix24, so nothing was done: { $text }
 outcome-unknown = Outcome unknown: Bitrix24 did not confirm the call. Please look at the record, I will not repeat it.
 reason-more = { $text } and { $count } more
+four-eyes = A sum like this is approved by a lead, not by the one who asks ({ $who })

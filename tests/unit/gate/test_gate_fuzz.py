@@ -1,8 +1,10 @@
 """Hostile and random effects: the gate never raises, never lets through what it should not, and never changes its mind."""
 
+import asyncio
 from decimal import Decimal
 from typing import Any
 
+import orjson
 import pytest
 from gate_kit import ANNA, FIRST, LEAD, LOST, TEAM, TOKEN, catalogue, effect, judged, made, minimal, said
 from hypothesis import HealthCheck, given, settings
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Call, Facts, Refuse
 from orchestrator.gate.policy import Policy
+from orchestrator.gate.preview import preview
 from orchestrator.messages import MODES, Effect, EffectKind, Mode, Provenance
 
 METHODS = sorted(catalogue(), key=lambda method: method.name)
@@ -148,6 +151,36 @@ def test_normalising_is_stable(what: Effect) -> None:
         again = made(Effect(method=found.method, params=found.params), actor=ANNA)
         assert isinstance(again, Call), again
         assert again.fingerprint == found.fingerprint
+
+
+class Nameless:
+    """A portal that knows no names."""
+
+    async def user(self, user_id: int) -> str:
+        return ""
+
+    async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+        return ""
+
+    async def category(self, category_id: int) -> str:
+        return ""
+
+    async def title(self, entity: str, record_id: int) -> str:
+        return ""
+
+    def card_url(self, entity: str, record_id: int) -> str:
+        return ""
+
+
+@settings(parent=SETTINGS, max_examples=150)
+@given(what=effects(), record=records)
+def test_every_call_can_be_shown(what: Effect, record: Any) -> None:
+    """A card never fails, is JSON, and hides no sign, whatever the call and the record hold."""
+    found = made(what, actor=ANNA)
+    if isinstance(found, Call):
+        facts = Facts(records=dict.fromkeys(found.targets, record))
+        card = asyncio.run(preview(found, facts, Nameless(), locale="ru"))
+        assert str(orjson.dumps(card), "utf-8").isprintable()
 
 
 HOSTILE: list[tuple[str, dict[str, Any]]] = [

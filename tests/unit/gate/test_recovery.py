@@ -35,7 +35,7 @@ async def died(world: World, what: tuple[str, dict[str, Any]], *, fault: Fault |
     """A process that sent the call and never stored its outcome; the call happened unless `fault` says otherwise."""
     session = await world.session()
     if fault is not None:
-        world.portal.will(what[0], fault)
+        world.portal.will(what[0], fault, holding=".update" if what[0] == "batch" else "")
     with monkeypatch.context() as dying:
         dying.setattr(world.sql, "commit", _no_outcomes(world.sql.commit))
         with pytest.raises(StoreUnwritable):
