@@ -142,7 +142,10 @@ def _client(settings: Settings) -> BitrixClient:
     webhook = settings.bitrix_webhook_url
     if webhook is None:
         raise SettingsError("the setting is missing: BITRIX_WEBHOOK_URL")
-    return BitrixClient(webhook, limiter=limiter)
+    try:
+        return BitrixClient(webhook, limiter=limiter)
+    except ValueError as error:
+        raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
 
 
 def _methods(catalogue: Catalogue, policy: Policy) -> Callable[[Mode], str]:

@@ -14,6 +14,7 @@ from bot.settings import Settings, need
 from bot.telegram.door import TelegramDoor, make_bot
 from bot.telegram.people import People
 from orchestrator.errors import SettingsError
+from orchestrator.workers import Orchestrator
 from state.clock import SystemClock
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,8 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     access = load_access(settings.access_file)
     if not len(access):
         log.warning("ACCESS_FILE names nobody: every message will be answered with the writer's id", extra={"action": "no_access"})
+    if settings.openai_api_key is None:
+        log.warning("OPENAI_API_KEY is not set: requests will be answered with a stub", extra={"action": "no_model_key"})
     clock = SystemClock()
     async with opened_store(settings) as store:
         token = settings.telegram_bot_token
@@ -35,21 +38,17 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock
         )
         try:
-            await _until_stopped(lambda: _serve(door, orchestrator.run, orchestrator, ready))
+            await _until_stopped(lambda: _serve(door, orchestrator, ready))
         finally:
             for part in closing:
                 await part.aclose()
 
 
-async def _serve(door: TelegramDoor, work: Callable[[], Awaitable[None]], orchestrator: object, ready: Callable[[], None]) -> None:
+async def _serve(door: TelegramDoor, orchestrator: Orchestrator, ready: Callable[[], None]) -> None:
     async with asyncio.TaskGroup() as group:
-        group.create_task(_as_task(work))
-        group.create_task(door.run(orchestrator))  # type: ignore[arg-type]
+        group.create_task(orchestrator.run())
+        group.create_task(door.run(orchestrator))
         ready()
-
-
-async def _as_task(work: Callable[[], Awaitable[None]]) -> None:
-    await work()
 
 
 async def _until_stopped(serve: Callable[[], Awaitable[None]]) -> None:

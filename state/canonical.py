@@ -84,3 +84,30 @@ def _check_text(text: str) -> None:
 def clean_text(text: str) -> str:
     """`text` with NUL and lone surrogates replaced, so that a stranger's message can always be stored."""
     return text.replace("\x00", "�").encode("utf-8", "replace").decode()
+
+
+def storable(value: Any) -> Any:
+    """`value` as it is, or with all that `dumps` refuses made text: an answer of a stranger must never stop its own record."""
+    try:
+        dumps(value)
+    except NotCanonical:
+        return _tamed(value)
+    return value
+
+
+def _tamed(value: Any) -> Any:
+    match value:
+        case dict():
+            return {clean_text(str(key)): _tamed(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_tamed(item) for item in value]
+        case str():
+            return clean_text(value)
+        case None | bool():
+            return value
+        case int() if abs(value) <= _MAX_SAFE:
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case _:
+            return clean_text(str(value))

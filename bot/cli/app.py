@@ -12,7 +12,9 @@ from orchestrator.errors import SettingsError
 
 _SERVERS = ("portal", "telegram", "model")
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Sdelka: a Telegram copilot for Bitrix24.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Sdelka: a Telegram copilot for Bitrix24."
+)
 
 
 @app.command()

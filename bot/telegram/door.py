@@ -9,6 +9,7 @@ from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.exceptions import AiogramError
 from aiogram.types import BotCommand, Update
+from aiogram.utils.token import TokenValidationError, validate_token
 
 from bot.i18n.translate import Translator
 from bot.telegram.delivery import Delivery
@@ -16,6 +17,7 @@ from bot.telegram.ingest import Poller
 from bot.telegram.people import People
 from bot.telegram.router import Card, Routed, route, session_of
 from orchestrator.commands import NAMES
+from orchestrator.errors import SettingsError
 from orchestrator.messages import Notice
 from orchestrator.queries import open_cards
 from orchestrator.workers import Orchestrator
@@ -29,7 +31,11 @@ _STORE_TROUBLE = Notice(code="store-trouble")
 
 
 def make_bot(token: str, api_base: str) -> Bot:
-    """A bot that talks to `api_base`."""
+    """A bot that talks to `api_base`; raises SettingsError for a token that cannot be one."""
+    try:
+        validate_token(token)
+    except TokenValidationError:
+        raise SettingsError("TELEGRAM_BOT_TOKEN: this is no bot token, it looks like 123456789:AA…") from None
     return Bot(token, session=AiohttpSession(api=TelegramAPIServer.from_base(api_base)))
 
 

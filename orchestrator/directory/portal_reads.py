@@ -14,6 +14,7 @@ from bitrix.catalogue import Catalogue, Entity
 from bitrix.client import BitrixClient
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.paging import list_all
+from state.canonical import storable
 from state.clock import Clock
 
 KEEP = timedelta(minutes=5)
@@ -158,7 +159,7 @@ def _unwrap(result: Any, key: str) -> Row | None:
     """The record in an answer; a missing task is `[]` with success (facts: bitrix24 §7.13)."""
     if key and isinstance(result, Mapping):
         result = result.get(key)
-    return result if isinstance(result, Mapping) and result else None
+    return storable(result) if isinstance(result, Mapping) and result else None
 
 
 def _is_missing(error: Refused) -> bool:

@@ -69,9 +69,7 @@ async def _records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: 
     complete = total <= len(rows)
     sum_text = _sum(rows, actor) if complete else ""
     made = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
-    return Presented(
-        rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles
-    )
+    return Presented(rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles)
 
 
 async def _users(rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> Presented:

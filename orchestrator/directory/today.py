@@ -37,9 +37,7 @@ async def today(reads: PortalReads, naming: Naming, actor: Actor, now: datetime)
     return [(heading, table) for heading, table in sections if table.rows]
 
 
-async def _table(
-    entity: str, method: str, wanted: Mapping[str, Any], reads: PortalReads, naming: Naming, actor: Actor
-) -> Table:
+async def _table(entity: str, method: str, wanted: Mapping[str, Any], reads: PortalReads, naming: Naming, actor: Actor) -> Table:
     select = ["ID", "TITLE", "STATUS", "DEADLINE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID"]
     rows = await reads.rows(method, {"filter": wanted, "select": select, "order": {"ID": "ASC"}})
     shown = [

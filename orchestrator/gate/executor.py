@@ -20,6 +20,7 @@ from state.events import CallOutcomeUnknown, CallRefused, CallStarted, CallSucce
 from state.store import EffectChange
 from state.worker import to_its_end
 
+
 @dataclass(frozen=True, kw_only=True)
 class Order:
     """A call that may run now, with all that its record needs."""

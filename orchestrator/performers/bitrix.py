@@ -12,6 +12,7 @@ from orchestrator.gate.ports import Performed, Reconciled, Records, Rejected, Su
 from orchestrator.messages import CommandReport
 from orchestrator.performers.reconciling import reconcile
 from orchestrator.performers.state_changes import batch_changes, changes_of, created_target, entity_of
+from state.canonical import storable
 
 SEND_WITHIN = 5.0
 MAX_ROWS = 500
@@ -41,7 +42,7 @@ class BitrixPerformer:
             return Rejected(code=error.code or "not_sent", detail=str(error), sent=False)
         except OutcomeUnknown as error:
             return Unknown(detail=str(error))
-        return _succeeded(call, answer.result, answer.total)
+        return _succeeded(call, storable(answer.result), answer.total)
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
         """Look whether the call happened; raises BitrixError when the portal cannot be read."""
@@ -49,7 +50,7 @@ class BitrixPerformer:
 
     async def _list(self, call: Call) -> Succeeded:
         pages = await list_all(self._client, call.method, call.params, max_rows=MAX_ROWS)
-        return _succeeded(call, pages.rows, pages.total)
+        return _succeeded(call, storable(pages.rows), pages.total)
 
     async def _batch(self, call: Call) -> Performed:
         commands = tuple(Command(key=command.key, method=command.method, params=dict(command.params)) for command in call.commands)
@@ -59,7 +60,7 @@ class BitrixPerformer:
         reports = tuple(
             CommandReport(key=item.key, method=item.method, status=item.status, error=item.description or item.error) for item in outcomes
         )
-        results = {item.key: item.result for item in outcomes if item.status == "success"}
+        results = {item.key: storable(item.result) for item in outcomes if item.status == "success"}
         changes = batch_changes(call, reports, results)
         if not any(report.status in {"success", "unknown"} for report in reports):
             return Rejected(code="batch_failed", detail=_failures(reports))

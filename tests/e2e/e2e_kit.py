@@ -67,7 +67,7 @@ class World:
     people: dict[str, Person] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Person:
-        """world.boris, world.vera, …"""
+        """Give the person of that name: world.boris, world.vera."""
         try:
             return self.__dict__["people"][name]  # type: ignore[no-any-return]
         except KeyError:
@@ -95,7 +95,7 @@ class World:
     async def bot(self, *, clock: Clock | None = None, **over: Any) -> AsyncIterator[Running]:
         """The bot as `sdelka run` makes it, without its signals; over the same data each time."""
         told = {name.lower(): value for name, value in self.environment(**over).items()}
-        settings = Settings(_env_file=None, **told)  # type: ignore[call-arg,arg-type]
+        settings = Settings(_env_file=None, **told)  # type: ignore[arg-type]
         clock = clock or SystemClock()
         async with opened_store(settings) as store:
             people = People(load_access(settings.access_file))

@@ -72,7 +72,7 @@ def _serve() -> None:
 
 def _run(environment: dict[str, str], folder: Path) -> None:
     """Become the bot; never returns."""
-    from bot.__main__ import main  # noqa: PLC0415 - only in the child
+    from bot.cli.app import main  # noqa: PLC0415 - only in the child
 
     log = os.open(folder / "bot.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -21,7 +21,7 @@ y
 
 @pytest.mark.req("S004-31", "S004-12", "S004-48")
 async def test_a_conversation_over_a_pipe(world: World) -> None:
-    """n denies, y runs exactly what was shown, a number chooses, anything else leaves the card open for /pending."""
+    """With n it denies, with y it runs exactly what was shown, a number chooses, anything else leaves the card open for /pending."""
     async with world.process("chat", "--user", "7") as process:
         out, _ = await process.communicate(TALK.encode())
     shown = out.decode().replace("\xa0", " ")

@@ -4,7 +4,7 @@ One conversation is walked from kill point to kill point. What is waited for is 
 portal's ledger, the calls to Telegram. Each part ends with a kill and the next one begins with a restart over the same data.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sized
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
@@ -108,7 +108,7 @@ async def _asked(world: World, times: int) -> bool:
     return len(await world.prompts()) >= times
 
 
-async def _count(found: Awaitable[list[object]], wanted: int) -> bool:
+async def _count(found: Awaitable[Sized], wanted: int) -> bool:
     return len(await found) >= wanted
 
 

@@ -1,10 +1,15 @@
 """When a party fails or the input is bad: a clear sentence to the right person, nothing lost, nothing doubled, the bot alive."""
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from e2e_kit import MovedClock, World, plan, texts
+from e2e_people import until
+from sqlalchemy import Engine, event
 
 pytestmark = pytest.mark.xdist_group("e2e")
 
@@ -45,7 +50,7 @@ async def test_a_model_that_fails_means_the_fixed_sentence_and_a_bot_that_lives(
         assert await world.writes() == []
         await world.model.delete("/sandbox/faults")
         await world.boris.card(RAISE)
-        degraded = [event for event in await world.events(world.boris) if event.type == "TurnFinished"][0]
+        degraded = next(event for event in await world.events(world.boris) if event.type == "TurnFinished")
         assert degraded.data["reason"] == "degraded"
 
 
@@ -128,7 +133,7 @@ async def test_a_portal_that_cannot_be_read_means_no_card_and_no_call(world: Wor
             await world.break_portal("html_200", method, times=9)
         seen = await world.boris.ask("сделка 481: подними сумму до 150 000")
         assert not any(message.is_card for message in seen)
-        assert seen[0].text
+        assert "прочитать" in texts(seen), texts(seen)
         assert await world.writes() == []
 
 
@@ -174,3 +179,78 @@ async def test_a_telegram_in_trouble_delays_answers_and_loses_none(world: World)
 
 async def _break_telegram(world: World, **fault: Any) -> None:
     assert (await world.telegram.post("/sandbox/faults", json=fault)).is_success
+
+
+async def test_an_edited_message_is_not_taken_twice(world: World) -> None:
+    """Changing a message after it was sent does not repeat the request; the person is told to send a new one."""
+    async with world.bot():
+        sent = await world.boris.say("создай задачу мне на завтра: позвонить клиенту")
+        await world.boris.answered(sent)
+        answer = await world.telegram.post(f"/sandbox/users/{world.boris.number}/edit", json={"message_id": sent, "text": "создай задачу"})
+        assert answer.is_success
+        assert "Вы изменили сообщение" in texts(await world.boris.answered(sent, 2))
+        assert await world.writes() == ["tasks.task.add"]
+
+
+class Disk:
+    """Makes every database of this process take nothing, until it is mended."""
+
+    def __init__(self) -> None:
+        self._connections: list[Any] = []
+        self._full = False
+
+    def opened(self, connection: Any, _record: Any) -> None:
+        """A new connection begins in the present state."""
+        self._connections.append(connection)
+        self._set(connection)
+
+    def full(self, *, now: bool) -> None:
+        """Let writing fail from now on, or work again."""
+        self._full = now
+        for connection in self._connections:
+            with suppress(sqlite3.ProgrammingError):  # closed meanwhile
+                self._set(connection)
+
+    def _set(self, connection: Any) -> None:
+        connection.execute(f"PRAGMA query_only = {int(self._full)}")
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    """The disk under the journal."""
+    made = Disk()
+    event.listen(Engine, "connect", made.opened)
+    yield made
+    event.remove(Engine, "connect", made.opened)
+
+
+async def test_a_journal_that_cannot_be_written_stops_the_call_and_loses_nothing(world: World, disk: Disk) -> None:
+    """Without a stored intent there is no call; the person is told once; when the disk is mended the approved call runs, once."""
+    async with world.bot():
+        card = await world.boris.card(RAISE)
+        await world.break_portal("delay", "crm.deal.get", seconds=1)
+        looks = len(await world.calls("crm.deal.get"))
+        await world.boris.press(card.number, card.data("Выполнить"))
+
+        async def looked() -> bool:
+            return len(await world.calls("crm.deal.get")) > looks
+
+        await until(looked, "the last look before the call")
+        disk.full(now=True)
+
+        async def told() -> bool:
+            return "Не могу записать журнал" in texts(await world.boris.seen(card.number))
+
+        await until(told, "a sentence about the journal")
+        asked = await world.boris.say("/mode")
+        assert await world.writes() == []
+
+        async def not_confirmed() -> bool:
+            return "Не могу записать журнал" in texts(await world.boris.seen(asked))
+
+        await until(not_confirmed, "the same about the command")
+        disk.full(now=False)
+        await world.boris.sees(card.number, "✅ Выполнено")
+        assert "Режим: полный" in texts(await world.boris.answered(asked, 2))
+        assert await world.writes() == [UPDATE]
+        assert texts(await world.boris.seen(card.number)).count("Не могу записать журнал") == 2

@@ -1,5 +1,6 @@
 """The before-image holds what the card shows and the consent is bound to: neither less nor a customer's whole record."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,3 +65,9 @@ def test_a_change_of_a_shown_value_changes_the_image() -> None:
     for name, differs in (("OPPORTUNITY", True), ("ASSIGNED_BY_ID", True), ("TITLE", True), ("COMMENTS", False), ("CLOSEDATE", False)):
         changed = Facts(records={("deal", 481): {**DEAL, name: "другое"}})
         assert (before_image(made, changed) != first) is differs, name
+
+
+def test_a_record_of_an_undescribed_kind_shows_what_the_call_names() -> None:
+    """Without an entity there is no owner or title field to add."""
+    made = replace(call("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}}), entities={})
+    assert before_image(made, FACTS) == {"deal:481": {"OPPORTUNITY": DEAL["OPPORTUNITY"]}}

@@ -14,7 +14,7 @@ from orchestrator.gate.freeze import Unthawable, essence, freeze, thaw
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1.5, "TITLE": "Ё 🙂"}}),
-    ("crm.deal.add", {"fields": {"TITLE": "Новая"}}),
+    ("crm.deal.add", {"fields": {"TITLE": "Новая", "CONTACT_IDS": [43, 44]}}),
     ("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"title": "x"}}),
     ("crm.item.add", {"entityTypeId": 2, "fields": {"title": "x"}}),
     ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-01T18:00:00+03:00"}}),

@@ -90,7 +90,7 @@ def test_the_limit_is_five_mebibytes_and_rotation_comes_before_the_record_that_w
     assert (tmp_path / "anna.jsonl").stat().st_size == size
 
 
-@pytest.mark.req("A8")
+@pytest.mark.req("S004-A8")
 def test_archives_of_one_second_and_of_a_clock_going_back_stay_in_order(tmp_path: Path) -> None:
     """Names are unique, and sort as they were made."""
     clock = FixedClock(START)
@@ -118,7 +118,7 @@ def _write(folder: Path, writer: int, count: int) -> None:
         log.record("anna", {"n": writer * count + number, "text": "я" * 200})
 
 
-@pytest.mark.req("S004-49", "A8", "M5", "M6")
+@pytest.mark.req("S004-49", "S004-A8", "S004-M5", "S004-M6")
 def test_two_processes_on_one_user_lose_and_tear_nothing(tmp_path: Path) -> None:
     """Through many rotations every record is there once, and those of one writer in its order."""
     count = 300
@@ -141,7 +141,7 @@ HOSTILE = ["", ".", "..", "../../etc/passwd", "/etc/passwd", "a/b", "a\\b", "tg:
 HOSTILE += ["%41", "%", "%%", "a.jsonl", "anna.jsonl.20261121T224800Z", "\x00", "\ud800", "x" * 5000, "x" * 5001, "é", "e\u0301", "~", "*"]
 
 
-@pytest.mark.req("A8")
+@pytest.mark.req("S004-A8")
 def test_no_user_id_leaves_the_folder_or_meets_another(tmp_path: Path) -> None:
     """Whatever stands in an id, its file lies in the folder, is its own even where case is ignored, and is found again."""
     log = logger(tmp_path / "logs", limit=10)
