@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -12,7 +12,10 @@ from orchestrator.messages import Actor, Mode, Role
 
 
 def _zone(name: str) -> str:
-    ZoneInfo(name)
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, OSError):  # a folder of the zone database is no zone either
+        raise ValueError("no such time zone; write one such as Europe/Moscow") from None
     return name
 
 
@@ -79,6 +82,8 @@ def load_access(path: Path | None) -> Access:
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
         raise SettingsError(f"ACCESS_FILE {path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"ACCESS_FILE {path}: no UTF-8 text") from error
     except yaml.YAMLError as error:
         raise SettingsError(f"ACCESS_FILE {path}: no valid YAML: {error}") from error
     try:

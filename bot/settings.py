@@ -13,6 +13,7 @@ from orchestrator.messages import Mode
 
 _DURATION = re.compile(r"(\d+)\s*(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_NO_DURATION = "a duration such as 24h, 90m or 2d is needed"
 
 
 def _duration(value: object) -> object:
@@ -21,9 +22,11 @@ def _duration(value: object) -> object:
         return value
     match = _DURATION.fullmatch(value.strip())
     if match is None:
-        msg = f"a duration such as 24h, 90m or 2d, not {value!r}"
-        raise ValueError(msg)
-    return timedelta(**{_UNITS[match.group(2)]: int(match.group(1))})
+        raise ValueError(_NO_DURATION)
+    try:
+        return timedelta(**{_UNITS[match.group(2)]: int(match.group(1))})
+    except OverflowError:
+        raise ValueError(_NO_DURATION) from None
 
 
 class Settings(BaseSettings):
@@ -42,7 +45,7 @@ class Settings(BaseSettings):
     agent_mode: Mode = Field("shadow", description="What may run: shadow (nothing), canary (reads and safe creates), full.")
     agent_max_iterations: int = Field(6, ge=1, le=20, description="How often the model may be asked within one turn.")
     confirmation_ttl: Annotated[timedelta, BeforeValidator(_duration)] = Field(
-        timedelta(hours=24), description="How long a card waits for a decision, such as 24h."
+        timedelta(hours=24), gt=timedelta(0), description="How long a card waits for a decision, such as 24h."
     )
     policy_file: Path | None = Field(None, description="Your own policy (YAML) over data/policy.yaml.")
     access_file: Path | None = Field(None, description="Who may use the bot (YAML), see docs/access.md; nobody without it.")

@@ -80,8 +80,6 @@ def _input(row: InboxRow, session: Session) -> TurnInput | None:
         question = session.state["question"]
         if not question or question["question_id"] != body["answers"] or not 0 <= body["option"] < len(question["options"]):
             return None
-        if question.get("chosen_in", row.id) != row.id:
-            return None
         option = question["options"][body["option"]]
         targets = [option["target"]] if option["target"] else []
         choice = {"question": question, "value": option["value"], "label": option["label"], "targets": targets}

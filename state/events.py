@@ -79,7 +79,9 @@ class PlanRecorded(Event):
     iteration: int
     mode: str
     steps: list[dict[str, Any]]
+    """As they are submitted: names resolved. A restarted turn goes on with exactly these."""
     executed: bool = True
+    targets: list[str] = Field(default_factory=list)
 
 
 class NameAsked(Event):
@@ -97,6 +99,9 @@ class NameAsked(Event):
     resolved: dict[str, Any] = Field(default_factory=dict)
     ask: dict[str, Any] = Field(default_factory=dict)
     """The question itself as a notice (code, args)."""
+    prose: bool = False
+    labels: list[str] = Field(default_factory=list)
+    """What the asking turn had read of others: a choice must not wash that off."""
 
 
 class NameChosen(Event):
@@ -209,6 +214,7 @@ class CallStarted(Event):
     approved_by: str = ""
     confirmation_id: str = ""
     proposed_by: str = "crm_agent"
+    essence: str = ""
     before: dict[str, Any] = Field(default_factory=dict)
     """The record as it was, so that a reconciliation after a crash can tell "done" from "not done"."""
 

@@ -1,6 +1,11 @@
 """What the buttons carry: at most 64 bytes, short ids and nonces, never the payload. Data of a press is user input. Ring 3."""
 
+import re
 from dataclasses import dataclass
+
+_ID = "[0-9A-Za-z-]{1,36}"
+_OURS = re.compile(rf"c1:{_ID}:[0-9A-Za-z]{{1,20}}:[yn]|n1:{_ID}:[0-9]{{1,3}}|e1:example-[a-z]{{1,40}}|[ud]1:{_ID}")
+"""What `pack` can make, and nothing else: what goes on from here is stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +66,12 @@ def pack(press: Press) -> str:
 
 def unpack(data: str) -> Press | None:
     """The press behind callback data; None for anything we never made."""
-    if not data.isascii():
+    if not _OURS.fullmatch(data):
         return None
     match data.split(":"):
         case ["c1", confirmation_id, nonce, ("y" | "n") as verdict]:
             return CardPress(confirmation_id=confirmation_id, nonce=nonce, approve=verdict == "y")
-        case ["n1", question_id, option] if option.isascii() and option.isdecimal():
+        case ["n1", question_id, option]:
             return ChoicePress(question_id=question_id, option=int(option))
         case ["e1", code]:
             return ExamplePress(code=code)

@@ -133,9 +133,9 @@ class Delivery:
         text, entities = render(rich)
         if not text.strip():
             return known
-        if known:
-            return await self._edit(chat, int(known), text, entities, markup)
         pieces = split(text, entities)
+        if known and await self._edit(chat, int(known), pieces[-1], markup):
+            return known
         sent = 0
         for number, (piece, marks) in enumerate(pieces, start=1):
             last = number == len(pieces)
@@ -145,17 +145,16 @@ class Delivery:
             sent = message.message_id
         return str(sent)
 
-    async def _edit(self, chat: int, message_id: int, text: str, entities: list[MessageEntity], markup: InlineKeyboardMarkup | None) -> str:
-        piece, marks = split(text, entities)[0]
+    async def _edit(self, chat: int, message_id: int, piece: tuple[str, list[MessageEntity]], markup: InlineKeyboardMarkup | None) -> bool:
+        """Change a message in place; False when Telegram no longer lets it be changed. Of a long text the message holds the last piece."""
+        text, marks = piece
         try:
             await self._bot.edit_message_text(
-                piece, chat_id=chat, message_id=message_id, entities=marks, parse_mode=None, reply_markup=markup
+                text, chat_id=chat, message_id=message_id, entities=marks, parse_mode=None, reply_markup=markup
             )
         except TelegramBadRequest as error:
-            if "not modified" not in error.message:
-                message = await self._bot.send_message(chat, piece, entities=marks, parse_mode=None, reply_markup=markup)
-                return str(message.message_id)
-        return str(message_id)
+            return "not modified" in error.message
+        return True
 
     async def trouble(self, session: str, notice: Notice) -> None:
         """Tell a chat directly, when not even the outbox can be written; may fail silently."""

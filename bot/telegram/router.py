@@ -80,7 +80,7 @@ def _message(message: Message, access: Access, source: str, cards: "tuple[Card, 
     if len(text) > MAX_TEXT:
         return Routed(session=session, say=Notice(code="too-long", args={"length": len(text), "limit": MAX_TEXT}))
     make = _Maker(source=source, session=session, actor=actor, now=now)
-    if text.startswith("/"):
+    if text.startswith("/") and message.forward_origin is None:
         return make.command(text)
     return _typed_decision(message, text, cards, make) or make.message(message, text)
 
@@ -132,7 +132,7 @@ def _typed_decision(message: Message, text: str, cards: "tuple[Card, ...]", make
     if meant is None:
         return Routed(session=make.session, say=Notice(code="which-card")) if len(cards) > 1 else None
     if word in _YES and (meant.call_class != "W" or meant.taps > 1):
-        return Routed(session=make.session, say=Notice(code="which-card"))
+        return Routed(session=make.session, say=Notice(code="only-button"))
     body = {"confirmation_id": meant.confirmation_id, "nonce": meant.nonce, "approve": word in _YES, "via": "typed"}
     return make.row("decision", "express", body)
 

@@ -32,7 +32,7 @@ def _border(raw: bytes, start: int) -> int:
 
 def _last(window: bytes, mark: bytes) -> int:
     place = window.rfind(mark)
-    while place % 2:  # found across two units, no real match
+    while place > 0 and place % 2:  # found across two units, no real match
         place = window.rfind(mark, 0, place + len(mark) - 1)
     return place // 2
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
@@ -60,26 +60,31 @@ class Shown:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a Telegram account; the private chat with the bot has the same id."""
+    """Somebody with a Telegram account, in one chat; the private chat with the bot has the person's own number."""
 
     number: int
+    chat: int
     name: str
     http: httpx.AsyncClient
     settled: Callable[[], Awaitable[None]]
 
     @property
     def session(self) -> str:
-        return f"tg:{self.number}"
+        return f"tg:{self.chat}"
+
+    def within(self, chat: int) -> "Person":
+        """The same person in a group."""
+        return replace(self, chat=chat)
 
     async def say(self, text: str, **more: Any) -> int:
         """Write; the number of the (last) message."""
-        answer = await self.http.post(f"/sandbox/users/{self.number}/send", json={"text": text, **more})
+        answer = await self.http.post(f"/sandbox/users/{self.number}/send", json={"text": text, "chat_id": self.chat, **more})
         assert answer.is_success, answer.text
         return int(answer.json()["message_id"])
 
     async def seen(self, after: int = 0) -> list[Shown]:
         """What the bot wrote after that message."""
-        answer = (await self.http.get(f"/sandbox/chats/{self.number}/messages", params={"after": after})).json()
+        answer = (await self.http.get(f"/sandbox/chats/{self.chat}/messages", params={"after": after})).json()
         return [Shown(raw) for raw in answer["messages"] if raw["from"] == "bot" and raw["message_id"] > after]
 
     async def message(self, number: int) -> Shown:
@@ -119,7 +124,7 @@ class Person:
 
     async def press(self, number: int, data: str) -> str:
         """Press, even where no button has that data (any more); the id of the press."""
-        body = {"message_id": number, "data": data, "force": True}
+        body = {"message_id": number, "data": data, "chat_id": self.chat, "force": True}
         answer = await self.http.post(f"/sandbox/users/{self.number}/press", json=body)
         assert answer.is_success, answer.text
         return str(answer.json()["callback_id"])

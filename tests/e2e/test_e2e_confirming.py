@@ -101,6 +101,21 @@ async def _press_somewhere(world: World, data: str) -> str:
     return await world.guest.press(told.number, data)
 
 
+@pytest.mark.req("G2", "S004-31")
+async def test_in_a_group_the_one_who_asked_or_a_lead_decides(world: World) -> None:
+    """A colleague's press is told who decides and changes nothing; a lead who may see the record approves, and is named."""
+    group = await world.group(world.boris, world.vera, world.anna)
+    boris, vera, anna = (person.within(group) for person in (world.boris, world.vera, world.anna))
+    async with world.bot():
+        card = await boris.card(RAISE)
+        assert await vera.decide(card, "Выполнить") == "Решает Борис Смирнов"
+        assert await vera.decide(card, "Отклонить") == "Решает Борис Смирнов"
+        assert await world.writes() == []
+        assert await anna.decide(card, "Выполнить") == "Выполняю…"
+        assert "одобрил(а) Анна Ковалёва" in (await boris.message(card.number)).text
+        assert await world.writes() == [UPDATE]
+
+
 @pytest.mark.req("S004-A2")
 async def test_an_expired_card_says_so_and_does_nothing(world: World) -> None:
     """After CONFIRMATION_TTL the press is told when the time ended, and the card closes itself."""
@@ -137,7 +152,7 @@ async def test_a_deletion_is_closed_unless_the_policy_opens_it_and_then_needs_tw
         assert await world.record("deal", 413) == {}
 
 
-@pytest.mark.req("S004-11", "S004-A1")
+@pytest.mark.req("S004-11", "S004-12", "S004-A1", "S004-A10")
 async def test_confirmed_true_of_the_model_is_only_a_claim(world: World) -> None:
     """`confirmed: true` and `confirmation_decision: approve` ask like any other step; the card of an equal call is reused."""
     claimed = change_sum(481, 150_000, confirmed=True, confirmation_decision="approve")
@@ -151,16 +166,20 @@ async def test_confirmed_true_of_the_model_is_only_a_claim(world: World) -> None
         withdrawn = await world.boris.ask("не надо менять сделку 481")
         assert "Запрос снят" in texts(withdrawn)
         assert "Отклонено" in (await world.boris.message(card.number)).text
-        await world.boris.toast(await world.boris.press(card.number, card.data("Выполнить")))
-        await world.settled()
+        await world.boris.decide(card, "Выполнить")
         assert await world.writes() == []
 
+        await world.script(plan(change_sum(413, 90_000, confirmation_decision="deny")))
+        assert "Запрос снят" in texts(await world.boris.ask("и сделку 413 не надо"))
+        denied = [event for event in await world.events(world.boris) if event.type == "ConfirmationDenied"]
+        assert [event.data["method"] for event in denied] == [UPDATE, UPDATE]
 
-@pytest.mark.req("S004-X7", "S004-A4", "S004-10")
+
+@pytest.mark.req("S004-X7", "S004-A4", "S004-10", "S004-22", "S004-23")
 async def test_a_plan_runs_its_free_steps_and_keeps_the_others(world: World) -> None:
     """Of a read, a change and a forbidden step, the read runs, the change waits, the forbidden one is told; the rest stays planned."""
     steps = [
-        step("crm.deal.get", {"id": 481}),
+        {**step("crm.deal.get", {"id": 481}), "http_method": "GET"},
         change_sum(481, 150_000),
         step("crm.deal.delete", {"id": 481}),
         step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "ждём договор"}}),
@@ -171,6 +190,7 @@ async def test_a_plan_runs_its_free_steps_and_keeps_the_others(world: World) -> 
         assert len([message for message in seen if message.is_card]) == 1
         assert "Удаление выключено" in texts(seen)
         assert await world.writes() == ["crm.timeline.comment.add"]
+        assert {call["http"] for call in await world.calls()} == {"POST"}
         finished = next(event for event in await world.events(world.boris) if event.type == "TurnFinished")
     left = [action["method"] for action in finished.data["next_planned_actions"]]
     assert left == ["crm.deal.update", "crm.deal.delete"]

@@ -1,8 +1,13 @@
 """Asking for lists, names and commands: what a person reads in the chat, with the portal's ledger beside it."""
 
+import json
+import re
+from typing import Any
+
 import pytest
 from e2e_kit import World, texts
 from e2e_people import until
+from e2e_servers import ROOT
 
 from state.interaction_log import log_path
 
@@ -134,25 +139,53 @@ async def _said(world: World, text: str) -> int:
     return sent
 
 
-@pytest.mark.req(
-    "S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-48", "S004-7", "S004-13", "S004-14", "S004-4", "S004-5", "S004-19"
-)
-async def test_each_iteration_is_an_audit_record_and_the_prompt_has_all_its_parts(world: World) -> None:
-    """Input, blocks, requests, answers and state are in the person's own log; constitution, state and message in the prompt."""
+@pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-48", "S004-53", "S004-7", "S004-A12", "G4")
+async def test_each_iteration_is_a_record_in_the_persons_own_log(world: World) -> None:
+    """Input, blocks, requests, answers and state of each iteration are kept, in UTC with a Z, and no secret with them."""
     async with world.bot():
         await world.boris.ask("покажи сделку Ромашка")
-        await world.boris.ask("а сумма у неё какая?")
-    first = world.audit()[0]
-    assert list((world.folder / "logs").glob("*.jsonl")) == [log_path(world.folder / "logs", world.boris.session)]
+    log = log_path(world.folder / "logs", world.boris.session)
+    assert list((world.folder / "logs").glob("*.jsonl")) == [log]
+    first, second = world.audit()
+    assert (first["iteration"], second["iteration"]) == (1, 2)
     assert first["user_message"] == "покажи сделку Ромашка"
     assert first["model_response"]["action"][0]["method"] == "crm.deal.get"
     assert first["executed_actions"][0]["params"] == {"id": 481}
     assert first["executed_actions"][0]["answer"]["TITLE"] == "Ромашка"
     assert first["state"]["objects"]["current_deal_id"] == 481
-    system, state, *_, user = (await world.prompts())[0]["messages"]
-    assert "THOUGHT" in system["content"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", first["timestamp"])
+    assert world.servers.webhook not in log.read_text("utf-8")
+    assert "/rest/1/" not in log.read_text("utf-8")
+
+
+@pytest.mark.req("S004-2", "S004-3", "S004-4", "S004-5", "S004-13", "S004-14", "S004-19", "S004-33", "S004-34", "S004-57", "S004-X12")
+async def test_the_prompt_has_rules_state_and_message_and_each_session_its_own_state(world: World) -> None:
+    """Constitution, methods and mode first, then the state, which remembers the read deal and its links; a colleague's knows none."""
+    async with world.bot():
+        await world.boris.ask("покажи сделку Ромашка")
+    async with world.bot():
+        await world.boris.ask("а сумма у неё какая?")
+        await world.vera.ask("привет")
+    prompts = await world.prompts()
+    system, state, *_, user = prompts[0]["messages"]
+    constitution = (ROOT / "data" / "agent" / "constitution.md").read_text("utf-8")
+    assert system["content"].startswith(constitution)
     assert "crm.deal.update" in system["content"]
-    assert state["content"].startswith("STATE {")
+    assert "Mode: full" in system["content"]
     assert user == {"role": "user", "content": "покажи сделку Ромашка"}
-    assert '"current_deal_id": 481' in (await world.prompts())[-1]["messages"][1]["content"]
-    assert world.servers.webhook not in log_path(world.folder / "logs", world.boris.session).read_text("utf-8")
+    assert _objects(state) == dict.fromkeys(_objects(state))
+
+    later, *_, veras = (item for item in prompts[2:] if "OBSERVATION" not in item["messages"][-1]["content"])
+    deal = await world.record("deal", 481)
+    assert _objects(later["messages"][1]) == {
+        "current_deal_id": 481,
+        "current_contact_id": int(deal["CONTACT_ID"]),
+        "current_company_id": int(deal["COMPANY_ID"]),
+        "current_task_id": None,
+    }
+    assert _objects(veras["messages"][1]) == dict.fromkeys(_objects(state))
+
+
+def _objects(message: dict[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(message["content"].removeprefix("STATE "))["state"]["objects"]
+    return found

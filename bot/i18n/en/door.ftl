@@ -48,6 +48,7 @@ too-long = The message is too long ({ $length } characters). Please send no more
 only-text = I understand text only so far. Please write it in words.
 edited-ignored = You edited the message, but I had taken the old text already. Please send the corrected one as a new message.
 which-card = Several requests wait: press the button under the right card.
+only-button = This is confirmed only by the button under its card.
 shadow-plan = Shadow mode. I would have done:
 shadow-now = This is shadow mode: nothing was sent.
 planned-other = call { $method }

@@ -128,6 +128,7 @@ class _Turn:
     async def _resume_question(self) -> tuple[str, Blocks]:
         """Go on with the recorded plan now that the person chose (the model is not asked again)."""
         choice = self._ctx.turn.choice
+        self._work.prose = self._work.prose or self._may_hold_prose()
         self._work.resolved = dict(self._question["resolved"]) | {self._question["reference"]: choice["value"]}
         self._work.targets |= set(choice.get("targets") or ())
         await self._ctx.record(
@@ -141,6 +142,11 @@ class _Turn:
         )
         return self._question["answer"], parse(self._question["answer"])
 
+    def _may_hold_prose(self) -> bool:
+        """Whether text of others may have been before the model when it wrote the waiting plan: a choice must not wash that off."""
+        before = (item for item in self._ctx.state["history"] if item["text"] == self._text)
+        return self._question["iteration"] > 1 or any(item["quoted"] for item in before)
+
     async def _carry_out(self, iteration: int, text: str, blocks: Blocks) -> TurnEnd | None:
         """Run the plan of one iteration; a TurnEnd when the turn is over."""
         steps = []
@@ -150,14 +156,14 @@ class _Turn:
                 return await self._ask_person(iteration, text, settled)
             steps.append(settled)
         await self._record_plan(iteration, blocks)
+        self._work.tables.clear()  # [[list N]] means the last executed iteration
         observed = []
         for number, (step, problem) in enumerate(steps, start=1):
             if problem is not None:
                 self._work.notices.append(problem.notice)
-                self._leave(iteration, number, step)
                 observed.append({"step": number, "method": step.method, "status": "refused", "text": problem.detail})
-                continue
-            observed.append(await self._run_step(iteration, number, step))
+            else:
+                observed.append(await self._run_step(iteration, number, step))
             if observed[-1]["status"] != "ok":
                 self._leave(iteration, number, step)
             if self._blocked(observed[-1]):
@@ -217,7 +223,7 @@ class _Turn:
             NameAsked(
                 turn_id=turn_id,
                 question_id=question_id,
-                iteration=iteration,
+                iteration=max(iteration, self._question.get("iteration", 1)),
                 reference=asking.reference,
                 options=options,
                 text=self._text,

@@ -6,7 +6,7 @@ import unicodedata
 
 _HEADER = re.compile(r"(?im)^([\s*#>_\"'`]*)(THOUGHT|ACTION|ASSISTANT|SYSTEM|OBSERVATION|STATE)([\s*_]*):")
 _MARKER = re.compile(r"<<<|>>>")
-_INVISIBLE = {"Cf", "Cc", "Co", "Cs"}
+_INVISIBLE = {"Cf", "Cc", "Co", "Cs", "Zl", "Zp"}
 
 
 class Fence:

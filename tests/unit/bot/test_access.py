@@ -1,0 +1,80 @@
+"""The access file: deny by default, and every fault of it is one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.access import Access, Person, load_access
+from orchestrator.errors import SettingsError
+from orchestrator.messages import Actor
+
+FILE = """
+people:
+  - {telegram_id: 1007, name: Анна, bitrix_user_id: 7}
+  - {telegram_id: 1006, name: Вера, bitrix_user_id: 6, role: lead, mode: canary, time_zone: Asia/Vladivostok, locale: en}
+  - {telegram_id: 1009, name: Глеб, sees: [7, 8]}
+  - {telegram_id: 1001, name: Админ, role: admin, sees: own}
+"""
+
+
+def test_a_person_gets_exactly_the_rights_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "access.yaml"
+    path.write_text(FILE, encoding="utf-8")
+    access = load_access(path)
+    assert len(access) == 4
+    assert access.actor(1007) == Actor(key="tg:1007", name="Анна", bitrix_user_id=7, sees="own", max_mode="full")
+    assert access.actor(1006) == Actor(
+        key="tg:1006", name="Вера", bitrix_user_id=6, role="lead", max_mode="canary", sees="all", time_zone="Asia/Vladivostok", locale="en"
+    )
+    assert access.actor(1009) == Actor(key="tg:1009", name="Глеб", sees=(7, 8))
+    assert access.actor(1001) == Actor(key="tg:1001", name="Админ", role="admin", sees="own")
+    assert access.actor(7) is None
+
+
+@pytest.mark.parametrize("content", [None, "", "people: []"])
+def test_without_entries_nobody_has_access(tmp_path: Path, content: str | None) -> None:
+    path = None
+    if content is not None:
+        path = tmp_path / "access.yaml"
+        path.write_text(content, encoding="utf-8")
+    access = load_access(path)
+    assert len(access) == 0
+    assert access.actor(1007) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("people: [", "no valid YAML"),
+        ("- 1", "valid dictionary"),
+        ("persons: []", "persons"),
+        ("people: [{name: Анна}]", "people.0.telegram_id"),
+        ("people: [{telegram_id: x1, name: Анна}]", "people.0.telegram_id"),
+        ("people: [{telegram_id: 1, name: Анна, role: boss}]", "people.0.role"),
+        ("people: [{telegram_id: 1, name: Анна, mode: all}]", "people.0.mode"),
+        ("people: [{telegram_id: 1, name: Анна, password: x}]", "people.0.password"),
+        ("people: [{telegram_id: 1, name: Анна, time_zone: Mars/Base}]", "people.0.time_zone"),
+        ("people: [{telegram_id: 1, name: Анна, time_zone: Europe}]", "people.0.time_zone"),
+        ("people: [{telegram_id: 1, name: Анна, time_zone: ../../etc}]", "people.0.time_zone"),
+        ("people: [{telegram_id: 1, name: А}, {telegram_id: 1, name: Б, role: admin}]", "telegram_id 1 is listed twice"),
+    ],
+)
+def test_a_faulty_file_is_refused_with_file_and_place(tmp_path: Path, content: str, told: str) -> None:
+    path = tmp_path / "access.yaml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(SettingsError, match="ACCESS_FILE") as caught:
+        load_access(path)
+    assert told in caught.value.reason
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot be read"):
+        load_access(tmp_path / "missing.yaml")
+    odd = tmp_path / "odd.yaml"
+    odd.write_bytes("people: []  # Анна".encode("cp1251"))
+    with pytest.raises(SettingsError, match="no UTF-8"):
+        load_access(odd)
+
+
+def test_people_may_be_given_without_a_file() -> None:
+    assert Access([Person(telegram_id=1, name="А", role="lead")]).actor(1) == Actor(key="tg:1", name="А", role="lead", sees="all")

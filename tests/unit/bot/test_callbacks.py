@@ -1,0 +1,47 @@
+"""Callback data: short, read back as made, and nothing else is read."""
+
+import secrets
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.telegram.callbacks import CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, Press, pack, unpack
+from orchestrator.gate.confirmations import second_nonce
+from state.clock import new_id
+
+ID = new_id()  # longer than the ids we use
+NONCE = secrets.token_hex(8)
+PRESSES: list[Press] = [
+    CardPress(confirmation_id=ID, nonce=NONCE, approve=True),
+    CardPress(confirmation_id=secrets.token_hex(5), nonce=second_nonce(NONCE), approve=False),
+    ChoicePress(question_id=ID, option=999),
+    ExamplePress(code="example-" + "a" * 40),
+    CheckPress(confirmation_id=ID),
+    DetailsPress(confirmation_id=ID),
+]
+
+
+@pytest.mark.parametrize("press", PRESSES, ids=lambda press: type(press).__name__)
+def test_a_press_is_read_back_as_made_within_telegrams_64_bytes(press: Press) -> None:
+    data = pack(press)
+    assert 0 < len(data.encode()) <= 64
+    assert unpack(data) == press
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "", ":", "c1", "c1::::", "c1:::y", "c1:a:b:Y", "c1:a:b:yes", "c1:a:b:y:z", "c1:a:b:y\n", "c2:a:b:y", "C1:a:b:y", " c1:a:b:y", "c1:\x00:n:y", "c1:a:\ud800:y",
+        "c1:а:б:y", "c1:a/../b:n:y", "n1:q:", "n1:q:-1", "n1:q:1.5", "n1:q:²", "n1:q:٣", "n1::1", "n1:q:" + "9" * 50, "n1:q:1e3", "e1:", "e1:welcome",
+        "e1:gate-mode", "e1:example-", "u1:", "u1:a:b", "d1:" + "a" * 60, '{"approve":true}', "y" * 10_000,
+    ],
+)  # fmt: skip
+def test_data_we_never_made_is_no_press(data: str) -> None:
+    assert unpack(data) is None
+
+
+@given(st.text(max_size=70) | st.from_regex(r"[cneud]1(:[0-9a-f\x00\u0660-\u0669]{0,12}){0,4}"))
+def test_whatever_is_read_can_be_made_again(data: str) -> None:
+    press = unpack(data)
+    assert press is None or unpack(pack(press)) == press

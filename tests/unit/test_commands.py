@@ -1,0 +1,147 @@
+"""Typed commands: fixed code in every mode; the model is never asked, nothing is written."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, BORIS, CHAT, Actor, World, a_world, command, message, press, raise_sum, reply
+from spine_portal import lost
+
+from orchestrator.commands import NAMES
+
+
+async def said(world: World, name: str, **more: Any) -> list[Any]:
+    """The notices of the answer to a command."""
+    await world.work(command(name, **more))
+    return [(notice["code"], notice["args"]) for row in world.outbox() for notice in row.body.get("notices") or ()]
+
+
+@pytest.mark.parametrize("mode", ["shadow", "canary", "full"])
+async def test_every_command_answers_in_every_mode(tmp_path: Path, mode: Any) -> None:
+    """No command asks the model or writes to the portal."""
+    async with a_world(tmp_path, mode=mode) as world:
+        for name in NAMES:
+            await world.work(command(name))
+            assert world.outbox(), name
+        assert world.portal.ledger == []
+        assert world.model.prompts == []
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "args"),
+    [
+        ("start", "welcome", {"name": "Анна", "role": "manager", "mode": "full"}),
+        ("help", "help", {}),
+        ("new", "cleared", {"waiting": 0}),
+        ("stop", "nothing-to-stop", {}),
+        ("pending", "pending", {"count": 0}),
+        ("mode", "mode", {"mode": "full", "installed": "full"}),
+        ("status", "status", {"mode": "full", "waiting": 0, "unknown": 0, "running": "no", "done": 0}),
+        ("quit", "unknown-command", {"commands": " ".join(f"/{name}" for name in NAMES)}),
+        ("", "unknown-command", {"commands": " ".join(f"/{name}" for name in NAMES)}),
+    ],
+)
+async def test_what_a_command_says(world: World, name: str, code: str, args: dict[str, Any]) -> None:
+    """Code and arguments."""
+    assert await said(world, name) == [(code, args)]
+
+
+async def test_pending_shows_the_open_cards_again(world: World) -> None:
+    """Those that wait, and only those."""
+    world.model.will(reply(raise_sum(1), raise_sum(2)))
+    await world.work(message("две суммы сделки 481"))
+    cards = [row.body for row in world.outbox() if row.kind == "card"]
+    await world.work(press(cards[0], approve=False))
+    world.outbox()
+    await world.work(command("pending"))
+    rows = world.outbox()
+    assert rows[0].body["notices"] == [{"code": "pending", "args": {"count": 1}}]
+    assert [row.body["confirmation_id"] for row in rows[1:]] == [cards[1]["confirmation_id"]]
+
+
+@pytest.mark.req("S004-X4")
+async def test_new_forgets_the_talk_and_keeps_what_waits(world: World) -> None:
+    """Goals, history and current objects begin anew; the card stays and can be pressed."""
+    world.model.will(reply(raise_sum(), text="Жду."), reply(text="Чем помочь?"))
+    await world.work(message("подними сумму сделки 481 до 1 200 000"))
+    entry = next(row.body for row in world.outbox() if row.kind == "card")
+    assert await said(world, "new") == [("cleared", {"waiting": 1})]
+    await world.work(message("привет"))
+    assert "подними" not in str(world.model.prompts[-1][1:])
+    await world.work(press(entry))
+    assert len(world.portal.ledger) == 1
+
+
+async def test_status_counts_what_is_unknown(world: World) -> None:
+    """A lost answer shows until it is settled."""
+    world.model.will(reply(raise_sum()))
+    await world.work(message("подними сумму сделки 481 до 1 200 000"))
+    entry = next(row.body for row in world.outbox() if row.kind == "card")
+    world.portal.will("crm.deal.update", lost)
+    await world.work(press(entry))
+    world.outbox()
+    found = await said(world, "status")
+    assert (found[0][1]["unknown"], found[0][1]["waiting"]) == (1, 0)
+
+
+async def test_the_check_button_looks_at_the_portal(world: World) -> None:
+    """On an unknown card it settles; on any other nothing happens; on none it says so."""
+    world.model.will(reply(raise_sum()))
+    await world.work(message("подними сумму сделки 481 до 1 200 000"))
+    entry = next(row.body for row in world.outbox() if row.kind == "card")
+    world.portal.will("crm.deal.update", lost)
+    await world.work(press(entry))
+    world.outbox()
+    await world.work(command("check", confirmation_id=entry["confirmation_id"]))
+    assert world.codes() == ["recovered-done", "card:executed"]
+    await world.work(command("check", confirmation_id=entry["confirmation_id"]))
+    assert world.codes() == []
+    await world.work(command("check", confirmation_id="nothing"))
+    assert world.codes() == ["details-none"]
+    assert len(world.portal.ledger) == 1
+
+
+async def test_details_show_the_exact_call(world: World) -> None:
+    """Method and params as they will be sent, in code."""
+    world.model.will(reply(raise_sum()))
+    await world.work(message("подними сумму сделки 481 до 1 200 000"))
+    entry = next(row.body for row in world.outbox() if row.kind == "card")
+    await world.work(command("details", confirmation_id=entry["confirmation_id"]))
+    assert [(row.kind, row.body["text"]) for row in world.outbox()] == [
+        ("code", 'crm.deal.update\n{"fields":{"OPPORTUNITY":1200000},"id":481}')
+    ]
+
+
+async def test_today_lists_tasks_and_deals_of_the_speaker(world: World) -> None:
+    """Headed lists by code; nothing to show is said; an unknown employee sees nothing."""
+    world.clock.advance(_days(11))
+    await world.work(command("today"))
+    row = world.outbox()[0]
+    assert [notice["code"] for notice, _ in row.body["sections"]] == ["today-overdue", "today-tasks", "today-closing"]
+    filters = [params["filter"] for method, params in world.portal.requests if method in {"tasks.task.list", "crm.deal.list"}]
+    assert all(7 in (item.get("RESPONSIBLE_ID"), item.get("ASSIGNED_BY_ID")) for item in filters)
+    nobody = Actor(key="tg:9", name="Гость")
+    assert await said(world, "today", actor=nobody, key="tg:9") == [("today-empty", {})]
+
+
+def _days(count: int) -> Any:
+    from datetime import timedelta  # noqa: PLC0415
+
+    return timedelta(days=count)
+
+
+async def test_a_portal_that_is_down_does_not_swallow_the_command(world: World) -> None:
+    """/today without a portal: the person is told, the row does not stay for ever."""
+    from spine_portal import html  # noqa: PLC0415
+
+    world.portal.will("tasks.task.list", *[html] * 12)
+    await world.work(command("today"))
+    assert world.codes() != []
+    assert await world.store.next_inbox(CHAT, "express") is None
+
+
+async def test_the_lower_mode_is_told(world: World) -> None:
+    """A person limited to canary hears canary."""
+    limited = BORIS.model_copy(update={"max_mode": "canary"})
+    assert await said(world, "mode", actor=limited, key="tg:1008") == [("mode", {"mode": "canary", "installed": "full"})]
+    assert ANNA.max_mode == "full"

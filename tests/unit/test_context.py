@@ -1,0 +1,138 @@
+"""What an engine is given: recorded answers after a restart, calls heard to their end, everything on the audit record."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, World, effect, reply
+from spine_portal import Held
+
+from orchestrator.context import Context, Reach, call_record
+from orchestrator.engines.base import ModelRequest, TurnInput
+from orchestrator.errors import ModelClientError
+from orchestrator.messages import CommandReport, Notice, Outcome, Pending
+from orchestrator.session import Session
+
+TASK = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
+
+
+def context(world: World, session: Session, **more: Any) -> Context:
+    async def partial(text: str) -> None:
+        world.partials.append(text)
+
+    reach = Reach(gate=world.gate, model=world.tools.model, queries=world.tools.queries, partial=partial)
+    turn = TurnInput(turn_id="t1", text="создай задачу")
+    return Context(session, turn, actor=ANNA, mode="full", reach=reach, **{"answered": {}, **more})
+
+
+def ask(number: int = 1) -> ModelRequest:
+    return ModelRequest(iteration=number, messages=[{"role": "user", "content": "?"}])
+
+
+@pytest.mark.req("S004-1", "S004-7")
+async def test_an_answer_is_recorded_before_it_is_used(world: World) -> None:
+    """When the engine has it, the journal has it."""
+    session = await world.session()
+    made = context(world, session)
+    world.model.will(reply())
+    answer = await made.ask_model(ask())
+    assert world.types() == ["ModelAnswered"]
+    data = world.events()[0].data
+    assert (data["text"], data["iteration"], data["prompt_tokens"], data["model"]) == (answer.text, 1, 10, "scripted")
+    assert not answer.recorded
+    assert made.iterations[0].tokens == {"prompt": 10, "completion": 5}
+
+
+async def test_a_recorded_answer_is_not_asked_for_again(world: World) -> None:
+    """After a restart the model is not paid twice for one input."""
+    session = await world.session()
+    made = context(world, session, answered={1: {"text": "раньше", "model": "m"}})
+    answer = await made.ask_model(ask())
+    assert (answer.text, answer.recorded) == ("раньше", True)
+    assert (world.model.prompts, world.types()) == ([], [])
+    assert made.iterations[0].raw == "раньше"
+
+
+@pytest.mark.req("S004-20", "S004-21")
+async def test_a_failure_of_the_model_is_recorded_and_raised(world: World) -> None:
+    """With its reason."""
+    session = await world.session()
+    world.model.will(ModelClientError("no key"))
+    with pytest.raises(ModelClientError):
+        await context(world, session).ask_model(ask())
+    assert [(event.type, event.data["reason"]) for event in world.events()] == [("ModelFailed", "no key")]
+
+
+async def test_a_call_on_its_way_is_heard_to_its_end(world: World) -> None:
+    """Stopped once, twice, thrice: the call ends, its outcome is stored and noted, then the stop is heard."""
+    session = await world.session()
+    made = context(world, session)
+    held = Held()
+    world.portal.will("tasks.task.add", held)
+    task = asyncio.ensure_future(made.submit(effect(*TASK)))
+    made.on_stop(task.cancel)
+    await held.arrived.wait()
+    for _ in range(3):
+        made.stop()
+        await asyncio.sleep(0)
+    assert made.stopped
+    assert not task.done()
+    held.release.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert world.types() == ["CallStarted", "CallSucceeded"]
+    assert [item.status for item in made.results if isinstance(item, Outcome)] == ["succeeded"]
+
+
+async def test_what_the_engine_sees(world: World) -> None:
+    """Time, state, policy and queries are those of the session."""
+    session = await world.session()
+    made = context(world, session)
+    assert (made.now, made.state, made.halt_on_block) == (session.now, session.state, False)
+    assert (await made.query("when", actor=ANNA))["zone"] == "Europe/Moscow"
+    with pytest.raises(KeyError):
+        await made.query("nothing")
+    await made.partial("Смотрю")
+    assert world.partials == ["Смотрю"]
+    made.stop()
+
+
+async def test_blocks_are_kept_by_iteration(world: World) -> None:
+    """Noted for the present iteration, or for a new one where none was asked for."""
+    session = await world.session()
+    made = context(world, session)
+    made.note_iteration(1, {"thought": "a"})
+    made.note_iteration(1, {"thought": "b"})
+    made.note_iteration(2, {"thought": "c"})
+    assert [(item.number, item.blocks["thought"]) for item in made.iterations] == [(1, "b"), (2, "c")]
+
+
+@pytest.mark.req("S004-45", "S004-46", "S004-71")
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (
+            Outcome(status="succeeded", effect_id="e", method="m", call_class="W", result=5, call={"a": 1}),
+            {"status": "succeeded", "params": {"a": 1}, "class": "W", "answer": 5},
+        ),
+        (
+            Outcome(status="succeeded", effect_id="e", method="m", commands=(CommandReport(key="a", method="x", status="success"),)),
+            {"status": "succeeded", "commands": [{"key": "a", "method": "x", "status": "success", "error": ""}], "answer": None},
+        ),
+        (
+            Outcome(status="refused", effect_id="e", method="m", reason=Notice(code="gate-mode"), detail="no"),
+            {"status": "refused", "reason": "gate-mode", "detail": "no"},
+        ),
+        (Outcome(status="planned", effect_id="e", method="m", detail="shadow"), {"status": "planned", "reason": "", "detail": "shadow"}),
+        (
+            Pending(effect_id="e", confirmation_id="c", method="m", reasons=(Notice(code="gate-critical"),)),
+            {"status": "waiting", "confirmation_id": "c", "reasons": ["gate-critical"]},
+        ),
+    ],
+)
+def test_the_audit_record_of_a_call(result: Outcome | Pending, said: dict[str, Any]) -> None:
+    """Request, answer, reason: whatever became of it."""
+    record = call_record(effect("m", {"p": 1}), result)
+    assert record["call_id"] == "e"
+    assert record["proposed"] == {"p": 1}
+    assert said.items() <= record.items()

@@ -1,0 +1,198 @@
+"""Presses, typed answers and expiry as inputs: what goes out, in which order, and what a second one finds."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, press, raise_sum, reply, step
+from spine_portal import Held, cut, lost
+
+from orchestrator.gate.confirmations import second_nonce
+
+
+async def asked(world: World, *steps: Any, text: str = "подними сумму сделки 481 до 1 200 000", actor: Any = ANNA) -> dict[str, Any]:
+    """The card as the chat shows it."""
+    world.model.will(reply(*(steps or (raise_sum(),))))
+    await world.work(message(text, actor=actor))
+    return dict(world.outbox()[-1].body)
+
+
+@pytest.mark.req("S004-10", "S004-31", "G2")
+async def test_one_press_runs_it_and_edits_the_card(world: World) -> None:
+    """The toast and the running card leave with the approval, before the call; the executed card afterwards."""
+    entry = await asked(world)
+    seen: list[list[str]] = []
+
+    async def watch(method: str, params: Any) -> None:
+        if method == "crm.deal.update":
+            seen.append([event.type for event in world.events()][-2:])
+            seen.append([row.kind for row in world.sql.due_outbox("tg", world.clock.now())])
+
+    world.portal.watch = watch
+    await world.work(press(entry))
+    assert seen == [["ConfirmationApproved", "CallStarted"], ["toast"]]
+    assert world.codes() == ["toast:toast-running", "card:executed"]
+    assert len(world.portal.ledger) == 1
+
+
+@pytest.mark.req("G2", "S004-A2")
+async def test_five_quick_presses_and_one_after_a_restart_run_it_once(world: World) -> None:
+    """Every press is answered once; one counts."""
+    entry = await asked(world)
+    await world.work(*(press(entry) for _ in range(5)))
+    await world.work(press(entry))
+    codes = world.codes()
+    assert len(world.portal.ledger) == 1
+    assert codes.count("toast:toast-running") == 1
+    assert codes.count("toast:card-already-executed") == 5
+
+
+async def test_a_denial_closes_the_card_and_sends_nothing(world: World) -> None:
+    """Toast and card in one commit; a press after it is told."""
+    entry = await asked(world)
+    await world.work(press(entry, approve=False))
+    assert world.codes() == ["toast:toast-denied", "card:denied"]
+    await world.work(press(entry))
+    assert world.codes() == ["toast:card-already-denied", "card:denied"]
+    assert world.portal.ledger == []
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"actor": BORIS}, "not-your-card"),
+        ({"nonce": "ffffffff"}, "card-outdated"),
+        ({"nonce": "нонс"}, "card-outdated"),
+        ({"confirmation_id": "nothing"}, "card-outdated"),
+    ],
+)
+async def test_a_press_that_does_not_count_is_told_and_changes_nothing(world: World, more: dict[str, Any], code: str) -> None:
+    """Foreign, forged or of another card: the person is told by the toast, the card still waits."""
+    entry = await asked(world)
+    await world.work(press(entry, **more))
+    assert world.codes()[0] == f"toast:{code}"
+    assert world.portal.ledger == []
+    await world.work(press(entry))
+    assert len(world.portal.ledger) == 1
+
+
+async def test_a_typed_answer_without_a_toast_is_answered_in_the_chat(world: World) -> None:
+    """There is no callback to answer: the sentence goes as a message."""
+    entry = await asked(world)
+    await world.work(press(entry, actor=BORIS, via="typed", callback_id=""))
+    assert world.codes() == ["not-your-card", "card:requested"]
+    await world.work(press(entry, via="typed", callback_id=""))
+    assert world.codes() == ["card:executed"]
+    assert world.events("ConfirmationApproved")[0].data["via"] == "typed"
+
+
+async def test_the_second_tap_is_asked_for_on_the_card(tmp_path: Path) -> None:
+    """The first tap turns the card to its second stage; the nonce of the second runs it."""
+    async with a_world(tmp_path, policy={"open_methods": ["crm.deal.delete"]}) as world:
+        entry = await asked(world, step("crm.deal.delete", {"id": 481}), text="удали сделку 481")
+        await world.work(press(entry))
+        rows = world.outbox()
+        assert [(row.kind, row.body.get("stage")) for row in rows] == [("toast", None), ("card", 2)]
+        assert world.portal.ledger == []
+        await world.work(press(entry, nonce=second_nonce(entry["nonce"])))
+        assert [method for method, _ in world.portal.ledger] == ["crm.deal.delete"]
+
+
+async def test_a_changed_record_brings_a_new_card(world: World) -> None:
+    """The old card says so, the new one asks; the same press on the old one does nothing more."""
+    entry = await asked(world)
+    world.portal.records["deal", 481]["OPPORTUNITY"] = "1100000.00"
+    await world.work(press(entry))
+    rows = world.outbox()
+    assert [row.body.get("status") for row in rows if row.kind == "card"] == ["superseded", "requested"]
+    new = rows[-1].body
+    await world.work(press(entry), press(new))
+    assert world.codes() == ["toast:card-already-superseded", "card:superseded", "toast:toast-running", "card:executed"]
+    assert len(world.portal.ledger) == 1
+
+
+@pytest.mark.parametrize(("fault", "made"), [(lost, 1), (cut, 0)])
+async def test_a_lost_answer_is_shown_as_unknown_and_settled_later(world: World, fault: Any, made: int) -> None:
+    """Nobody knows: the card says so; when the portal cannot be working on it any more, a look settles it and tells."""
+    entry = await asked(world)
+    world.portal.will("crm.deal.update", fault)
+    await world.work(press(entry))
+    assert world.codes() == ["toast:toast-running", "card:unknown"]
+    assert len(world.portal.ledger) == made
+    world.clock.advance(timedelta(seconds=80))
+    await world.work()
+    assert world.codes() == (["recovered-done", "card:executed"] if made else ["recovered-not-done", "card:refused"])
+    assert len(world.portal.ledger) == made
+    assert world.sql.due_timers(world.clock.now() + timedelta(days=9)) == []
+
+
+@pytest.mark.req("S004-53", "S004-X3")
+async def test_an_unanswered_card_expires(world: World) -> None:
+    """Its timer closes it and edits the card; a late press is told."""
+    entry = await asked(world)
+    world.clock.advance(timedelta(hours=24, seconds=1))
+    await world.work()
+    assert world.codes() == ["card:expired"]
+    await world.work(press(entry))
+    assert world.codes() == ["toast:card-already-expired", "card:expired"]
+    assert world.portal.ledger == []
+    assert world.events("ConfirmationExpired")[0].data["expired_at"].endswith("Z")
+
+
+async def test_a_timer_that_comes_after_the_decision_changes_nothing(world: World) -> None:
+    """Decided while its timer was already an input."""
+    entry = await asked(world)
+    held = Held()
+    world.portal.will("crm.deal.update", held)
+    async with world.working():
+        await world.orchestrator.receive([press(entry)])
+        await held.arrived.wait()
+        await world.put(timer_row(world, entry))
+        held.release.set()
+        await world.idle()
+    assert world.codes() == ["toast:toast-running", "card:executed"]
+
+
+def timer_row(world: World, entry: dict[str, Any]) -> Any:
+    from orchestrator.timers import _row  # noqa: PLC0415 - as a due timer becomes an input
+    from state.store import Timer  # noqa: PLC0415
+
+    body = {"confirmation_id": entry["confirmation_id"]}
+    return _row(Timer(id="t", due_at=world.clock.now(), session=CHAT, kind="confirmation_expires", body=body), world.clock.now())
+
+
+async def test_a_mode_lowered_meanwhile_is_told_on_the_card(world: World, tmp_path: Path) -> None:
+    """Restarted in shadow: the press is refused with its reason, nothing is sent."""
+    entry = await asked(world)
+    async with a_world(tmp_path, mode="shadow", store=world.sql, portal=world.portal) as shadow:
+        await shadow.work(press(entry))
+        rows = shadow.outbox()
+    assert [row.body.get("code") for row in rows if row.kind == "card"] == ["shadow-now"]
+    assert world.portal.ledger == []
+
+
+@pytest.mark.req("S004-45", "S004-46")
+async def test_who_decided_and_what_came_of_it_is_on_the_audit_record(world: World) -> None:
+    """Requester, decider, channel, exact call, outcome: one record, under the decider."""
+    entry = await asked(world)
+    await world.work(press(entry, actor=VERA))
+    records = [json.loads(line) for line in world.audit().splitlines()]
+    decision = next(item for item in records if item["type"] == "decision")
+    assert decision["decided_by"]["key"] == VERA.key
+    assert decision["confirmation"]["requested_by"] == ANNA.key
+    assert decision["confirmation"]["params"] == {"id": 481, "fields": {"OPPORTUNITY": 1200000}}
+    assert decision["outcome"]["status"] == "succeeded"
+    assert decision["via"] == "button"
+
+
+async def test_a_decision_on_a_foreign_session_finds_no_card(world: World) -> None:
+    """Cards live in their session."""
+    entry = await asked(world)
+    await world.work(press(entry, key="tg:1008"))
+    assert world.codes() == ["toast:card-outdated"]
+    session = await world.session(owner="other", key="tg:5")
+    assert session.state["agent"]["confirmations"] == {}
+    with pytest.raises(KeyError):
+        card(session, entry["confirmation_id"])

@@ -1,0 +1,200 @@
+"""A session under its lease: commits that hold or leave nothing, a state that never parts from its journal."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from spine_kit import CHAT, NOW, World
+
+from orchestrator.errors import SessionTaken
+from orchestrator.session import INLINE_RESULT, LEASE, open_session
+from state import agent_state, journal
+from state.events import CallSucceeded, Event, MessageReceived, TurnFinished
+from state.journal import SNAPSHOT_EVERY, Verified, state_of, verify_stream
+from state.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
+
+STREAM = f"session:{CHAT}"
+
+
+def said(number: int, **more: Any) -> MessageReceived:
+    return MessageReceived(turn_id=f"t{number}", text=f"сообщение {number}", **more)
+
+
+def read(result: Any) -> CallSucceeded:
+    return CallSucceeded(effect_id="e", turn_id="t", slot="s", method="crm.deal.list", call_class="R", result=result)
+
+
+@pytest.mark.req("S004-14", "S004-57", "S004-A2")
+async def test_events_are_folded_as_they_are_stored(world: World) -> None:
+    """The state in memory, the fold of the journal, and a session opened anew agree."""
+    session = await world.session()
+    await session.commit(said(1), actor="a")
+    await session.commit(TurnFinished(turn_id="t1", reason="answered", history="ок", targets=["deal:481"]), actor="a")
+    assert session.seq == 2
+    assert session.state == agent_state.fold(agent_state.empty(), ((e.type, dict(e.data), e.ts) for e in world.events()))
+    assert (await world.session()).state == session.state
+    assert isinstance(verify_stream(world.sql, STREAM), Verified)
+
+
+async def test_a_refused_commit_leaves_nothing(world: World) -> None:
+    """Neither event nor state of a commit whose effect was not where it should be."""
+    session = await world.session()
+    change = EffectChange(effect_id="e1", expect=("approved",), status="started")
+    with pytest.raises(EffectConflict):
+        await session.commit(said(1), actor="a", effects=[change])
+    assert (session.seq, world.types(), session.state["history"]) == (0, [], [])
+    await session.commit(said(2), actor="a")
+    assert world.types() == ["MessageReceived"]
+
+
+async def test_a_failed_write_leaves_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Disk full: the caller hears of it, the state stays."""
+    session = await world.session()
+    with monkeypatch.context() as broken:
+        broken.setattr(world.sql, "commit", _full)
+        with pytest.raises(StoreUnwritable):
+            await session.commit(said(1), actor="a")
+    assert (session.seq, session.state["turn"]) == (0, None)
+
+
+def _full(commit: Commit) -> Any:
+    raise StoreUnwritable("no space left")
+
+
+async def test_a_cancelled_commit_is_stored_and_folded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who cancels its caller in the middle gets the cancellation after both: the state never misses a stored event."""
+    session = await world.session()
+    begun, go = asyncio.Event(), asyncio.Event()
+    loop, commit = asyncio.get_running_loop(), world.sql.commit
+
+    def slow(what: Commit) -> Any:
+        loop.call_soon_threadsafe(begun.set)
+        asyncio.run_coroutine_threadsafe(go.wait(), loop).result(5)
+        return commit(what)
+
+    monkeypatch.setattr(world.sql, "commit", slow)
+    task = asyncio.ensure_future(session.commit(said(1), actor="a"))
+    await begun.wait()
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert world.types() == ["MessageReceived"]
+    assert session.seq == 1
+    assert session.state["turn"]["turn_id"] == "t1"
+
+
+async def test_commits_of_several_tasks_are_taken_one_by_one(world: World) -> None:
+    """Numbers are dense and the state is that of the journal."""
+    session = await world.session()
+    await asyncio.gather(*(session.commit(said(n), actor="a") for n in range(20)))
+    assert [item.seq for item in world.events()] == list(range(1, 21))
+    assert session.state == state_of(world.sql, STREAM)[0]
+
+
+@pytest.mark.req("S004-A2")
+async def test_who_lost_the_lease_writes_nothing_late(world: World) -> None:
+    """After another process took over, the paused one is refused and cannot renew."""
+    old = await world.session(owner="one")
+    await old.commit(said(1), actor="a")
+    with pytest.raises(SessionTaken):
+        await world.session(owner="two")
+    world.clock.advance(LEASE)
+    new = await world.session(owner="two")
+    await new.commit(said(2), actor="b")
+    with pytest.raises(StaleEpoch):
+        await old.commit(said(3), actor="a")
+    with pytest.raises(SessionTaken):
+        await old.renew()
+    assert [item.data["turn_id"] for item in world.events()] == ["t1", "t2"]
+    await old.close()
+    await new.commit(said(4), actor="b")
+
+
+async def test_a_lease_is_kept_and_given_up(world: World) -> None:
+    """Renewed in time it holds; closed, anybody may have it, and the closed session writes no more."""
+    session = await world.session()
+    world.clock.advance(LEASE - timedelta(seconds=1))
+    await session.renew()
+    world.clock.advance(timedelta(seconds=30))
+    with pytest.raises(SessionTaken):
+        await world.session(owner="two")
+    await session.close()
+    await world.session(owner="two")
+    with pytest.raises(StaleEpoch):
+        await session.commit(said(1), actor="a")
+
+
+@pytest.mark.parametrize("size", [INLINE_RESULT - 2, INLINE_RESULT - 1])
+async def test_large_answers_lie_once_in_the_blob_table(world: World, size: int) -> None:
+    """Up to 2 KB they stay in the event; above, the event keeps the digest and the text is stored once."""
+    session = await world.session()
+    for _ in range(2):
+        await session.commit(read("x" * size), actor="a")
+    events = world.events()
+    inline = size + 2 <= INLINE_RESULT
+    assert all((event.data["result"] is not None) is inline for event in events)
+    digests = {event.data["result_blob"] for event in events}
+    assert digests == {""} if inline else len(digests) == 1
+    if not inline:
+        assert world.sql.blob(digests.pop()) == '"' + "x" * size + '"'
+
+
+async def test_snapshots_make_opening_fast_and_change_nothing(world: World) -> None:
+    """A used snapshot stands at most SNAPSHOT_EVERY events behind, and the state read through it is the fold of all events."""
+    session = await world.session()
+    for number in range(3 * SNAPSHOT_EVERY + 7):
+        await session.commit(said(number), actor="a")
+    snapshot = world.sql.snapshot(STREAM)
+    assert snapshot is not None
+    assert session.seq - SNAPSHOT_EVERY <= snapshot.seq <= session.seq
+    read_from: list[int] = []
+    whole = world.sql.read_events
+
+    def counted(stream: str, after: int = 0, limit: int = 1000) -> Any:
+        read_from.append(after)
+        return whole(stream, after, limit)
+
+    world.sql.read_events = counted  # type: ignore[method-assign]
+    state, seq = state_of(world.sql, STREAM)
+    world.sql.read_events = whole  # type: ignore[method-assign]
+    assert read_from == [snapshot.seq]
+    assert (seq, state) == (session.seq, session.state)
+    folded = agent_state.fold(agent_state.empty(), ((e.type, dict(e.data), e.ts) for e in whole(STREAM, 0, 1000)))
+    assert state == folded
+
+
+async def test_a_snapshot_that_was_not_stored_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commit that carried it failed: the next one carries it."""
+    session = await world.session()
+    for number in range(SNAPSHOT_EVERY):
+        await session.commit(said(number), actor="a")
+    with monkeypatch.context() as broken:
+        broken.setattr(world.sql, "commit", _full)
+        with pytest.raises(StoreUnwritable):
+            await session.commit(said(99), actor="a")
+    await session.commit(said(99), actor="a")
+    snapshot = world.sql.snapshot(STREAM)
+    assert snapshot is not None
+    assert snapshot.seq == SNAPSHOT_EVERY
+
+
+async def test_an_empty_commit_is_no_event(world: World) -> None:
+    """Outbox rows alone leave the journal as it is."""
+    session = await world.session()
+    await session.commit(actor="a")
+    assert (session.seq, session.now) == (0, NOW)
+    events: list[Event] = []
+    await session.commit(*events, actor="a")
+    assert world.types() == []
+
+
+async def test_opening_a_session_needs_the_lease(world: World) -> None:
+    """Its error names the session."""
+    await world.session()
+    with pytest.raises(SessionTaken, match=CHAT):
+        await open_session(world.store, world.clock, CHAT, "two")
+    assert journal.SHAPE == 1

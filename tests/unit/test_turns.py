@@ -1,0 +1,379 @@
+"""A turn from its input to its one last commit: recorded once, resumed without asking twice, honest when it is cut short."""
+
+import asyncio
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, BORIS, CHAT, MODEL_KEY, VERA, World, a_world, command, message, press, raise_sum, reply, step, until
+from spine_portal import CODE, Held, lost, says
+
+from orchestrator.errors import ModelClientError
+from orchestrator.messages import Actor
+from orchestrator.recovering import recover
+from orchestrator.turns import effective_mode, run_turn
+from state.store import InboxRow, StoreUnwritable
+
+TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
+LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})
+
+
+async def resumed(world: World, row: InboxRow) -> None:
+    """Another process takes the session over and works the same row again."""
+    world.clock.advance(timedelta(minutes=2))
+    session = await world.session(owner="two")
+    await recover(session, world.tools)
+    taken = await world.store.next_inbox(CHAT, "turn")
+    assert taken is not None
+    assert taken.id == row.id
+    await run_turn(taken, session, world.tools)
+
+
+@pytest.mark.req("S004-1", "S004-5", "S004-7", "S004-10", "S004-13", "S004-14", "S004-15", "S004-X6")
+async def test_one_turn_from_message_to_answer(world: World) -> None:
+    """Input, answers, plan, call, end are journalled in this order; the answer goes out with the end; THOUGHT never does."""
+    session = await world.session()
+    world.model.will(reply(TASK, text="Создаю."), reply(text="Задача создана."))
+    await world.turn(session, message("создай задачу"))
+    assert world.types() == [
+        "MessageReceived",
+        "ModelAnswered",
+        "PlanRecorded",
+        "CallStarted",
+        "CallSucceeded",
+        "ModelAnswered",
+        "TurnFinished",
+    ]
+    rows = world.outbox()
+    assert [row.body["parts"][0]["text"] for row in rows] == ["Задача создана."]
+    assert "думаю" not in str([row.body for row in rows])
+    assert "думаю" not in "".join(world.partials)
+    assert world.partials[-1] == "Задача создана."
+    assert await world.store.next_inbox(CHAT, "turn") is None
+    assert session.state["turn"] is None
+    assert [item["text"] for item in session.state["history"]] == ["создай задачу", "Задача создана."]
+    assert world.model.prompts[0][-1]["content"] == "создай задачу"
+
+
+@pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-48", "S004-X9")
+async def test_each_iteration_is_one_audit_record(world: World) -> None:
+    """Input, blocks, requests, answers, state, who, how much: one JSON line an iteration."""
+    session = await world.session()
+    world.model.will(reply(TASK, text="Создаю."), reply(text="Готово."))
+    await world.turn(session, message("создай задачу"))
+    records = [json.loads(line) for line in world.audit().splitlines()]
+    assert [(item["type"], item["iteration"]) for item in records] == [("iteration", 1), ("iteration", 2)]
+    first = records[0]
+    assert first["user_message"] == "создай задачу"
+    assert first["model_response"]["thought"] == "думаю"
+    assert first["executed_actions"][0]["method"] == "tasks.task.add"
+    assert first["executed_actions"][0]["params"]["fields"]["RESPONSIBLE_ID"] == 7
+    assert first["executed_actions"][0]["answer"]["task"]["id"] == "9001"
+    assert first["state"]["objects"]["current_task_id"] == 9001
+    assert first["timestamp"].endswith("Z")
+    assert first["requested_by"]["key"] == ANNA.key
+    assert first["tokens"] == {"prompt": 10, "completion": 5}
+
+
+@pytest.mark.req("S004-A2")
+@pytest.mark.parametrize("kept", range(1, 7))
+async def test_a_turn_that_died_goes_on_without_repeating_anything(world: World, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dead before its commit number n, for every n: resumed, the model is asked twice in all, the portal written once."""
+    session = await world.session()
+    world.model.will(reply(TASK, text="Создаю."), reply(text="Готово."))
+    row = message("создай задачу")
+    commit, left = world.sql.commit, [kept]
+
+    def dying(what: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise StoreUnwritable("killed")
+        return commit(what)
+
+    with monkeypatch.context() as death:
+        death.setattr(world.sql, "commit", dying)
+        with pytest.raises(StoreUnwritable):
+            await world.turn(session, row)
+    if kept in {1, 5}:  # the answer came and could not be stored: only then it is asked for again
+        world.model.script.appendleft(reply(TASK, text="Создаю.") if kept == 1 else reply(text="Готово."))
+    await resumed(world, row)
+    assert len(world.portal.written("tasks.task.add")) == 1
+    assert world.types().count("MessageReceived") == 1
+    assert world.types().count("TurnFinished") == 1
+    assert [event.data["iteration"] for event in world.events("ModelAnswered")] == [1, 2]
+
+
+@pytest.mark.req("S004-20", "S004-54", "S004-55", "S004-21")
+@pytest.mark.parametrize("answers", [[ModelClientError("unreachable")], ["nonsense", "nonsense again"]])
+async def test_without_a_model_a_stub_and_no_action(world: World, answers: list[Any]) -> None:
+    """Unreachable, or broken twice: the predictable sentence, nothing run, the failure journalled where there was no answer."""
+    session = await world.session()
+    world.model.will(*answers)
+    await world.turn(session, message("покажи сделки"))
+    assert world.codes() == ["degraded"]
+    assert world.portal.requests == []
+    assert world.events("TurnFinished")[0].data["reason"] == "degraded"
+
+
+async def test_a_format_error_is_mended_once(world: World) -> None:
+    """One repair request with the reason; the mended answer counts."""
+    session = await world.session()
+    world.model.will("nonsense", reply(text="Вот."))
+    await world.turn(session, message("покажи сделки"))
+    assert world.events("TurnFinished")[0].data["reason"] == "answered"
+    assert "could not be read" in world.model.prompts[1][-1]["content"]
+
+
+async def test_trouble_after_a_write_does_not_say_that_nothing_was_done(world: World) -> None:
+    """Who is told "nothing was done, ask again" would get it twice: what was done is named."""
+    session = await world.session()
+    world.model.will(reply(TASK, text="Создаю."), ModelClientError("unreachable"))
+    await world.turn(session, message("создай задачу"))
+    row = world.outbox()[0]
+    assert [notice["code"] for notice in row.body["notices"]] == ["degraded-partly", "done-before"]
+    assert row.body["notices"][1]["args"] == {"calls": "tasks.task.add"}
+
+
+async def test_trouble_after_a_lost_answer_says_that_too(world: World) -> None:
+    """An outcome nobody knows is said even when the turn breaks off."""
+    session = await world.session()
+    world.portal.will("tasks.task.add", lost)
+    world.model.will(reply(TASK, text="Создаю."), ModelClientError("unreachable"))
+    await world.turn(session, message("создай задачу"))
+    assert [notice["code"] for notice in world.outbox()[0].body["notices"]] == ["degraded", "outcome-unknown"]
+
+
+async def test_a_fault_of_ours_is_an_apology_with_a_code(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """The person gets a code, ops the traceback and an audit line, the row is done, the bot lives."""
+    session = await world.session()
+    world.model.will(RuntimeError("broken"))
+    row = message("покажи сделки")
+    await world.turn(session, row)
+    rows = world.outbox()
+    assert rows[0].body["notices"] == [{"code": "failed", "args": {"id": row.id[-8:]}}]
+    assert "turn failed" in caplog.text
+    assert '"trouble"' in world.audit()
+    assert await world.store.next_inbox(CHAT, "turn") is None
+
+
+async def test_a_store_that_gives_out_stops_the_turn_before_it_sends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No intent, no call: the error goes up to the worker, the row waits."""
+    session = await world.session()
+    world.model.will(reply(TASK))
+    commit = world.sql.commit
+
+    def full(what: Any) -> Any:
+        if any(type(event).__name__ == "CallStarted" for event in what.events):
+            raise StoreUnwritable("no space left")
+        return commit(what)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(world.sql, "commit", full)
+        with pytest.raises(StoreUnwritable):
+            await world.turn(session, message("создай задачу"))
+    assert world.portal.ledger == []
+    assert world.outbox() == []
+    assert await world.store.next_inbox(CHAT, "turn") is not None
+
+
+@pytest.mark.req("S004-9", "S004-15", "S004-31", "S004-X7")
+async def test_a_waiting_step_brings_its_card_with_the_answer(world: World) -> None:
+    """The turn ends, the card goes out with the same commit, the step stays planned."""
+    session = await world.session()
+    world.model.will(reply(raise_sum(), TASK, text="Жду вашего решения."))
+    await world.turn(session, message("подними сумму сделки 481 до 1 200 000 и поставь задачу"))
+    assert world.codes() == ["reply", "card:requested"]
+    assert world.events("TurnFinished")[0].data["reason"] == "waiting"
+    assert [item["method"] for item in session.state["agent"]["next_planned_actions"]] == ["crm.deal.update"]
+    assert len(world.portal.written("tasks.task.add")) == 1
+    assert world.portal.written("crm.deal.update") == []
+
+
+async def test_an_answer_without_words_still_brings_something(world: World) -> None:
+    """The same request again while its card waits: the card is shown, the person is not left without a sign."""
+    session = await world.session()
+    world.model.will(reply(raise_sum()), reply(raise_sum()))
+    await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
+    await world.turn(session, message("ну так подними"))
+    assert len(world.events("ConfirmationRequested")) == 1
+    assert world.codes().count("card:requested") >= 1
+
+
+@pytest.mark.req("S004-38", "S004-39", "S004-79", "S004-X12")
+async def test_shadow_plans_and_says_so(tmp_path: Path) -> None:
+    """Nothing is sent; plan in the state, in the journal, in the audit log and in the answer."""
+    async with a_world(tmp_path, mode="shadow") as world:
+        session = await world.session()
+        world.model.will(reply(raise_sum(), LIST, text="Сделаю."))
+        await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
+        assert world.portal.ledger == []
+        assert not [method for method, _ in world.portal.requests if method == "crm.deal.list"]
+        assert [item["method"] for item in session.state["agent"]["next_planned_actions"]] == ["crm.deal.update", "crm.deal.list"]
+        assert world.events("PlanRecorded")[0].data["executed"] is False
+        row = world.outbox()[0]
+        assert row.body["notices"][0]["code"] == "shadow-plan"
+        assert [item["method"] for item in row.body["notices"][0]["args"]["items"]] == ["crm.deal.update", "crm.deal.list"]
+        assert "planned" in world.audit()
+
+
+@pytest.mark.req("S004-12")
+async def test_a_card_the_model_takes_back_loses_its_buttons(world: World) -> None:
+    """The withdrawn card is edited with the answer."""
+    session = await world.session()
+    world.model.will(reply(raise_sum()), reply({**raise_sum(), "confirmation_decision": "deny"}, text="Снял."), reply(text="Снял."))
+    await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
+    world.outbox()
+    await world.turn(session, message("не надо"))
+    assert world.codes() == ["denied-by-model", "card:denied"]
+
+
+async def test_a_question_is_answered_by_its_own_options_only(world: World) -> None:
+    """Unknown question, option out of range, an answer twice: «Этот выбор уже не действует», and the model is not asked."""
+    session = await world.session()
+    world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"ASSIGNED_BY_ID": "@user:Анна"}})))
+    await world.turn(session, message("передай сделку 481 Анне"))
+    question = session.state["question"]
+    assert sorted(item["value"] for item in question["options"]) == [7, 9]
+    other = next(number for number, item in enumerate(question["options"]) if item["value"] == 9)
+    for answers, option in [("other", 0), (question["question_id"], 5), (question["question_id"], -1)]:
+        await world.turn(session, message("", answers=answers, option=option, origin="choice"))
+    await world.turn(session, message("", answers=question["question_id"], option=other, origin="choice"))
+    await world.turn(session, message("", answers=question["question_id"], option=0, origin="choice"))
+    assert world.codes() == ["which-user", "chosen", *["choice-outdated"] * 3, "reply", "card:requested", "choice-outdated"]
+    assert session.state["question"] is None
+    cards = world.events("ConfirmationRequested")
+    assert [event.data["params"]["fields"] for event in cards] == [{"ASSIGNED_BY_ID": 9}]
+
+
+@pytest.mark.parametrize("kept", range(1, 6))
+async def test_an_answered_question_survives_a_crash(world: World, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dead at any commit of the turn that a choice began: resumed, the recorded plan goes on and nothing is asked anew."""
+    session = await world.session()
+    world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Звонок", "RESPONSIBLE_ID": 7, "DESCRIPTION": "@user:Анна"}})), reply())
+    await world.turn(session, message("задача про Анну"))
+    question = session.state["question"]
+    row = message("", answers=question["question_id"], option=1, origin="choice")
+    commit, left = world.sql.commit, [kept]
+
+    def dying(what: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise StoreUnwritable("killed")
+        return commit(what)
+
+    with monkeypatch.context() as death:
+        death.setattr(world.sql, "commit", dying)
+        with pytest.raises(StoreUnwritable):
+            await world.turn(session, row)
+    if kept == 5:
+        world.model.script.appendleft(reply())
+    world.outbox()
+    await resumed(world, row)
+    assert world.codes() != ["choice-outdated"]
+    assert world.types().count("TurnFinished") == 2
+    sent = world.portal.written("tasks.task.add")
+    assert len(sent) == 1
+
+
+async def test_stop_ends_the_turn_and_tells_what_was_done(world: World) -> None:
+    """A call on its way is heard to its end and named in the answer; /stop twice changes nothing."""
+    held = Held()
+    world.portal.will("tasks.task.add", held)
+    world.model.will(reply(TASK, step("tasks.task.add", {"fields": {"TITLE": "Вторая"}})))
+    async with world.working():
+        await world.orchestrator.receive([message("создай две задачи")])
+        await held.arrived.wait()
+        await world.orchestrator.receive([command("stop"), command("stop")])
+        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        held.release.set()
+        await world.idle()
+    assert [params["fields"]["TITLE"] for _, params in world.portal.ledger] == ["Позвонить"]
+    assert world.types()[-3:] == ["CallStarted", "CallSucceeded", "TurnFinished"]
+    rows = world.outbox()
+    last = next(row for row in rows if row.body.get("turn_id"))
+    assert [notice["code"] for notice in last.body["notices"]] == ["stopped", "done-before"]
+    assert {notice["code"] for row in rows for notice in row.body["notices"]} >= {"stopping"}
+
+
+async def test_a_stopped_turn_shows_the_cards_it_made(world: World) -> None:
+    """A card that was stored goes out, or its button would be nowhere."""
+    held = Held()
+    world.portal.will("tasks.task.add", held)
+    world.model.will(reply(raise_sum(), TASK))
+    async with world.working():
+        await world.orchestrator.receive([message("сумму 481 до 1 200 000 и задачу")])
+        await held.arrived.wait()
+        await world.orchestrator.receive([command("stop")])
+        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        held.release.set()
+        await world.idle()
+    assert "card:requested" in world.codes()
+
+
+async def test_the_end_of_the_program_leaves_the_turn_for_the_next_start(world: World) -> None:
+    """SIGTERM while the model thinks: no answer, the row waits, and the next start works it."""
+    world.model.gate = asyncio.Event()
+    world.model.will(reply(text="Вот."), reply(text="Вот."))
+    async with world.working():
+        await world.orchestrator.receive([message("покажи сделки")])
+        await until(lambda: bool(world.model.prompts))
+    assert world.outbox() == []
+    world.model.gate.set()
+    async with world.working():
+        await world.idle()
+    assert world.codes() == ["reply"]
+    assert world.types().count("MessageReceived") == 1
+
+
+async def test_the_end_of_the_program_hears_an_approved_call_to_its_end(world: World) -> None:
+    """SIGTERM while the call of a pressed card is on its way: its outcome is stored before the program ends."""
+    world.model.will(reply(raise_sum()))
+    await world.work(message("подними сумму сделки 481 до 1 200 000"))
+    entry = world.outbox()[-1].body
+    held = Held()
+    world.portal.will("crm.deal.update", held)
+    async with world.working():
+        await world.orchestrator.receive([press(entry)])
+        await held.arrived.wait()
+        asyncio.get_running_loop().call_later(0.05, held.release.set)
+    assert world.types()[-1] == "CallSucceeded"
+
+
+@pytest.mark.req("S004-A12", "S004-42", "S004-41")
+async def test_secrets_are_in_nothing_that_is_stored_or_said(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """A failing run whose portal echoes the address: hunted in database, audit log, prompts, answers and program log."""
+    address = f"https://portal.example/rest/1/{CODE}/crm.deal.update"
+    echo = says(400, {"error": "E", "error_description": f"bad call {address} token={MODEL_KEY}"})
+    world.portal.will("crm.deal.list", says(500, {"error": "X", "error_description": address}), echo)
+    world.portal.will("crm.deal.update", echo)
+    world.portal.will("tasks.task.add", lost)
+    world.model.will(reply(LIST, raise_sum(), TASK))
+    await world.work(message("покажи сделки, сумму 481 до 1 200 000"))
+    rows = world.outbox()
+    entry = next((row.body for row in rows if row.kind == "card"), None)
+    assert entry is not None
+    await world.work(press(entry))
+    everything = [world.stored_text(), world.audit(), str(world.model.prompts), str([row.body for row in (*rows, *world.outbox())]), caplog.text]
+    for text in everything:
+        assert CODE not in text
+        assert MODEL_KEY not in text
+    assert "/rest/" not in str(world.model.prompts)
+
+
+@pytest.mark.parametrize(("base", "own", "holds"), [("full", "full", "full"), ("full", "canary", "canary"), ("shadow", "full", "shadow"), ("canary", "shadow", "shadow")])
+def test_the_lower_mode_holds(base: Any, own: Any, holds: str) -> None:
+    """Nobody gets more than the installation allows, nor more than they may."""
+    assert effective_mode(base, Actor(key="a", name="A", max_mode=own)) == holds
+
+
+@pytest.mark.req("S004-57")
+async def test_two_people_are_two_conversations(world: World) -> None:
+    """Their states do not meet."""
+    world.model.will(reply(text="раз"), reply(text="два"))
+    await world.work(message("привет, это Анна"))
+    await world.work(message("а это Борис", actor=BORIS, key="tg:1008"))
+    assert "Анна" not in str(world.model.prompts[1][1:])
+    assert len(world.events(key=CHAT)) == len(world.events(key="tg:1008")) == 3
+    assert VERA.key != BORIS.key

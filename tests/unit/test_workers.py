@@ -1,0 +1,318 @@
+"""The loop: lanes, order, leases, poison, a store that gives out; nobody waits for somebody else's trouble."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, step, until
+from spine_portal import Held
+
+from orchestrator import workers
+from orchestrator.session import LEASE
+from orchestrator.workers import MAX_ATTEMPTS, Orchestrator
+from state.clock import new_id
+from state.journal import Verified, verify_stream
+from state.store import Commit, InboxRow, StoreUnwritable, Timer
+
+TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(workers, "POLL", 0.02)
+
+
+@pytest.mark.req("S004-57")
+async def test_messages_of_one_chat_are_worked_in_their_order(world: World) -> None:
+    """Whatever comes while a turn runs waits for its end; nothing is lost, nothing comes twice."""
+    world.model.will(*[reply(text=f"ответ {number}") for number in range(5)])
+    await world.work(*(message(f"вопрос {number}") for number in range(5)))
+    assert [row.body["parts"][0]["text"] for row in world.outbox()] == [f"ответ {number}" for number in range(5)]
+    assert [event.data["text"] for event in world.events("MessageReceived")] == [f"вопрос {number}" for number in range(5)]
+
+
+async def test_the_same_update_is_worked_once(world: World) -> None:
+    """Delivered twice by the door: the second is known."""
+    world.model.will(reply())
+    row = message("привет")
+    async with world.working():
+        assert await world.orchestrator.receive([row]) == [True]
+        assert await world.orchestrator.receive([row]) == [False]
+        await world.idle()
+    assert world.types().count("TurnFinished") == 1
+
+
+@pytest.mark.req("S004-31", "G2")
+async def test_a_decision_overtakes_a_slow_turn(world: World) -> None:
+    """While the model thinks about the next message, the press on a card runs its call and shows it."""
+    world.model.will(reply(raise_sum()))
+    await world.work(message("подними сумму сделки 481 до 1 200 000"))
+    entry = next(row.body for row in world.outbox() if row.kind == "card")
+    world.model.gate = asyncio.Event()
+    world.model.will(reply(text="Вот."))
+    async with world.working():
+        await world.orchestrator.receive([message("а теперь покажи сделки")])
+        await until(lambda: len(world.model.prompts) == 2)
+        await world.orchestrator.receive([press(entry), command("status")])
+        await until(lambda: bool(world.portal.written("crm.deal.update")))
+        await until(lambda: world.types()[-1] == "CallSucceeded")
+        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        assert "TurnFinished" not in world.types()[5:]
+        world.model.gate.set()
+        await world.idle()
+    assert world.codes() == ["toast:toast-running", "card:executed", "status", "reply"]
+    assert isinstance(verify_stream(world.sql, f"session:{CHAT}"), Verified)
+
+
+async def test_one_chat_does_not_wait_for_another(world: World) -> None:
+    """A turn that hangs holds up its own chat only."""
+    held = Held()
+    world.portal.will("tasks.task.add", held)
+    world.model.will(reply(TASK), reply(text="Привет, Борис."), reply())
+    async with world.working():
+        await world.orchestrator.receive([message("создай задачу")])
+        await held.arrived.wait()
+        await world.orchestrator.receive([message("привет", actor=BORIS, key="tg:1008")])
+        await until(lambda: "TurnFinished" in world.types("tg:1008"))
+        held.release.set()
+        await world.idle()
+    assert world.types()[-1] == "TurnFinished"
+
+
+async def test_a_poison_row_is_given_up_and_told(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """Three attempts, then quarantine with a code for the person; the next row is worked."""
+    poison = InboxRow(
+        id=new_id(), source="x", session=CHAT, lane="turn", kind="message", actor={"nonsense": 1}, body={"text": "a"}, received_at=NOW
+    )
+    world.model.will(reply(text="дальше"))
+    await world.work(poison, message("привет"))
+    assert caplog.text.count("input failed") == MAX_ATTEMPTS
+    rows = world.outbox()
+    assert [notice["code"] for notice in rows[0].body["notices"]] == ["failed"]
+    assert rows[0].body["notices"][0]["args"]["id"] == poison.id[-8:]
+    assert rows[1].body["parts"][0]["text"] == "дальше"
+    assert "quarantined" in world.stored_text()
+    assert "gave up after 3 attempts" in world.stored_text()
+
+
+async def test_a_turn_that_is_given_up_is_over(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It died three times in the middle: /status does not call it running for ever."""
+
+    async def broken(*args: Any, **kwargs: Any) -> None:
+        msg = "broken audit"
+        raise RuntimeError(msg)
+
+    monkeypatch.setattr(world.tools.audit, "trouble", broken)
+    world.model.will(*[RuntimeError("broken model")] * MAX_ATTEMPTS)
+    await world.work(message("привет"))
+    assert world.events("TurnFinished")[0].data["reason"] == "failed"
+    await world.work(command("status"))
+    assert world.outbox()[-1].body["notices"][0]["args"]["running"] == "no"
+
+
+async def test_a_crash_while_giving_up_tells_again_rather_than_never(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence is stored before the row is closed, under one key."""
+    poison = InboxRow(id=new_id(), source="x", session=CHAT, lane="turn", kind="message", actor={}, body={}, received_at=NOW)
+    finish = world.sql.finish_inbox
+
+    def dying(*args: Any) -> None:
+        raise StoreUnwritable("killed")
+
+    monkeypatch.setattr(world.sql, "finish_inbox", dying)
+    async with world.working():
+        await world.orchestrator.receive([poison])
+        await until(lambda: bool(world.troubles))
+        monkeypatch.setattr(world.sql, "finish_inbox", finish)
+        await world.idle()
+    rows = world.outbox()
+    assert {row.key for row in rows} == {f"gave-up:{poison.id}"}
+
+
+async def test_an_input_of_an_unknown_kind_is_put_aside(world: World) -> None:
+    """A newer program stored it: it holds nobody up."""
+    row = InboxRow(id=new_id(), source="x", session=CHAT, lane="turn", kind="of the future", actor={}, body={}, received_at=NOW)
+    world.model.will(reply())
+    await world.work(row, message("привет"))
+    assert "unknown kind of the future" in world.stored_text()
+    assert world.codes() == ["reply"]
+
+
+@pytest.mark.req("S004-36", "G1")
+async def test_a_full_disk_is_told_once_and_nothing_is_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The person hears of it once, not every second; with room again the request is worked as if nothing had been."""
+    world.model.will(reply(TASK), reply())
+    commit, tries = world.sql.commit, [0]
+
+    def full(what: Commit) -> Any:
+        tries[0] += 1
+        raise StoreUnwritable("no space left")
+
+    monkeypatch.setattr(world.sql, "commit", full)
+    async with world.working():
+        await world.orchestrator.receive([message("создай задачу")])
+        await until(lambda: tries[0] >= 3)
+        assert world.portal.ledger == []
+        assert [(key, notice.code) for key, notice in world.troubles] == [(CHAT, "store-trouble")]
+        with world.sql._database.write() as transaction:
+            transaction._cursor.execute("update inbox set attempts = 0")
+        monkeypatch.setattr(world.sql, "commit", commit)
+        await world.idle()
+    assert len(world.portal.ledger) == 1
+    assert world.codes() == ["reply"]
+
+
+async def test_a_store_that_cannot_be_read_does_not_end_the_loop(world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Looked at again until it can."""
+    ready, tries = world.sql.ready_sessions, [0]
+
+    def broken() -> Any:
+        tries[0] += 1
+        raise StoreUnwritable("gone")
+
+    world.model.will(reply())
+    monkeypatch.setattr(world.sql, "ready_sessions", broken)
+    async with world.working():
+        await world.orchestrator.receive([message("привет")])
+        await until(lambda: tries[0] >= 2)
+        monkeypatch.setattr(world.sql, "ready_sessions", ready)
+        await world.idle()
+    assert world.codes() == ["reply"]
+    assert "cannot be read" in caplog.text
+
+
+async def test_a_session_that_cannot_be_opened_does_not_stop_the_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever recovery of one chat raises, the other chats are answered."""
+
+    async def broken(session: Any, tools: Any) -> None:
+        if session.key == CHAT:
+            msg = "nobody foresaw this"
+            raise RuntimeError(msg)
+
+    monkeypatch.setattr(workers, "recover", broken)
+    world.model.will(reply(text="Привет."))
+    async with world.working():
+        await world.orchestrator.receive([message("привет"), message("привет", actor=BORIS, key="tg:1008")])
+        await until(lambda: "TurnFinished" in world.types("tg:1008"))
+    assert world.types() == []
+
+
+@pytest.mark.req("S004-A2")
+async def test_a_session_given_up_by_one_lane_is_not_opened_beside_another(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a call is on its way, a store error in the other lane does not make recovery call it unknown."""
+    held = Held()
+    world.portal.will("tasks.task.add", held)
+    world.model.will(reply(TASK), reply(text="Готово."))
+    commit = world.sql.commit
+
+    def failing(what: Commit) -> Any:
+        if what.actor == "tg:1007" and not what.events and what.inbox_done:
+            monkeypatch.setattr(world.sql, "commit", commit)
+            raise StoreUnwritable("once")
+        return commit(what)
+
+    async with world.working():
+        await world.orchestrator.receive([message("создай задачу")])
+        await held.arrived.wait()
+        monkeypatch.setattr(world.sql, "commit", failing)
+        await world.orchestrator.receive([command("status")])
+        await until(lambda: bool(world.troubles))
+        await world.orchestrator.receive([command("mode")])
+        await until(lambda: world.orchestrator._opening[CHAT].locked())
+        for _ in range(40):  # as many turns of the store's threads as a recovery beside the running call would need
+            await world.store.get_value("x")
+            await world.store.set_value("x", "y")
+        held.release.set()
+        await world.idle()
+    assert "CallOutcomeUnknown" not in world.types()
+    assert world.types()[-1] == "TurnFinished"
+    assert {"status", "mode", "reply"} <= set(world.codes())
+
+
+async def test_a_session_worked_on_elsewhere_is_left_alone(world: World) -> None:
+    """The other process holds the lease: nothing is touched until it is over, then the row is worked."""
+    other = await world.session(owner="elsewhere")
+    world.model.will(reply())
+    async with world.working():
+        await world.orchestrator.receive([message("привет")])
+        for _ in range(5):
+            await asyncio.sleep(0.02)
+        assert world.types() == []
+        await other.close()
+        await world.idle()
+    assert world.codes() == ["reply"]
+
+
+async def test_a_session_taken_over_is_written_by_one_only(world: World) -> None:
+    """The lease ran out during a slow turn and another process finished it: the first writes nothing late."""
+    world.model.gate = asyncio.Event()
+    world.model.will(reply(text="поздно"), reply(text="вовремя"))
+    slow = world.orchestrator
+    second = Orchestrator(slow.tools, world.clock, trouble=slow._trouble, owner="second")
+    async with world.working():
+        await slow.receive([message("привет")])
+        await until(lambda: len(world.model.prompts) == 1)
+        world.clock.advance(LEASE + timedelta(seconds=1))
+        working = asyncio.ensure_future(second.run())
+        await until(lambda: len(world.model.prompts) == 2)
+        world.model.gate.set()
+        await until(lambda: "TurnFinished" in world.types())
+        await until(second.idle)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    assert world.types().count("TurnFinished") == 1
+    assert world.types().count("ModelAnswered") == 1
+    assert isinstance(verify_stream(world.sql, f"session:{CHAT}"), Verified)
+
+
+async def test_leases_are_kept_while_the_loop_runs_and_given_up_at_its_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Renewed in time; free for the next process at once after a clean end."""
+    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.06))
+    world.model.will(reply())
+    async with world.working():
+        await world.orchestrator.receive([message("привет")])
+        await world.idle()
+        world.clock.advance(timedelta(seconds=50))
+        before = world.stored_text()
+        await until(lambda: world.stored_text() != before)
+        world.clock.advance(timedelta(seconds=20))
+        assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + LEASE) is None
+    assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + LEASE) is not None
+
+
+async def test_a_lease_lost_in_between_is_taken_anew(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process had the session for a while: the next input opens it afresh, with its events."""
+    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.06))
+    world.model.will(reply(), reply(text="снова"))
+    async with world.working():
+        await world.orchestrator.receive([message("привет")])
+        await world.idle()
+        world.clock.advance(LEASE + timedelta(seconds=1))
+        other = await world.session(owner="elsewhere")
+        await until(lambda: CHAT not in world.orchestrator._sessions)
+        await other.close()
+        await world.orchestrator.receive([message("ещё раз")])
+        await world.idle()
+    assert world.types().count("TurnFinished") == 2
+
+
+async def test_listeners_hear_of_every_row(world: World) -> None:
+    """Doors deliver without waiting for their next look."""
+    heard: list[int] = []
+    world.orchestrator.listeners.append(lambda: heard.append(1))
+    world.model.will(reply())
+    await world.work(message("привет"), command("mode"))
+    assert len(heard) == 2
+
+
+async def test_due_timers_are_worked_while_nobody_writes(world: World) -> None:
+    """The loop itself looks for them."""
+    session = await world.session()
+    await session.commit(actor="a", timers=[Timer(id="confirmation:c", due_at=NOW + timedelta(hours=1), session=CHAT, kind="confirmation_expires", body={"confirmation_id": "c"})])
+    await session.close()
+    async with world.working():
+        await until(world.orchestrator.idle)
+        world.clock.advance(timedelta(hours=2))
+        await until(lambda: not world.sql.due_timers(world.clock.now()))
+    assert ANNA.key == CHAT
