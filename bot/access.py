@@ -69,6 +69,11 @@ class Access:
         person = self._by_telegram.get(telegram_id)
         return person.actor() if person else None
 
+    def present(self, actor: Actor) -> Actor | None:
+        """The rights that `actor` has now: those of the file for people in Telegram, their own for everybody else."""
+        kind, _, number = actor.key.partition(":")
+        return self.actor(int(number)) if kind == "tg" else actor
+
     def __len__(self) -> int:
         """How many people may use the bot."""
         return len(self._by_telegram)

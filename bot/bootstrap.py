@@ -32,7 +32,7 @@ from orchestrator.messages import Actor, Mode
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.performers.bitrix import BitrixPerformer
-from orchestrator.turns import Partial, Tools
+from orchestrator.turns import Partial, Present, Tools
 from orchestrator.workers import Orchestrator, Trouble
 from state.clock import Clock, SystemClock
 from state.interaction_log import InteractionLogger
@@ -44,19 +44,33 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 
 
 def build_orchestrator(
-    settings: Settings, store: AsyncStore, *, trouble: Trouble, partial: Partial, clock: Clock | None = None
+    settings: Settings,
+    store: AsyncStore,
+    *,
+    trouble: Trouble,
+    partial: Partial,
+    clock: Clock | None = None,
+    present: Present = lambda actor: actor,
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient]]:
     """The orchestrator, and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
     client = _client(settings)
     model = ModelClient(
         ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
     )
-    made = assemble(settings, store, client, model, trouble=trouble, partial=partial, clock=clock or SystemClock())
+    made = assemble(settings, store, client, model, trouble=trouble, partial=partial, clock=clock or SystemClock(), present=present)
     return made, [client, model]
 
 
 def assemble(
-    settings: Settings, store: AsyncStore, client: BitrixClient, model: ModelClient, *, trouble: Trouble, partial: Partial, clock: Clock
+    settings: Settings,
+    store: AsyncStore,
+    client: BitrixClient,
+    model: ModelClient,
+    *,
+    trouble: Trouble,
+    partial: Partial,
+    clock: Clock,
+    present: Present = lambda actor: actor,
 ) -> Orchestrator:
     """Put the parts together around two given wires; benches and tests hand in their own transports."""
     policy, catalogue = _rules(settings)
@@ -69,6 +83,7 @@ def assemble(
         records=reads,
         names=naming,
         ttl=settings.confirmation_ttl,
+        present=present,
     )
     tools = Tools(
         store=store,
@@ -79,6 +94,7 @@ def assemble(
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         partial=partial,
+        present=present,
     )
     return Orchestrator(tools, clock, trouble=trouble)
 

@@ -35,7 +35,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             raise SettingsError("the setting is missing: TELEGRAM_BOT_TOKEN")
         door = TelegramDoor(make_bot(token.get_secret_value(), settings.telegram_api_base), store, People(access), clock)
         orchestrator, closing = build_orchestrator(
-            settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock
+            settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock, present=access.present
         )
         try:
             await _until_stopped(lambda: _serve(door, orchestrator, ready))

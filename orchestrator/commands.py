@@ -6,7 +6,7 @@ from bitrix.masking import mask_value
 from orchestrator import outgoing, recovering
 from orchestrator.messages import Actor, Notice, Reply, Table, say
 from orchestrator.session import Session
-from orchestrator.turns import Tools, effective_mode
+from orchestrator.turns import Tools, admitted, effective_mode
 from state.agent_state import open_confirmations
 from state.canonical import dumps
 from state.events import ConversationCleared
@@ -19,7 +19,9 @@ NAMES = ("start", "help", "new", "stop", "pending", "mode", "status", "today")
 
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
     """Answer one typed command; an unknown one is answered with the list of those that exist."""
-    actor = Actor.model_validate(row.actor)
+    actor = await admitted(row, session, tools)
+    if actor is None:
+        return
     if row.body["name"] in {"check", "details"}:
         await _about_card(row, actor, session, tools)
         return

@@ -50,6 +50,14 @@ class Reach:
     partial: Partial
 
 
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """What a dead process already recorded of this turn, by iteration."""
+
+    answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    plans: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+
+
 class Context:
     """One turn. `iterations` collects what the audit log will say, `results` what became of its calls."""
 
@@ -61,9 +69,9 @@ class Context:
         actor: Actor,
         mode: Mode,
         reach: Reach,
-        answered: Mapping[int, Mapping[str, Any]],
+        recorded: Recorded,
     ) -> None:
-        """`answered` holds the recorded model answers of this turn, by iteration, when it is being resumed."""
+        """`recorded` is empty unless the turn is being resumed."""
         self.turn = turn
         self.actor = actor
         self.mode: Mode = mode
@@ -73,7 +81,7 @@ class Context:
         self._gate = reach.gate
         self._model = reach.model
         self._queries = reach.queries
-        self._answered = answered
+        self._recorded = recorded
         self._partial = reach.partial
         self.stopped = False
         self._cancel: Callable[[], object] = lambda: None
@@ -110,10 +118,10 @@ class Context:
         """The recorded answer of this iteration, or a fresh one, recorded before it is returned."""
         entry = Iteration(number=request.iteration)
         self.iterations.append(entry)
-        known = self._answered.get(request.iteration)
+        known = self._recorded.answers.get(request.iteration)
         if known is not None:
             entry.raw, entry.model = known["text"], known.get("model", "")
-            return ModelText(text=known["text"], recorded=True)
+            return ModelText(text=known["text"], recorded=True, prose=known.get("prose", False))
         started = time.monotonic()
         try:
             answer = await self._model.stream_chat({"messages": list(request.messages)}, on_delta)
@@ -135,7 +143,7 @@ class Context:
                 prose=request.prose,
             )
         )
-        return ModelText(text=answer.text)
+        return ModelText(text=answer.text, prose=request.prose)
 
     async def query(self, name: str, **args: Any) -> Any:
         """A read-only question; KeyError for a name that bootstrap did not give."""
@@ -156,6 +164,10 @@ class Context:
         self.results.append(result)
         if self.iterations:
             self.iterations[-1].calls.append(call_record(effect, result))
+
+    def recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
+        """The plan recorded before a restart."""
+        return self._recorded.plans.get(iteration)
 
     async def record(self, event: Event) -> None:
         """Append an event durably."""

@@ -10,13 +10,15 @@ from orchestrator.gate.confirmations import Decision
 from orchestrator.gate.gate import Decided
 from orchestrator.messages import Actor, Notice, Outcome, say
 from orchestrator.session import Session
-from orchestrator.turns import Tools
+from orchestrator.turns import Tools, admitted
 from state.store import EffectConflict, InboxRow, OutboxRow
 
 
 async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     """Apply one press, typed answer or API decision; the card is edited, the press answered once (facts/telegram §5)."""
-    actor = Actor.model_validate(row.actor)
+    actor = await admitted(row, session, tools)
+    if actor is None:
+        return
     body = row.body
     decision = Decision(
         confirmation_id=body["confirmation_id"],

@@ -13,7 +13,7 @@ from typing import Any
 
 from orchestrator import outgoing
 from orchestrator.audit import Audit
-from orchestrator.context import Context, Model, Query, Reach
+from orchestrator.context import Context, Model, Query, Reach, Recorded
 from orchestrator.engines.base import EndReason, Engine, TurnEnd, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.gate import Gate
@@ -25,6 +25,7 @@ from state.worker import AsyncStore
 
 log = logging.getLogger(__name__)
 
+Present = Callable[[Actor], Actor | None]
 Partial = Callable[[str, str], Awaitable[None]]
 """(session, visible text so far) → shown as a draft; may be dropped."""
 
@@ -41,6 +42,8 @@ class Tools:
     audit: Audit
     mode: Mode
     partial: Partial
+    present: Present
+    """The rights that somebody has now, None for those who have none any more."""
     running: dict[str, Context] = field(default_factory=dict)
     """The turn that each session is in, for /stop."""
 
@@ -52,24 +55,36 @@ def effective_mode(base: Mode, actor: Actor) -> Mode:
 
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
     """Work one input to its end; raises StoreError when the journal cannot be written (then nothing more was done)."""
-    actor = Actor.model_validate(row.actor)
+    actor = await admitted(row, session, tools)
+    if actor is None:
+        return
     turn = _input(row, session)
     if turn is None:
         reply = say(Notice(code="choice-outdated"))
         await session.commit(actor=actor.key, outbox=[outgoing.reply_row(session.key, reply, session.now)], inbox_done=[row.id])
         return
-    answered = await _begin(turn, actor, session, tools)
+    recorded = await _begin(turn, actor, session, tools)
     context = Context(
         session,
         turn,
         actor=actor,
         mode=effective_mode(tools.mode, actor),
         reach=Reach(gate=tools.gate, model=tools.model, queries=tools.queries, partial=lambda text: tools.partial(session.key, text)),
-        answered=answered,
+        recorded=recorded,
     )
     end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
     await _finish(end, turn, actor, session, row)
     await _audit(context, actor, session, tools)
+
+
+async def admitted(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+    """The sender with the rights they have now; an input of somebody who has lost access is closed with a sentence."""
+    stored = Actor.model_validate(row.actor)
+    actor = tools.present(stored)
+    if actor is None:
+        gone = say(Notice(code="no-access-any-more"))
+        await session.commit(actor=stored.key, outbox=[outgoing.reply_row(session.key, gone, session.now)], inbox_done=[row.id])
+    return actor
 
 
 def _input(row: InboxRow, session: Session) -> TurnInput | None:
@@ -85,7 +100,7 @@ def _input(row: InboxRow, session: Session) -> TurnInput | None:
         choice = {"question": question, "value": option["value"], "label": option["label"], "targets": targets}
     return TurnInput(
         turn_id=row.id,
-        text=body.get("text") or str(choice.get("label", "")),
+        text=str(choice["question"]["text"]) if choice else body.get("text", ""),
         quoted=body.get("quoted", ""),
         origin=body.get("origin", "typed"),
         answers=body.get("answers", ""),
@@ -93,23 +108,25 @@ def _input(row: InboxRow, session: Session) -> TurnInput | None:
     )
 
 
-async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> dict[int, Mapping[str, Any]]:
-    """Record the input once; the model answers that a dead process already got for it."""
+async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> Recorded:
+    """Record the input once; what a dead process already recorded of the turn, when it is being resumed."""
     current = session.state["turn"]
     if current and current["turn_id"] == turn.turn_id:
         events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
-        return {
-            item.data["iteration"]: item.data for item in events if item.type == "ModelAnswered" and item.data["turn_id"] == turn.turn_id
-        }
+        mine = [item for item in events if item.data.get("turn_id") == turn.turn_id]
+        return Recorded(
+            answers={item.data["iteration"]: item.data for item in mine if item.type == "ModelAnswered"},
+            plans={item.data["iteration"]: item.data for item in mine if item.type == "PlanRecorded"},
+        )
     event = MessageReceived(
         turn_id=turn.turn_id,
-        text=turn.text,
+        text="" if turn.answers else turn.text,
         origin="choice" if turn.answers else "typed",
         quoted=turn.quoted,
         answers=turn.answers,
     )
     await session.commit(event, actor=actor.key, outbox=_settled_question(turn, session))
-    return {}
+    return Recorded()
 
 
 def _settled_question(turn: TurnInput, session: Session) -> list[OutboxRow]:

@@ -9,6 +9,7 @@ Fold = Callable[[State, dict[str, Any], str], None]
 KEEP_DONE = 50
 KEEP_DECIDED = 50
 KEEP_HISTORY = 20
+_OPEN = frozenset({"requested", "approved", "unknown"})
 KEEP_GOALS = 10
 KEEP_GOAL_LENGTH = 500
 
@@ -62,8 +63,9 @@ def _message(state: State, data: dict[str, Any], ts: str) -> None:
         if goal and (not goals or goals[0] != goal):
             agent["goals"] = [goal, *goals][:KEEP_GOALS]
         state["question"] = None
-    state["history"].append({"role": "user", "text": data["text"], "quoted": bool(data.get("quoted")), "ts": ts})
-    del state["history"][:-KEEP_HISTORY]
+    if data["text"]:
+        state["history"].append({"role": "user", "text": data["text"], "quoted": bool(data.get("quoted")), "ts": ts})
+        del state["history"][:-KEEP_HISTORY]
     state["turn"] = {"turn_id": data["turn_id"], "started": ts}
 
 
@@ -96,7 +98,8 @@ def _requested(state: State, data: dict[str, Any], ts: str) -> None:
 def _decide(status: str) -> Fold:
     def apply(state: State, data: dict[str, Any], ts: str) -> None:
         entries = state["agent"]["confirmations"]
-        entry = entries.setdefault(data["confirmation_id"], _bare(data))
+        entry = entries.pop(data["confirmation_id"], None) or _bare(data)
+        entries[data["confirmation_id"]] = entry  # in the order of the decisions
         entry["status"] = status
         entry[f"{status}_at"] = data.get(f"{status}_at", ts)
         for key in ("approved_by", "approved_by_name", "denied_by", "denied_by_name", "via", "reason", "why", "by"):
@@ -122,7 +125,9 @@ def _bare(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _started(state: State, data: dict[str, Any], ts: str) -> None:
-    state["agent"]["in_progress"].append({"effect_id": data["effect_id"], "method": data["method"], "ts": ts})
+    state["agent"]["in_progress"].append(
+        {"effect_id": data["effect_id"], "method": data["method"], "ts": ts, "essence": data.get("essence", "")}
+    )
 
 
 def _succeeded(state: State, data: dict[str, Any], ts: str) -> None:
@@ -135,8 +140,14 @@ def _refused(state: State, data: dict[str, Any], ts: str) -> None:
 
 
 def _unknown(state: State, data: dict[str, Any], ts: str) -> None:
+    running: dict[str, Any] = next((item for item in state["agent"]["in_progress"] if item["effect_id"] == data["effect_id"]), {})
     _settle(state, data, "unknown", ts)
-    state["unknown"][data["effect_id"]] = {"method": data["method"], "ts": ts, "confirmation_id": data.get("confirmation_id", "")}
+    state["unknown"][data["effect_id"]] = {
+        "method": data["method"],
+        "ts": ts,
+        "confirmation_id": data.get("confirmation_id", ""),
+        "essence": running.get("essence", ""),
+    }
 
 
 def _reconciled(state: State, data: dict[str, Any], ts: str) -> None:
@@ -220,8 +231,9 @@ def _cut(mapping: dict[str, Any], keep: int) -> None:
 
 
 def _cut_decided(entries: dict[str, Any]) -> None:
-    decided = [key for key, item in entries.items() if item["status"] != "requested"]
-    for key in decided[: max(0, len(decided) - KEEP_DECIDED)]:
+    """Keep the last that are over and done with; what waits, runs or is unknown is never cut."""
+    settled = [key for key, item in entries.items() if item["status"] not in _OPEN]
+    for key in settled[: max(0, len(settled) - KEEP_DECIDED)]:
         del entries[key]
 
 

@@ -38,6 +38,8 @@ class ModelText:
 
     text: str
     recorded: bool = False
+    prose: bool = False
+    """Whether text of others was in the prompt that it answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +93,10 @@ class TurnContext(Protocol):
 
     async def record(self, event: Event) -> None:
         """Append an event of the engine's own to the journal, durably."""
+        ...
+
+    def recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
+        """The plan of that iteration as it was recorded before a restart: it is gone on with, never made anew."""
         ...
 
     def note_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from orchestrator.gate.effects import Call
-from orchestrator.gate.freeze import freeze
+from orchestrator.gate.freeze import essence, freeze
 from orchestrator.gate.ports import Ledger, Performed, Performer, Rejected, Succeeded, Unknown
 from orchestrator.gate.recovery import look_again
 from orchestrator.messages import Notice, Outcome
@@ -83,6 +83,7 @@ async def _intend(order: Order, ledger: Ledger) -> None:
         approved_by=order.approved_by,
         confirmation_id=order.confirmation_id,
         proposed_by=order.proposed_by,
+        essence=essence(order.call),
         before=dict(order.before),
     )
     change = EffectChange(

@@ -3,7 +3,7 @@
 submit: normalise → look up facts → decide (pure) → refuse, plan, ask or run. decide_card: a person's decision → run once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, assert_never
@@ -17,6 +17,7 @@ from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.executor import Order
 from orchestrator.gate.freeze import Unthawable, essence, thaw
+from orchestrator.gate.modes import effective
 from orchestrator.gate.normalise import normalise
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
@@ -65,8 +66,10 @@ class Gate:
         records: Records,
         names: Names,
         ttl: timedelta,
+        present: Callable[[Actor], Actor | None],
     ) -> None:
-        """Keep the parts."""
+        """`present` gives the rights that a person has now, None for those who have none any more."""
+        self._present = present
         self._catalogue = catalogue
         self._policy = policy
         self._performers = performers
@@ -102,7 +105,7 @@ class Gate:
             reason = Notice(code="portal-unreadable", args={"text": str(error)})
             return await self._refuse(case, Refuse(reason=reason, detail=f"the record could not be read: {error}"))
         verdict = decide(call, mode=mode, policy=self._policy, actor=actor, facts=facts, effect=effect)
-        return await self._carry_out(case, call, facts, verdict)
+        return await self._carry_out(case, call, facts, _if_unknown_before(verdict, call, ledger.state))
 
     async def _carry_out(self, case: _Case, call: Call, facts: Facts, verdict: Verdict) -> Outcome | Pending:
         match verdict:
@@ -140,15 +143,21 @@ class Gate:
             await confirmations.approve(entry, decision, ledger, announce)
         except EffectConflict:
             return Decided(notice=Notice(code="card-outdated"))
-        return await self.run_approved(entry["effect_id"], mode=mode, ledger=ledger)
+        return await self.run_approved(entry["effect_id"], mode=effective(mode, decision.actor), ledger=ledger)
 
     async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> Decided:
         """Run an approved call once, unless the world, the mode or the policy changed since the card was shown."""
         row = await ledger.effect(effect_id)
         if row is None or row.status != "approved":
             return Decided(notice=Notice(code="card-outdated"))
-        entry = ledger.state["agent"]["confirmations"][row.call["confirmation_id"]]
-        actor = Actor.model_validate(row.call["actor"])
+        entry = ledger.state["agent"]["confirmations"].get(row.call["confirmation_id"])
+        if entry is None:
+            return await self._cannot_run(row, Notice(code="card-outdated"), ledger, detail="its card is not known any more")
+        actor = self._present(Actor.model_validate(row.call["actor"]))
+        if actor is None:
+            return await self._cannot_run(
+                row, Notice(code="no-access-any-more"), ledger, detail="the person who asked has no access any more"
+            )
         try:
             call = thaw(row.call["call"], self._catalogue)
             facts = await self._facts_of(call, actor)
@@ -340,6 +349,17 @@ class Gate:
             proposed_by=case.effect.proposed_by,
             before=before_image(call, facts),
         )
+
+
+def _if_unknown_before(verdict: Verdict, call: Call, state: Mapping[str, Any]) -> Verdict:
+    """A write like one that is on its way or whose outcome is unknown is never free: it might happen twice."""
+    if call.reads_only or not isinstance(verdict, Allow | Ask):
+        return verdict
+    open_ones = [*state["unknown"].values(), *state["agent"]["in_progress"]]
+    if essence(call) not in {item.get("essence") for item in open_ones}:
+        return verdict
+    reason = Notice(code="same-call-unknown")
+    return Ask(reasons=(reason,)) if isinstance(verdict, Allow) else replace(verdict, reasons=(*verdict.reasons, reason))
 
 
 def effect_id_of(slot: str) -> str:

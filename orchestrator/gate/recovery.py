@@ -42,9 +42,7 @@ def look_again(effect_id: str, ledger: Ledger, *, sent_at: datetime) -> Timer:
     return Timer(id=f"{TIMER}:{effect_id}", due_at=sent_at + SETTLED, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
 
 
-async def recover_started(
-    ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
-) -> list[Recovered]:
+async def recover_started(ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce) -> list[Recovered]:
     """Name every call without an outcome `unknown`, then look at the portal for each; never sends a write."""
     found = []
     for row in await ledger.effects("started"):

@@ -39,3 +39,5 @@ portal-unreadable = The record could not be read in Bitrix24, so nothing was don
 outcome-unknown = Outcome unknown: Bitrix24 did not confirm the call. Please look at the record, I will not repeat it.
 reason-more = { $text } and { $count } more
 four-eyes = A sum like this is approved by a lead, not by the one who asks ({ $who })
+no-access-any-more = You have no access any more. Please ask your administrator.
+same-call-unknown = The same call was sent before and its outcome is unknown: it might happen twice

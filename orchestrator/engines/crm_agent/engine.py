@@ -23,6 +23,8 @@ from orchestrator.messages import Choice, Effect, Mode, Notice, Outcome, Pending
 from state.clock import UUID_NAMESPACE
 from state.events import NameAsked, NameChosen, PlanRecorded
 
+_FOREIGN = frozenset({"portal-refused", "outcome-unknown", "portal-unreadable"})
+_Settled = tuple[Step, Unresolved | None]
 WITHHELD = "[answer contained text from the CRM; it is not repeated here]"
 
 
@@ -69,7 +71,7 @@ class _Turn:
         self._dialogue: list[dict[str, str]] = []
         question = ctx.turn.choice.get("question") or {}
         self._question: Mapping[str, Any] = question
-        self._text = question.get("text") or ctx.turn.text
+        self._text = question["text"] if question else ctx.turn.text
         self._work = start(self._text, ctx.turn.quoted, ctx.state)
 
     async def run(self) -> TurnEnd:
@@ -93,7 +95,9 @@ class _Turn:
         ctx = self._ctx
         when = await ctx.query("when", actor=ctx.actor)
         current = await ctx.query("current", state=ctx.state, actor=ctx.actor)
-        history = ctx.state["history"][:-1]
+        history = list(ctx.state["history"])
+        if history and history[-1]["role"] == "user" and history[-1]["text"] == self._text:
+            history.pop()  # the present message stands at the end of the prompt
         return [
             self._agent.system(ctx.mode),
             prompt.state_message(ctx.state, ctx.actor, ctx.mode, when, current),
@@ -123,12 +127,16 @@ class _Turn:
                 await self._ctx.partial(shown)
 
         request = ModelRequest(iteration=self._asked, messages=messages, prose=self._work.prose)
-        return (await self._ctx.ask_model(request, on_delta)).text
+        answer = await self._ctx.ask_model(request, on_delta)
+        # What was read before a restart is read again and may have changed: the recorded answer still stems from the old text.
+        self._work.prose = self._work.prose or answer.prose or (answer.recorded and self._asked > 1)
+        return answer.text
 
     async def _resume_question(self) -> tuple[str, Blocks]:
         """Go on with the recorded plan now that the person chose (the model is not asked again)."""
         choice = self._ctx.turn.choice
-        self._work.prose = self._work.prose or self._may_hold_prose()
+        self._work.prose = self._work.prose or self._question["prose"]
+        self._work.labels.extend(self._question["labels"])
         self._work.resolved = dict(self._question["resolved"]) | {self._question["reference"]: choice["value"]}
         self._work.targets |= set(choice.get("targets") or ())
         await self._ctx.record(
@@ -142,20 +150,14 @@ class _Turn:
         )
         return self._question["answer"], parse(self._question["answer"])
 
-    def _may_hold_prose(self) -> bool:
-        """Whether text of others may have been before the model when it wrote the waiting plan: a choice must not wash that off."""
-        before = (item for item in self._ctx.state["history"] if item["text"] == self._text)
-        return self._question["iteration"] > 1 or any(item["quoted"] for item in before)
-
     async def _carry_out(self, iteration: int, text: str, blocks: Blocks) -> TurnEnd | None:
         """Run the plan of one iteration; a TurnEnd when the turn is over."""
-        steps = []
-        for step in blocks.steps:
-            settled = await self._settle_names(step)
-            if isinstance(settled, _Asking):
-                return await self._ask_person(iteration, text, settled)
-            steps.append(settled)
-        await self._record_plan(iteration, blocks)
+        recorded = self._ctx.recorded_plan(iteration)
+        steps = self._as_recorded(blocks, recorded) if recorded is not None else await self._settled(blocks)
+        if isinstance(steps, _Asking):
+            return await self._ask_person(iteration, text, steps)
+        if recorded is None:
+            await self._record_plan(iteration, steps)
         self._work.tables.clear()  # [[list N]] means the last executed iteration
         observed = []
         for number, (step, problem) in enumerate(steps, start=1):
@@ -168,11 +170,29 @@ class _Turn:
                 self._leave(iteration, number, step)
             if self._blocked(observed[-1]):
                 break
+        if any(line["status"] == "unknown" for line in observed):
+            return self._end("answered", "")  # nobody goes on from a call that may or may not have happened
         if self._work.pending or self._work.planned:
             return self._end("waiting" if self._work.pending else "planned", blocks.assistant)
         self._dialogue.append({"role": "assistant", "content": text})
         self._dialogue.append(prompt.observation_message(iteration, observed, self._fence))
         return None
+
+    async def _settled(self, blocks: Blocks) -> "list[_Settled] | _Asking":
+        """Every step with its names resolved; the first name that needs the person stops the plan before anything ran."""
+        steps: list[_Settled] = []
+        for step in blocks.steps:
+            settled = await self._settle_names(step)
+            if isinstance(settled, _Asking):
+                return settled
+            steps.append(settled)
+        return steps
+
+    def _as_recorded(self, blocks: Blocks, recorded: Mapping[str, Any]) -> "list[_Settled]":
+        """The plan as it was settled before a restart: names are not looked up anew, since the plan itself may have changed the answer."""
+        self._work.targets |= set(recorded["targets"])
+        pairs = zip(blocks.steps, recorded["steps"], strict=True)
+        return [(replace(step, params=entry["params"]), _problem(entry)) for step, entry in pairs]
 
     def _leave(self, iteration: int, number: int, step: Step) -> None:
         left = {"slot": self._slot(iteration, number), "method": step.method, "params": step.params, "comment": step.comment}
@@ -185,8 +205,8 @@ class _Turn:
     def _blocked(self, observed: Mapping[str, Any]) -> bool:
         return self._ctx.halt_on_block and observed["status"] not in {"ok", "planned"}
 
-    async def _settle_names(self, step: Step) -> "tuple[Step, Unresolved | None] | _Asking":
-        """Put values for the references of a step; the first that needs the person stops the plan before anything ran."""
+    async def _settle_names(self, step: Step) -> "_Settled | _Asking":
+        """Put values for the references of a step."""
         values: dict[str, Any] = {}
         for reference in find_references(step.params):
             if reference in self._work.resolved:
@@ -230,16 +250,20 @@ class _Turn:
                 answer=text,
                 resolved=self._work.resolved,
                 ask=asking.several.ask.model_dump(mode="json"),
+                prose=self._work.prose,
+                labels=self._work.labels[-100:],
             )
         )
         choices = tuple(Choice(token=f"{question_id}:{index}", label=option["label"]) for index, option in enumerate(options))
         reply = Reply(notices=(*self._work.notices, asking.several.ask), choices=choices, turn_id=turn_id)
         return TurnEnd(reason="asked", reply=reply, history="", targets=frozenset(self._work.targets))
 
-    async def _record_plan(self, iteration: int, blocks: Blocks) -> None:
+    async def _record_plan(self, iteration: int, settled: "Sequence[_Settled]") -> None:
         steps = [
-            {"slot": self._slot(iteration, number), "method": step.method, "params": step.params, "comment": step.comment} | self._mark()
-            for number, step in enumerate(blocks.steps, start=1)
+            {"slot": self._slot(iteration, number), "method": step.method, "params": step.params, "comment": step.comment}
+            | self._mark()
+            | ({"problem": {**problem.notice.model_dump(mode="json"), "detail": problem.detail}} if problem else {})
+            for number, (step, problem) in enumerate(settled, start=1)
         ]
         await self._ctx.record(
             PlanRecorded(
@@ -248,6 +272,7 @@ class _Turn:
                 mode=self._ctx.mode,
                 steps=steps,
                 executed=self._ctx.mode != "shadow",
+                targets=sorted(self._work.targets)[:200],
             )
         )
 
@@ -280,6 +305,8 @@ class _Turn:
                 if outcome.reason is not None:
                     self._work.notices.append(outcome.reason)
                 line["text"] = outcome.detail
+                if outcome.reason is not None and outcome.reason.code in _FOREIGN:
+                    self._work.prose = True  # the portal's sentence may quote anybody
             case "succeeded":
                 line["status"] = "ok"
                 line |= await self._learn(number, outcome)
@@ -320,6 +347,13 @@ class _Turn:
         )
         history = WITHHELD if work.prose else assistant
         return TurnEnd(reason=reason, reply=reply, history=history, next_planned_actions=tuple(work.left), targets=frozenset(work.targets))
+
+
+def _problem(entry: Mapping[str, Any]) -> Unresolved | None:
+    problem = entry.get("problem")
+    if problem is None:
+        return None
+    return Unresolved(notice=Notice(code=problem["code"], args=problem["args"]), detail=problem["detail"])
 
 
 def _unique(notices: Sequence[Notice]) -> list[Notice]:

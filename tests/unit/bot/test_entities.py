@@ -1,1 +1,38 @@
-"""In the making."""
+"""Spans as Telegram entities: offsets in UTF-16 units, and no text is ever formatting."""
+
+from aiogram.types import MessageEntity
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.rendering.spans import Span, bold, joined, plain, spans
+from bot.telegram.entities import render
+
+TEXTS = st.text(st.sampled_from("a😀ж*_<>&[]()`\n "), max_size=8)
+SPANS = st.builds(Span, TEXTS, st.sampled_from(["", "bold", "italic", "code"]), st.sampled_from(["", "https://x/"]))
+
+
+def _covered(text: str, entity: MessageEntity) -> str:
+    raw = text.encode("utf-16-le")
+    return raw[entity.offset * 2 : (entity.offset + entity.length) * 2].decode("utf-16-le")
+
+
+@given(st.lists(SPANS, max_size=6))
+def test_every_entity_covers_exactly_its_span_and_the_text_is_the_words_alone(parts: list[Span]) -> None:
+    text, entities = render(spans(*parts))
+    assert text == "".join(part.text for part in parts)
+    wanted = [(part.style, part.text, None) for part in parts if part.text and part.style]
+    wanted += [("text_link", part.text, part.url) for part in parts if part.text and part.url]
+    assert sorted(wanted, key=str) == sorted(((str(entity.type), _covered(text, entity), entity.url) for entity in entities), key=str)
+
+
+def test_markup_in_a_customers_title_stays_text() -> None:
+    text, entities = render(spans(Span("<b>*Ромашка*</b> [x](http://evil)", url="https://crm/deal/481/")))
+    assert text == "<b>*Ромашка*</b> [x](http://evil)"
+    assert [(entity.type, entity.url) for entity in entities] == [("text_link", "https://crm/deal/481/")]
+
+
+def test_bold_keeps_links_and_joining_skips_what_is_empty() -> None:
+    whole = joined([spans("а"), spans(""), bold(spans("б", Span("в", url="u")))], "\n")
+    assert whole == (Span("а"), Span("\n"), Span("б", "bold"), Span("в", "bold", "u"))
+    assert plain(whole) == "а\nбв (u)"
+    assert joined([], "\n") == ()

@@ -1,0 +1,120 @@
+"""Updates as Telegram sends them, and a bot whose wire is a script."""
+
+import json
+from collections.abc import AsyncGenerator, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from aiogram import Bot
+from aiogram.client.session.base import BaseSession
+from aiogram.methods import TelegramMethod
+from aiogram.types import Update
+
+from bot.access import Access, Person
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+ANNA, VERA, STRANGER = 1007, 1006, 666
+TOKEN = "42:TEST-TOKEN"
+Answer = dict[str, Any] | Exception
+"""What the wire answers: `{"ok": …}` with an optional "status", or an exception of the network."""
+
+
+def access() -> Access:
+    """Anna writes Russian, Vera English."""
+    return Access(
+        [
+            Person(telegram_id=ANNA, name="Анна", bitrix_user_id=7),
+            Person(telegram_id=VERA, name="Vera", role="lead", locale="en", time_zone="Asia/Vladivostok"),
+        ]
+    )
+
+
+def chat_of(chat_id: int) -> dict[str, Any]:
+    """A private chat for people, a group for negative ids."""
+    return (
+        {"id": chat_id, "type": "private", "first_name": "А"} if chat_id > 0 else {"id": chat_id, "type": "supergroup", "title": "Продажи"}
+    )
+
+
+def person(user_id: int, *, bot: bool = False) -> dict[str, Any]:
+    return {"id": user_id, "is_bot": bot, "first_name": "Имя"}
+
+
+def raw_message(
+    text: str | None = "привет", *, sender: int | None = ANNA, chat: int | None = None, message_id: int = 100, **more: Any
+) -> dict[str, Any]:
+    """A message on the wire."""
+    made: dict[str, Any] = {"message_id": message_id, "date": 1_795_000_000, "chat": chat_of(chat or sender or ANNA), **more}
+    if sender is not None:
+        made.setdefault("from", person(sender))
+    return made if text is None else made | {"text": text}
+
+
+def message(text: str | None = "привет", *, update_id: int = 5, **more: Any) -> Update:
+    return Update.model_validate({"update_id": update_id, "message": raw_message(text, **more)})
+
+
+def forwarded() -> dict[str, Any]:
+    return {"type": "user", "date": 1_795_000_000, "sender_user": person(STRANGER)}
+
+
+def pressed(data: str | None, *, sender: int = ANNA, chat: int | None = None, **shown: Any) -> Update:
+    """A press of a button under a message of the bot."""
+    under = raw_message("карточка", sender=42, chat=chat or sender, **shown)
+    query = {"id": "cb1", "from": person(sender), "chat_instance": "1", "message": under, "data": data}
+    return Update.model_validate({"update_id": 6, "callback_query": {key: value for key, value in query.items() if value is not None}})
+
+
+class Wire(BaseSession):
+    """Records what the bot sends and answers from `script` (first come, first served) or with success."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+        self.script: list[tuple[Callable[[str, dict[str, Any]], bool], Answer]] = []
+        self.last_id = 500
+
+    def will(self, answer: Answer, *, when: Callable[[str, dict[str, Any]], bool] = lambda *_: True) -> None:
+        """The next request that fits is answered so."""
+        self.script.append((when, answer))
+
+    def calls(self, name: str) -> list[dict[str, Any]]:
+        """The arguments of every request of a method."""
+        return [body for method, body in self.sent if method == name]
+
+    async def make_request(self, bot: Bot, method: TelegramMethod[Any], timeout: int | None = None) -> Any:  # noqa: ASYNC109 - the interface of aiogram
+        body = json.loads(method.model_dump_json(exclude_none=True, by_alias=True))
+        name = method.__api_method__
+        self.sent.append((name, body))
+        answer = self._answer(name, body)
+        if isinstance(answer, Exception):
+            raise answer
+        content = json.dumps({key: value for key, value in answer.items() if key != "status"})
+        return self.check_response(bot, method, answer.get("status", 200), content).result
+
+    def _answer(self, name: str, body: dict[str, Any]) -> Answer:
+        for index, (when, answer) in enumerate(self.script):
+            if when(name, body):
+                del self.script[index]
+                return answer
+        if name in {"sendMessage", "editMessageText"}:
+            self.last_id += name == "sendMessage"
+            return {
+                "ok": True,
+                "result": raw_message("да", sender=None, chat=int(body["chat_id"]), message_id=body.get("message_id", self.last_id)),
+            }
+        return {"ok": True, "result": True}
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def stream_content(self, *args: Any, **kwargs: Any) -> AsyncGenerator[bytes, None]:
+        """No files here."""
+        raise NotImplementedError
+        yield b""
+
+
+def refused(status: int, description: str, **parameters: Any) -> Answer:
+    """An error of Telegram."""
+    more = {"parameters": parameters} if parameters else {}
+    return {"status": status, "ok": False, "error_code": status, "description": description, **more}
