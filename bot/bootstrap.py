@@ -61,7 +61,7 @@ def build_orchestrator(
     return made, [client, model]
 
 
-def assemble(
+def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the outside
     settings: Settings,
     store: AsyncStore,
     client: BitrixClient,
@@ -94,6 +94,7 @@ def assemble(
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         partial=partial,
+        hosts=frozenset({client.portal}) | policy.http_hosts,
         present=present,
     )
     return Orchestrator(tools, clock, trouble=trouble)

@@ -8,7 +8,7 @@ from orchestrator import outgoing
 from orchestrator.gate import confirmations
 from orchestrator.gate.confirmations import Decision
 from orchestrator.gate.gate import Decided
-from orchestrator.messages import Actor, Notice, Outcome, say
+from orchestrator.messages import Notice, Outcome, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools, admitted
 from state.store import EffectConflict, InboxRow, OutboxRow

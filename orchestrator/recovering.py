@@ -1,5 +1,6 @@
 """What a session is owed when it is opened after a crash: unknown outcomes named and shown, approved calls gone on with. Ring 2."""
 
+import logging
 from collections.abc import Callable
 
 from orchestrator import outgoing
@@ -9,7 +10,9 @@ from orchestrator.messages import Notice, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools
 from state.clock import iso
-from state.store import OutboxRow
+from state.store import OutboxRow, StoreError
+
+log = logging.getLogger(__name__)
 
 RECHECK = TIMER
 
@@ -19,7 +22,12 @@ async def recover(session: Session, tools: Tools) -> None:
     for found in await tools.gate.recover(session, announce=_announce(session)):
         await _tell_unclear(found, session)
     for row in await session.effects("approved"):
-        await finish_approved(row.effect_id, row.call["confirmation_id"], session, tools)
+        try:
+            await finish_approved(row.effect_id, row.call["confirmation_id"], session, tools)
+        except StoreError:
+            raise
+        except Exception:  # one row that cannot be gone on with must not keep the session from opening
+            log.exception("an approved call cannot be gone on with", extra={"action": "recovery_failed", "effect_id": row.effect_id})
 
 
 async def recheck(effect_id: str, session: Session, tools: Tools) -> None:

@@ -38,6 +38,8 @@ class Session:
         self._seq = seq
         self._snapshot_seq = seq
         self._order = asyncio.Lock()
+        self.used_at = clock.now()
+        """When something was last committed."""
 
     @property
     def now(self) -> datetime:
@@ -90,6 +92,7 @@ class Session:
             if snapshot is not None:
                 self._snapshot_seq = snapshot.seq
             agent_state.fold(self._state, ((item.type, dict(item.data), item.ts) for item in stored))
+            self.used_at = commit.now
             if stored:
                 self._seq = stored[-1].seq
 

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator import outgoing
@@ -17,7 +17,8 @@ from orchestrator.context import Context, Model, Query, Reach, Recorded
 from orchestrator.engines.base import EndReason, Engine, TurnEnd, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.gate import Gate
-from orchestrator.messages import MODES, Actor, Mode, Notice, Outcome, Pending, Reply, say
+from orchestrator.links import hosts_in, known_links_only
+from orchestrator.messages import MODES, Actor, Mode, Notice, Outcome, Pending, Reply, Text, say
 from orchestrator.session import Session
 from state.events import MessageReceived, TurnFinished
 from state.store import InboxRow, OutboxRow, StoreError
@@ -42,6 +43,8 @@ class Tools:
     audit: Audit
     mode: Mode
     partial: Partial
+    hosts: frozenset[str]
+    """Where addresses in answers may lead: the portal and what the policy lists."""
     present: Present
     """The rights that somebody has now, None for those who have none any more."""
     running: dict[str, Context] = field(default_factory=dict)
@@ -73,6 +76,7 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
         recorded=recorded,
     )
     end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
+    end = replace(end, reply=_closed(end.reply, turn, actor, tools))
     await _finish(end, turn, actor, session, row)
     await _audit(context, actor, session, tools)
 
@@ -181,6 +185,15 @@ def _done(context: Context) -> list[str]:
     """The methods of the changes that this turn has made."""
     made = (item for item in context.results if isinstance(item, Outcome) and item.status == "succeeded")
     return list(dict.fromkeys(item.method for item in made if item.call_class not in {"", "R"}))
+
+
+def _closed(reply: Reply, turn: TurnInput, actor: Actor, tools: Tools) -> Reply:
+    """The reply without addresses that lead elsewhere."""
+    hosts = tools.hosts | hosts_in(turn.text)
+    parts = tuple(
+        Text(text=known_links_only(part.text, hosts, locale=actor.locale)) if isinstance(part, Text) else part for part in reply.parts
+    )
+    return reply.model_copy(update={"parts": parts})
 
 
 async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow) -> None:

@@ -186,13 +186,24 @@ class Orchestrator:
             self._sessions[key] = session
             return session
 
+    async def _let_go(self, key: str) -> None:
+        """Give up a session that nobody has used for a while; it is loaded again when somebody writes."""
+        async with self._opening.setdefault(key, asyncio.Lock()):
+            if not any(name == key for name, _ in self._lanes):
+                session = self._sessions.pop(key, None)
+                if session is not None:
+                    await session.close()
+
     async def _renew(self) -> None:
         """Keep the leases of the sessions in use."""
         while True:
             await asyncio.sleep(LEASE.total_seconds() / 3)
             for key, session in list(self._sessions.items()):
                 try:
-                    await session.renew()
+                    if self._clock.now() - session.used_at > IDLE:
+                        await self._let_go(key)
+                    else:
+                        await session.renew()
                 except (SessionTaken, StoreError):
                     self._sessions.pop(key, None)
                     log.warning("lease lost", extra={"action": "lease_lost", "session": key})

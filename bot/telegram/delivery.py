@@ -38,7 +38,8 @@ from state.worker import AsyncStore
 log = logging.getLogger(__name__)
 
 POLL = 0.5
-MAX_ATTEMPTS = 20
+STORE_PAUSE = 5
+GIVE_UP = timedelta(hours=24)
 TYPING = timedelta(seconds=4)
 """Clients show "typing" for five seconds; telling them with every piece of a streamed answer would meet the flood limit."""
 
@@ -52,6 +53,7 @@ class Delivery:
         self._store = store
         self._people = people
         self._clock = clock
+        self._delivered: dict[str, str] = {}
         self._wake = asyncio.Event()
         self._typing: dict[str, datetime] = {}
 
@@ -67,8 +69,9 @@ class Delivery:
                 rows = await self._store.due_outbox("tg", self._clock.now())
                 await asyncio.gather(*(self._deliver_chat(chat) for chat in _by_session(rows)))
             except StoreError:
-                log.exception("the outbox cannot be read", extra={"action": "store_trouble"})
+                log.exception("the outbox cannot be read or marked", extra={"action": "store_trouble"})
                 rows = []
+                await asyncio.sleep(STORE_PAUSE)
             if not rows:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._wake.wait(), POLL)
@@ -81,12 +84,12 @@ class Delivery:
 
     async def _deliver(self, row: OutboxRow) -> bool:
         try:
-            ref = await self._send(row)
+            ref = self._delivered.get(row.id) or await self._send(row)
         except TelegramRetryAfter as error:
             await self._later(row, error.retry_after, "429")
             return False
         except (TelegramNetworkError, TelegramServerError, ClientDecodeError) as error:
-            await self._later(row, min(60, 2**row.attempts), type(error).__name__)
+            await self._later(row, min(60, 2 ** min(row.attempts, 6)), type(error).__name__)
             return False
         except TelegramForbiddenError as error:
             await self._store.outbox_failed(row.id, f"forbidden: {error.message}")
@@ -99,11 +102,14 @@ class Delivery:
             log.exception("a message cannot be made", extra={"action": "delivery_failed", "row": row.id})
             await self._store.outbox_failed(row.id, type(error).__name__)
         else:
+            self._delivered[row.id] = ref  # if the mark cannot be stored now, only the mark is tried again
             await self._store.outbox_sent(row.id, ref)
+            del self._delivered[row.id]
         return True
 
     async def _later(self, row: OutboxRow, seconds: float, note: str) -> None:
-        if row.attempts >= MAX_ATTEMPTS:
+        if self._clock.now() - row.created_at > GIVE_UP:
+            log.error("a message was not delivered for a day", extra={"action": "delivery_failed", "row": row.id})
             await self._store.outbox_failed(row.id, note)
         else:
             await self._store.outbox_retry(row.id, self._clock.now() + timedelta(seconds=seconds), note)
@@ -158,6 +164,8 @@ class Delivery:
 
     async def trouble(self, session: str, notice: Notice) -> None:
         """Tell a chat directly, when not even the outbox can be written; may fail silently."""
+        if not session.startswith("tg:"):
+            return
         chat, thread = chat_of(session)
         with contextlib.suppress(AiogramError):
             await self._bot.send_message(chat, self._people.translator(session).notice(notice), parse_mode=None, message_thread_id=thread)
@@ -165,6 +173,8 @@ class Delivery:
     async def partial(self, session: str, text: str) -> None:
         """Show that the answer is being written; may fail silently."""
         del text
+        if not session.startswith("tg:"):
+            return
         now = self._clock.now()
         if session in self._typing and now - self._typing[session] < TYPING:
             return

@@ -5,6 +5,7 @@ import contextlib
 import logging
 
 from aiogram import Bot
+from aiogram.client.default import DefaultBotProperties
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.exceptions import AiogramError
@@ -36,7 +37,8 @@ def make_bot(token: str, api_base: str) -> Bot:
         validate_token(token)
     except TokenValidationError:
         raise SettingsError("TELEGRAM_BOT_TOKEN: this is no bot token, it looks like 123456789:AA…") from None
-    return Bot(token, session=AiohttpSession(api=TelegramAPIServer.from_base(api_base)))
+    quiet = DefaultBotProperties(link_preview_is_disabled=True)  # a preview would fetch an address that nobody pressed
+    return Bot(token, session=AiohttpSession(api=TelegramAPIServer.from_base(api_base)), default=quiet)
 
 
 class TelegramDoor:

@@ -11,20 +11,22 @@ from typing import Any
 from aiogram import Bot
 from aiogram.exceptions import (
     ClientDecodeError,
+    TelegramAPIError,
     TelegramConflictError,
-    TelegramNetworkError,
     TelegramRetryAfter,
-    TelegramServerError,
     TelegramUnauthorizedError,
 )
 from aiogram.methods import TelegramMethod
 from aiogram.types import Update
 from pydantic import ValidationError
 
+from state.store import StoreError
+
 log = logging.getLogger(__name__)
 
 ALLOWED = ["message", "edited_message", "callback_query", "my_chat_member"]
 LONG_POLL = 25
+STORE_PAUSE = 1.0
 PAUSES = (1.0, 2.0, 5.0, 15.0)
 
 Accept = Callable[[Update], Awaitable[None]]
@@ -64,7 +66,7 @@ class Poller:
                 raise
             except TelegramRetryAfter as error:
                 await asyncio.sleep(error.retry_after)
-            except (TelegramNetworkError, TelegramServerError, ClientDecodeError) as error:
+            except (TelegramAPIError, ClientDecodeError) as error:
                 failures += 1
                 log.warning("telegram did not answer: %s", type(error).__name__, extra={"action": "poll_failed"})
                 await asyncio.sleep(PAUSES[min(failures, len(PAUSES)) - 1])
@@ -81,7 +83,32 @@ class Poller:
             update = Update.model_validate(raw, context={"bot": self._bot})
         except ValidationError as error:
             log.error("update %s cannot be read", update_id, extra={"action": "update_quarantined"})  # noqa: TRY400
-            await self._quarantine(update_id, f"{error.error_count()} faults, first at {error.errors()[0]['loc']}")
+            await self._set_aside(update_id, f"{error.error_count()} faults, first at {error.errors()[0]['loc']}")
         else:
-            await self._accept(update)
+            await self._stored(update)
         self._offset = update_id + 1
+
+    async def _stored(self, update: Update) -> None:
+        """Accept, however long the store takes; an update that nothing can be made of is quarantined, so that it blocks nobody."""
+        while True:
+            try:
+                await self._accept(update)
+            except StoreError:
+                log.exception("an update waits for the store", extra={"action": "store_trouble"})
+                await asyncio.sleep(STORE_PAUSE)
+            except Exception as error:
+                log.exception("update %s cannot be taken", update.update_id, extra={"action": "update_quarantined"})
+                await self._set_aside(update.update_id, type(error).__name__)
+                return
+            else:
+                return
+
+    async def _set_aside(self, update_id: int, why: str) -> None:
+        while True:
+            try:
+                await self._quarantine(update_id, why)
+            except StoreError:
+                log.exception("a bad update waits for the store", extra={"action": "store_trouble"})
+                await asyncio.sleep(STORE_PAUSE)
+            else:
+                return

@@ -1,7 +1,7 @@
 """A batch taken apart into commands and rebuilt from what was judged (S004-24 to S004-27). Ring 2, pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +10,17 @@ from bitrix.catalogue import Method
 from orchestrator.gate import targets
 from orchestrator.gate.effects import Call
 from orchestrator.gate.params import refused
+from orchestrator.gate.ties import Tie
 
 _KEY = re.compile(r"\$result\s*\[([A-Za-z0-9_-]+)\]", re.ASCII | re.IGNORECASE)
-_WHOLE = re.compile(r"\$result\[([A-Za-z0-9_-]+)\](?:\[[A-Za-z0-9_-]+\])*", re.ASCII)
+_WHOLE = re.compile(r"\$result\[([A-Za-z0-9_-]+)\]((?:\[[A-Za-z0-9_-]+\])*)", re.ASCII)
+_NEW_ID = {
+    "crm.item.add": "[item][id]",
+    "tasks.task.add": "[task][id]",
+    "crm.activity.todo.add": "[id]",
+    **dict.fromkeys(("crm.deal.add", "crm.lead.add", "crm.contact.add", "crm.company.add", "crm.activity.add", "crm.timeline.comment.add"), ""),
+}
+"""Where the answer of an add holds the number of the new record; anything else in an answer is a value that somebody may have chosen."""
 _ON = frozenset({"1", "true", "y"})
 _OFF = frozenset({"", "0", "false", "n"})
 _ORDER = ("R", "W", "M", "N", "C", "D")
@@ -42,19 +50,33 @@ def halt(written: Any) -> bool:
     return text in _ON
 
 
-def placed(call: Call, earlier: Mapping[str, Call]) -> Call:
-    """`call` as a command after `earlier` ones; raises Refusal for a reference that leads nowhere or an id that is none."""
+def placed(call: Call, earlier: Mapping[str, Call], *, about: str, tied: Sequence[Tie]) -> Call:
+    """`call` as a command after `earlier` ones; raises Refusal for a reference that leads nowhere or an id that is none.
+
+    `about` is the kind of its target, `tied` are its further records. Its target counts as made by the batch only when the id is the number
+    of a new record of that very kind, and so does each further record that is no number.
+    """
     paths = _paths(call.params, earlier, method=call.method)
-    created = False
+    made: list[bool] = []
     for path in call.spec.target:
         written = targets.at(call.params, path)
         if written is None or targets.as_id(written) is not None:
             continue
         if path not in paths:
             raise refused("gate-param-invalid", param=path, expected="the number of a record")
-        whole = _WHOLE.fullmatch(str(written).strip())
-        created = whole is not None and earlier[whole[1]].spec.verb == "add"
-    return replace(call, references=paths, target_created=created)
+        made.append(_is_new(written, about, earlier))
+    open_ties = [_is_new(tie.written, tie.entity, earlier) for tie in tied if tie.number is None]
+    unknown = call.unknown_target or not all(open_ties)
+    return replace(call, references=paths, unknown_target=unknown, target_created=bool(made) and all([*made, *open_ties]))
+
+
+def _is_new(written: Any, kind: str, earlier: Mapping[str, Call]) -> bool:
+    """Whether a reference is the number of a record of this kind that an earlier command adds."""
+    whole = _WHOLE.fullmatch(str(written).strip())
+    if whole is None:
+        return False
+    add = earlier[whole[1]]
+    return _NEW_ID.get(add.method) == whole[2] and add.entity == kind != ""
 
 
 def assembled(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
@@ -77,6 +99,7 @@ def assembled(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str)
         targets=tuple(dict.fromkeys(target for call in calls for target in call.targets)),
         unknown_target=any(call.unknown_target for call in calls),
         entities={name: entity for call in calls for name, entity in call.entities.items()},
+        ties=tuple(dict.fromkeys(tie for call in calls for tie in call.ties)),
     )
 
 

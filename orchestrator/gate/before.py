@@ -22,7 +22,18 @@ def before_image(call: Call, facts: Facts) -> dict[str, Any]:
             name = f"{target[0]}:{target[1]}"
             shown = _shown(part, facts.records.get(target), part.entities.get(target[0]))
             image[name] = shown if shown is None else {**(image.get(name) or {}), **shown}
+        for tie in part.ties:
+            name = f"{tie[0]}:{tie[1]}"
+            image[name] = image.get(name) or _owned(facts.records.get(tie), part.entities.get(tie[0]))
     return image
+
+
+def _owned(record: Mapping[str, Any] | None, entity: Entity | None) -> dict[str, Any] | None:
+    """Of a record that something is hung on: what it is called and whose it is, so that who approves is checked against it too."""
+    if record is None or entity is None:
+        return None
+    keys = {squeeze(name, entity.name) for name in (entity.owner_field, *entity.also_owned_by, entity.title_field)}
+    return {key: value for key, value in record.items() if squeeze(key, entity.name) in keys}
 
 
 def _shown(call: Call, record: Mapping[str, Any] | None, entity: Entity | None) -> dict[str, Any] | None:

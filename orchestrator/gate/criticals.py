@@ -37,7 +37,7 @@ def reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterat
     yield from _of_class(call)
     if call.spec.asks:
         yield ask("gate-critical-action", method=call.method)
-    if call.unknown_target and call.references and any(path in call.references for path in call.spec.target):
+    if call.unknown_target and call.references:
         yield ask("gate-reference-id")
     yield from _of_fields(call, policy=policy, actor=actor, facts=facts)
 

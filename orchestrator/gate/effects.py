@@ -46,6 +46,8 @@ class Call:
     """How the records of `targets` and of `entity` are read and their fields named."""
     target_created: bool = False
     """The id is `$result[...]` of an earlier add of the same batch: a record that did not exist before."""
+    ties: tuple[Target, ...] = ()
+    """Further records that it puts something on, such as the deal a task is bound to: judged like targets, never shown as the target."""
 
     @property
     def fingerprint(self) -> str:

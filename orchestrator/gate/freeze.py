@@ -32,6 +32,7 @@ def freeze(call: Call) -> dict[str, Any]:
         "entity": call.entity,
         "entities": sorted(call.entities),
         "target_created": call.target_created,
+        "ties": [list(tie) for tie in call.ties],
     }
 
 
@@ -58,6 +59,7 @@ def thaw(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
         entity=data["entity"],
         entities=definitions(*data["entities"], catalogue=catalogue),
         target_created=data["target_created"],
+        ties=tuple((entity, number) for entity, number in data.get("ties", ())),
     )
 
 

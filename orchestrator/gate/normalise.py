@@ -3,14 +3,14 @@
 It never guesses a method from its name, and it asks no one: judging is `decide`, reading is the gate's reader.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bitrix.batch import references
 from bitrix.catalogue import Catalogue, Method
 from bitrix.methods import is_method_name
-from orchestrator.gate import batch, enrich, kinds, params, targets
+from orchestrator.gate import batch, enrich, kinds, params, targets, ties
 from orchestrator.gate.effects import Call, Refuse
 from orchestrator.gate.params import Refusal, refused
 from orchestrator.messages import Actor, Effect
@@ -46,7 +46,7 @@ def _call(effect: Effect, bench: Bench) -> Call:
     if spec.name == "batch":
         return _batch(spec, given, bench)
     call = single(spec, given, bench, origin=bench.effect_id)
-    _check_plain(call)
+    _check_plain(call, ties.firm(spec, call.params, bench.catalogue))
     return call
 
 
@@ -72,6 +72,8 @@ def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str)
     done = enrich.enrich(spec, named, actor=bench.actor, origin=origin, entity=own)
     params.check_required(spec, done.params)
     aim = targets.find(spec, done.params, bench.catalogue)
+    tied = ties.firm(spec, done.params, bench.catalogue)
+    _check_ties(tied)
     return Call(
         kind="bitrix",
         method=spec.name,
@@ -83,7 +85,8 @@ def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str)
         unknown_target=aim.unknown,
         system_fields=done.system_fields,
         entity=own,
-        entities=entities,
+        entities={**entities, **targets.definitions(*(tie.entity for tie in tied if tie.entity), catalogue=bench.catalogue)},
+        ties=tuple(dict.fromkeys((tie.entity, tie.number) for tie in tied if tie.number is not None)),
     )
 
 
@@ -102,8 +105,18 @@ def _check_kind_of_record(spec: Method, given: Mapping[str, Any], entity: str) -
         raise refused("gate-param-invalid", param=path, expected="a kind of record such as deal or 2")
 
 
-def _check_plain(call: Call) -> None:
+def _check_ties(tied: Iterable[ties.Tie]) -> None:
+    """Every further record is a known kind and a number, or the answer of another command."""
+    for tie in tied:
+        if not references(tie.written) and (tie.number is None or not tie.entity):
+            raise refused("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
+
+
+def _check_plain(call: Call, tied: Iterable[ties.Tie]) -> None:
     """Outside a batch an id is a number: `$result[...]` means nothing there."""
+    for tie in tied:
+        if tie.number is None:
+            raise refused("gate-param-invalid", param=tie.path, expected="the number of a record")
     for path in call.spec.target:
         written = targets.at(call.params, path)
         if written is not None and targets.as_id(written) is None:
@@ -125,5 +138,7 @@ def _batch(spec: Method, given: dict[str, Any], bench: Bench) -> Call:
     for command in batch.commands(outer["cmd"]):
         row = lookup(command.method, bench.catalogue)
         call = single(row, command.params, bench, origin=f"{bench.effect_id}:{command.key}")
-        calls[command.key] = batch.placed(replace(call, key=command.key), calls)
+        about = targets.entity_name(row, call.params, bench.catalogue)
+        tied = ties.firm(row, call.params, bench.catalogue)
+        calls[command.key] = batch.placed(replace(call, key=command.key), calls, about=about, tied=tied)
     return batch.assembled(spec, tuple(calls.values()), halt=batch.halt(outer.get("halt")), portal=bench.portal)

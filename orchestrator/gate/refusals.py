@@ -1,10 +1,10 @@
 """Why a call must not run, whatever a person says. Ring 2, pure; the first reason found is the one given."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from orchestrator.gate import fields, hosts, modes
-from orchestrator.gate.effects import Call, Facts, Refuse
+from orchestrator.gate.effects import Call, Facts, Refuse, Target
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.reasons import refuse
 from orchestrator.gate.rights import may_touch, visible_users
@@ -18,6 +18,7 @@ def of_leaf(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fact
     """The first reason to refuse one call or one command of a batch; None when there is none."""
     found = [_of_policy(call, policy), _of_mode(call, mode), _of_handler(call, policy), _of_reference(call)]
     found.append(next(_of_records(call, actor=actor, facts=facts, mode=mode), None))
+    found.append(next(_of_ties(call, actor=actor, facts=facts, mode=mode), None))
     return next((refusal for refusal in found if refusal is not None), None)
 
 
@@ -98,10 +99,26 @@ def _of_self(call: Call, actor: Actor) -> Iterator[Refuse]:
 
 
 def _of_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    if not call.targets and not call.target_created:
+    if (not call.targets or call.unknown_target) and not call.target_created:
         written = next((path for path in call.spec.target if at(call.params, path) is not None), "")
         yield refuse("gate-target-unclear", param=written or " / ".join(call.spec.target))
-    for entity, number in call.targets:
+    yield from _of_others(call, call.targets, actor=actor, facts=facts, mode=mode)
+
+
+def _of_ties(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    """Records that something is hung on must be there, and the actor's, whoever owns the call's own record."""
+    for tie in call.ties:
+        if facts.records.get(tie, call) is None:
+            yield refuse("gate-not-found", entity=tie[0], id=tie[1])
+    if visible_users(actor) is None:
+        return
+    if call.unknown_target and not call.target_created and call.references and not call.reads_only:
+        yield refuse("gate-target-unclear", param=call.references[0])
+    yield from _of_others(call, call.ties, actor=actor, facts=facts, mode=mode)
+
+
+def _of_others(call: Call, records: Iterable[Target], *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    for entity, number in records:
         definition = call.entities.get(entity)
         record = facts.records.get((entity, number))
         if definition is None:

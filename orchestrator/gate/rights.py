@@ -21,6 +21,7 @@ def needed(call: Call, actor: Actor) -> tuple[Target, ...]:
     """The records to read before judging `call`: for writes always, for reads only when the actor does not see all."""
     wanted: dict[Target, None] = {}
     for leaf in call.leaves:
+        wanted.update({tie: None for tie in leaf.ties if tie[0] in leaf.entities})
         if leaf.spec.owner == "self":
             continue
         if leaf.reads_only and (visible_users(actor) is None or leaf.spec.owner != "record"):

@@ -8,6 +8,7 @@ from orchestrator.gate.criticals import critical_fields, written_fields
 from orchestrator.gate.effects import Call
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.reasons import ask
+from orchestrator.gate.ties import loose
 from orchestrator.messages import Notice, Provenance
 
 _SHORTEST = 3
@@ -20,7 +21,7 @@ def reasons(call: Call, provenance: Provenance, policy: Policy) -> Iterator[Noti
         return
     if provenance.prose:
         yield ask("gate-taint-prose")
-    for entity, number in call.targets:
+    for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(loose(call)))):
         if f"{entity}:{number}" not in provenance.targets:
             yield ask("gate-taint-target", entity=entity, id=number)
     said = _flat(provenance.person_text)

@@ -51,7 +51,19 @@ def entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -
     written = at(params, name[1:])
     if isinstance(written, bool) or not isinstance(written, str | int):
         return ""
-    return _by_code(str(written).strip().lower(), catalogue)
+    return by_code(str(written).strip().lower(), catalogue)
+
+
+def by_code(code: str, catalogue: Catalogue) -> str:
+    """The kind of record behind one of the portal's codes in lower case: 2, d, deal, dynamic_177, tb1; "" for none."""
+    if code.isascii() and code.isdigit():
+        return _by_number(int(code), catalogue)
+    if code in _SHORT:
+        return _SHORT[code]
+    dynamic = _DYNAMIC.fullmatch(code)
+    if dynamic:
+        return _by_number(int(dynamic[1]) if dynamic[1] else int(dynamic[2], 16), catalogue)
+    return code if code in catalogue.entities and code != "item" else ""
 
 
 def definition(name: str, catalogue: Catalogue) -> Entity | None:
@@ -85,17 +97,6 @@ def as_id(value: Any) -> int | None:
         return None
     text = str(value).strip()
     return int(text) if _ID.fullmatch(text) else None
-
-
-def _by_code(code: str, catalogue: Catalogue) -> str:
-    if code.isascii() and code.isdigit():
-        return _by_number(int(code), catalogue)
-    if code in _SHORT:
-        return _SHORT[code]
-    dynamic = _DYNAMIC.fullmatch(code)
-    if dynamic:
-        return _by_number(int(dynamic[1]) if dynamic[1] else int(dynamic[2], 16), catalogue)
-    return code if code in catalogue.entities and code != "item" else ""
 
 
 def _by_number(number: int, catalogue: Catalogue) -> str:

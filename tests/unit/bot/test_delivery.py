@@ -1,1 +1,275 @@
-"""In the making."""
+"""Outbox rows to Telegram: in order, at least once, edited in place; no chat and no row holds up another."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from aiogram import Bot
+from aiogram.exceptions import TelegramNetworkError
+from aiogram.methods import GetMe
+from door_kit import NOW, TOKEN, Wire, access, refused
+from spine_kit import memory_store, opening_of, until
+
+from bot.telegram.delivery import MAX_ATTEMPTS, Delivery
+from bot.telegram.people import People
+from orchestrator import outgoing
+from orchestrator.messages import Choice, Notice, Reply, say
+from orchestrator.session import Session, open_session
+from state.clock import FixedClock
+from state.sql.store import SqlStore
+from state.store import OutboxRow
+from state.worker import AsyncStore
+
+CHAT, OTHER = "tg:1007", "tg:1006"
+ENTRY = {"confirmation_id": "0a1b2c3d4e", "nonce": "12345678", "method": "crm.deal.update", "taps": 1, "requested_by_name": "Анна"} | {
+    "expires_at": "2026-11-22T12:00:00Z",
+    "status": "requested",
+    "preview": {"verb": "update", "entity": "deal", "title": "Ромашка", "lines": [{"name": "Сумма", "before": "1", "after": "2"}]},
+}
+
+
+@dataclass
+class Post:
+    """A delivery at work over a scripted wire."""
+
+    sql: SqlStore
+    store: AsyncStore
+    clock: FixedClock
+    wire: Wire
+    delivery: Delivery
+    sessions: dict[str, Session] = field(default_factory=dict)
+
+    async def put(self, *rows: OutboxRow) -> None:
+        """Queue rows as a turn does."""
+        for row in rows:
+            if row.session not in self.sessions:
+                self.sessions[row.session] = await open_session(self.store, self.clock, row.session, "one")
+            await self.sessions[row.session].commit(actor="test", outbox=[row])
+        self.delivery.wake()
+
+    def rows(self) -> list[tuple[str, int, str]]:
+        """Status, attempts and note of every row, in order."""
+        with opening_of(self.sql) as connection:
+            return [tuple(row) for row in connection.execute("SELECT status, attempts, note FROM outbox ORDER BY rowid")]
+
+    async def until_states(self, *states: str) -> None:
+        """Wait until the rows stand so; the clock moves on for those that wait."""
+        await until(lambda: [row[0] for row in self.rows()] == list(states))
+
+    async def until_tried(self, row: int, attempts: int) -> None:
+        await until(lambda: self.rows()[row][1] >= attempts)
+
+    def later(self, seconds: float) -> None:
+        self.clock.advance(timedelta(seconds=seconds))
+        self.delivery.wake()
+
+    def texts(self, chat: int = 1007) -> list[str]:
+        """What was sent to a chat, in order."""
+        return [body["text"] for name, body in self.wire.sent if name in {"sendMessage", "editMessageText"} and body["chat_id"] == chat]
+
+
+@pytest.fixture
+async def post() -> AsyncIterator[Post]:
+    async with _posting() as made:
+        yield made
+
+
+@asynccontextmanager
+async def _posting() -> AsyncIterator[Post]:
+    sql, clock, wire = memory_store(), FixedClock(NOW), Wire()
+    store = AsyncStore(sql)
+    delivery = Delivery(Bot(TOKEN, session=wire), store, People(access()), clock)
+    task = asyncio.ensure_future(delivery.run())
+    try:
+        yield Post(sql, store, clock, wire, delivery)
+        assert not task.done(), "the delivery died"
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await store.aclose()
+
+
+def _text(words: str, session: str = CHAT, **more: Any) -> OutboxRow:
+    return outgoing.reply_row(session, say(text=words), NOW, **more)
+
+
+def _card(status: str = "requested", **more: Any) -> OutboxRow:
+    return outgoing.card_row(CHAT, {**ENTRY, "status": status, **more}, NOW)
+
+
+def _words(part: str) -> Callable[[str, dict[str, Any]], bool]:
+    return lambda _, body: part in body.get("text", "")
+
+
+@pytest.mark.req("S004-15")
+async def test_a_reply_goes_to_its_chat_and_topic_without_markup_and_in_its_language(post: Post) -> None:
+    await post.put(_text("*один*", f"{CHAT}:5"), outgoing.reply_row(OTHER, say(Notice(code="stopped")), NOW))
+    await post.until_states("sent", "sent")
+    first, second = sorted(post.wire.calls("sendMessage"), key=lambda body: -body["chat_id"])
+    assert (first["chat_id"], first["message_thread_id"], first["text"]) == (1007, 5, "*один*")
+    assert first.get("parse_mode") is None
+    assert (second["chat_id"], second["text"]) == (1006, "Stopped.")
+
+
+async def test_a_card_is_one_message_for_life_and_loses_its_buttons_when_settled(post: Post) -> None:
+    await post.put(_card())
+    await post.until_states("sent")
+    assert post.wire.calls("sendMessage")[0]["reply_markup"]["inline_keyboard"]
+    await post.put(_card("approved", approved_by_name="Вера"))
+    await post.until_states("sent", "sent")
+    (edit,) = post.wire.calls("editMessageText")
+    assert (edit["chat_id"], edit["message_id"]) == (1007, 501)
+    assert "Выполняется · одобрил(а) Вера" in edit["text"]
+    assert edit.get("reply_markup") is None
+    assert await post.store.sent_ref(CHAT, "card:0a1b2c3d4e") == "501"
+
+
+async def test_an_edit_that_changes_nothing_is_no_trouble(post: Post) -> None:
+    await post.put(_card())
+    await post.until_states("sent")
+    post.wire.will(refused(400, "Bad Request: message is not modified: specified new message content …"))
+    await post.put(_card())
+    await post.until_states("sent", "sent")
+    assert len(post.wire.calls("sendMessage")) == 1
+
+
+async def test_a_card_that_can_no_longer_be_edited_is_sent_anew_and_edited_there(post: Post) -> None:
+    await post.put(_card())
+    await post.until_states("sent")
+    post.wire.will(refused(400, "Bad Request: message to edit not found"))
+    await post.put(_card("approved"))
+    await post.until_states("sent", "sent")
+    await post.put(_card("executed"))
+    await post.until_states("sent", "sent", "sent")
+    assert len(post.wire.calls("sendMessage")) == 2
+    assert [edit["message_id"] for edit in post.wire.calls("editMessageText")] == [501, 502]
+
+
+async def test_too_many_requests_are_waited_out_in_order_while_others_are_served(post: Post) -> None:
+    post.wire.will(refused(429, "Too Many Requests: retry after 7", retry_after=7), when=_words("один"))
+    await post.put(_text("один"), _text("два"), _text("иной", OTHER))
+    await post.until_states("new", "new", "sent")
+    await post.until_tried(0, 1)
+    assert post.texts() == ["один"]
+    post.later(6)
+    await post.put(_text("ещё", OTHER))
+    await post.until_states("new", "new", "sent", "sent")
+    assert post.texts() == ["один"], "it was sent before Telegram allowed it"
+    post.later(1)
+    await post.until_states("sent", "sent", "sent", "sent")
+    assert post.texts() == ["один", "один", "два"]
+
+
+async def test_who_blocked_the_bot_loses_that_row_and_nothing_else(post: Post) -> None:
+    post.wire.will(refused(403, "Forbidden: bot was blocked by the user"), when=_words("один"))
+    await post.put(_text("один"), _text("два"), _text("иной", OTHER))
+    await post.until_states("failed", "sent", "sent")
+    assert "blocked" in post.rows()[0][2]
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        TelegramNetworkError(GetMe(), "connection reset"),
+        refused(502, "Bad Gateway"),
+        {"status": 200, "nonsense": True},
+    ],
+    ids=["network", "server", "no answer of Telegram"],
+)
+async def test_what_a_network_does_is_tried_again_in_order(post: Post, trouble: Any) -> None:
+    post.wire.will(trouble)
+    await post.put(_text("один"))
+    await post.until_tried(0, 1)
+    await post.put(_text("два"))
+    post.later(60)
+    await post.until_states("sent", "sent")
+    assert post.texts() == ["один", "один", "два"]
+
+
+async def test_a_row_that_never_gets_through_is_given_up_at_last(post: Post) -> None:
+    for _ in range(MAX_ATTEMPTS + 1):
+        post.wire.will(refused(502, "Bad Gateway"), when=_words("один"))
+    await post.put(_text("один"), _text("два"))
+    for attempt in range(MAX_ATTEMPTS + 1):
+        await post.until_tried(0, attempt + 1)
+        post.later(60)
+    await post.until_states("failed", "sent")
+
+
+@pytest.mark.parametrize("answer", [refused(400, "Bad Request: chat not found"), refused(400, "Bad Request: BUTTON_DATA_INVALID")])
+async def test_a_message_telegram_does_not_take_holds_up_nobody(post: Post, answer: Any) -> None:
+    post.wire.will(answer)
+    await post.put(_text("один"), _text("два"))
+    await post.until_states("failed", "sent")
+
+
+async def test_a_row_that_cannot_be_rendered_holds_up_nobody(post: Post) -> None:
+    broken = outgoing.code_row(CHAT, "x", NOW)
+    await post.put(OutboxRow(**{**broken.__dict__, "body": {}}), _text("два"))
+    await post.until_states("failed", "sent")
+    assert post.texts() == ["два"]
+
+
+async def test_a_long_text_goes_in_pieces_with_the_buttons_under_the_last(post: Post) -> None:
+    reply = Reply(parts=say(text="а" * 3000 + "\n" + "б" * 3000).parts, choices=(Choice(token="abc:0", label="Да"),))
+    await post.put(outgoing.reply_row(CHAT, reply, NOW, key="turn:1"))
+    await post.until_states("sent")
+    first, last = post.wire.calls("sendMessage")
+    assert (first["text"], last["text"]) == ("а" * 3000 + "\n", "б" * 3000)
+    assert first.get("reply_markup") is None
+    assert last["reply_markup"]["inline_keyboard"]
+    assert await post.store.sent_ref(CHAT, "turn:1") == "502"
+
+
+async def test_of_a_long_card_the_last_message_is_edited_and_says_how_it_stands(post: Post) -> None:
+    lines = [{"name": f"Поле {n}", "before": "", "after": "я" * 190} for n in range(30)]
+    preview = {**ENTRY["preview"], "lines": lines}  # type: ignore[dict-item]
+    await post.put(_card(preview=preview))
+    await post.until_states("sent")
+    pieces = post.wire.calls("sendMessage")
+    assert len(pieces) == 2
+    await post.put(_card("denied", preview=preview, denied_by_name="Борис", denied_at="2026-11-21T12:00:00Z"))
+    await post.until_states("sent", "sent")
+    (edit,) = post.wire.calls("editMessageText")
+    assert edit["message_id"] == 502
+    assert "✖ Отклонено" in edit["text"]
+    assert "Поле 29" in edit["text"]
+    assert "Поле 0:" not in edit["text"]
+
+
+async def test_a_press_is_answered_and_an_answer_too_late_is_no_trouble(post: Post) -> None:
+    post.wire.will(refused(400, "Bad Request: query is too old and response timeout expired or query ID is invalid"))
+    await post.put(
+        outgoing.toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW),
+        outgoing.toast_row(CHAT, "cb2", Notice(code="card-unknown"), NOW),
+    )
+    await post.until_states("sent", "sent")
+    late, second = post.wire.calls("answerCallbackQuery")
+    assert (late["callback_query_id"], late["text"], late["show_alert"]) == ("cb1", "Выполняю…", False)
+    assert (second["callback_query_id"], second["show_alert"]) == ("cb2", len(second["text"]) > 60)
+    assert post.texts() == []
+
+
+async def test_an_exact_call_is_shown_as_code_and_an_empty_reply_is_not_sent(post: Post) -> None:
+    await post.put(outgoing.code_row(CHAT, "crm.deal.update\n{}", NOW), outgoing.reply_row(CHAT, Reply(), NOW))
+    await post.until_states("sent", "sent")
+    (sent,) = post.wire.calls("sendMessage")
+    assert [(entity["type"], entity["offset"]) for entity in sent["entities"]] == [("code", 0)]
+
+
+async def test_trouble_and_typing_go_out_at_once_and_fail_silently(post: Post) -> None:
+    await post.delivery.trouble(OTHER, Notice(code="stopped"))
+    assert post.texts(1006) == ["Stopped."]
+    post.wire.will(refused(403, "Forbidden"))
+    await post.delivery.trouble(CHAT, Notice(code="stopped"))
+    post.wire.will(refused(429, "Too Many Requests", retry_after=3))
+    for _ in range(50):
+        await post.delivery.partial(CHAT, "слова")
+    assert len(post.wire.calls("sendChatAction")) == 1
+    post.clock.advance(timedelta(seconds=5))
+    await post.delivery.partial(CHAT, "слова")
+    assert len(post.wire.calls("sendChatAction")) == 2

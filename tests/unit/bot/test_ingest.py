@@ -1,1 +1,132 @@
-"""In the making."""
+"""Long polling: confirmed means stored, and one bad update stops nobody."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from aiogram import Bot
+from aiogram.exceptions import TelegramConflictError, TelegramUnauthorizedError
+from aiogram.types import Update
+from door_kit import TOKEN, Wire, raw_message, refused
+
+from bot.telegram.ingest import ALLOWED, Poller
+
+
+class StoreBroke(Exception):
+    """Nothing can be stored."""
+
+
+class Door:
+    """Keeps what it accepts; ends the polling when the script is over."""
+
+    def __init__(self) -> None:
+        self.wire = Wire()
+        self.accepted: list[int] = []
+        self.quarantined: list[tuple[int, str]] = []
+        self.broken: set[int] = set()
+        self.poller = Poller(Bot(TOKEN, session=self.wire), self.accept, self.quarantine)
+
+    async def accept(self, update: Update) -> None:
+        if update.update_id in self.broken:
+            raise StoreBroke
+        self.accepted.append(update.update_id)
+
+    async def quarantine(self, update_id: int, why: str) -> None:
+        self.quarantined.append((update_id, why))
+
+    def answers(self, *updates: Any) -> None:
+        self.wire.will({"ok": True, "result": list(updates)})
+
+    async def run(self) -> None:
+        """Poll until the script is at its end; "unauthorised" ends it."""
+        self.wire.will(refused(401, "Unauthorized"))
+        with pytest.raises(TelegramUnauthorizedError):
+            await asyncio.wait_for(self.poller.run(), 5)
+
+    def offsets(self) -> list[int | None]:
+        return [body.get("offset") for body in self.wire.calls("getUpdates")]
+
+
+def _update(number: int, **more: Any) -> dict[str, Any]:
+    return {"update_id": number, "message": raw_message("привет")} | more
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+async def test_updates_are_taken_in_order_and_confirmed_by_the_next_poll(door: Door) -> None:
+    door.answers(_update(5), _update(6))
+    door.answers()
+    door.answers(_update(9))
+    await door.run()
+    assert door.accepted == [5, 6, 9]
+    assert door.offsets() == [None, 7, 7, 10]
+    assert door.wire.calls("getUpdates")[0]["allowed_updates"] == ALLOWED
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"update_id": 6, "message": {"text": "без чата"}},
+        {"update_id": 6, "message": raw_message("x", date="вчера")},
+        {"update_id": 6, "callback_query": {"id": "1"}},
+        {"update_id": 6, "message": "строка"},
+        {"update_id": 6, "message": raw_message("секрет", **{"from": {"id": "не число"}})},
+    ],
+)
+async def test_a_bad_update_is_quarantined_without_its_content_and_the_next_accepted(door: Door, bad: dict[str, Any]) -> None:
+    door.answers(_update(5), bad, _update(7))
+    await door.run()
+    assert door.accepted == [5, 7]
+    ((number, why),) = door.quarantined
+    assert number == 6
+    assert "faults, first at" in why
+    assert "секрет" not in why
+    assert door.offsets() == [None, 8]
+
+
+async def test_an_update_that_is_not_stored_is_not_confirmed_and_comes_again(door: Door) -> None:
+    door.broken = {6}
+    door.answers(_update(5), _update(6), _update(7))
+    with pytest.raises(StoreBroke):
+        await asyncio.wait_for(door.poller.run(), 5)
+    assert door.accepted == [5]
+    door.broken = set()
+    door.answers(_update(6), _update(7))
+    await door.run()
+    assert door.accepted == [5, 6, 7]
+    assert door.offsets() == [None, 6, 8]
+
+
+async def test_kinds_of_update_that_we_do_not_know_are_taken_and_passed(door: Door) -> None:
+    door.answers({"update_id": 5, "a_kind_of_tomorrow": {"x": 1}}, _update(6, a_field_of_tomorrow=1))
+    await door.run()
+    assert (door.accepted, door.quarantined) == ([5, 6], [])
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [refused(502, "Bad Gateway"), {"status": 200, "nonsense": True}, refused(429, "Too Many Requests: retry after 1", retry_after=1)],
+)
+async def test_telegrams_troubles_are_waited_out_with_the_offset_kept(door: Door, trouble: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+
+    async def at_once(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("bot.telegram.ingest.asyncio.sleep", at_once)
+    door.answers(_update(5))
+    door.wire.will(trouble)
+    door.answers(_update(6))
+    await door.run()
+    assert door.accepted == [5, 6]
+    assert door.offsets() == [None, 6, 6, 7]
+    assert waited == [1]
+
+
+async def test_a_second_poller_with_the_same_token_ends_this_one(door: Door) -> None:
+    door.wire.will(refused(409, "Conflict: terminated by other getUpdates request"))
+    with pytest.raises(TelegramConflictError):
+        await door.poller.run()

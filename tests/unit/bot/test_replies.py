@@ -1,1 +1,99 @@
-"""In the making."""
+"""Replies as people read them: lists counted by code, warnings marked, the shadow plan in words."""
+
+from typing import Any
+
+import pytest
+
+from bot.i18n.translate import Translator
+from bot.rendering.replies import MAX_ROWS, plan_line, reply_text
+from bot.rendering.spans import plain
+from bot.telegram.callbacks import ChoicePress, ExamplePress, unpack
+from bot.telegram.keyboards import reply_keyboard
+from orchestrator.messages import Choice, Notice, Reply, Row, Table, Text
+
+RU = Translator("ru")
+ROW = Row(label="Ромашка · 1,2 млн ₽", url="https://p/481")
+
+
+def _said(reply: Reply, tr: Translator = RU) -> str:
+    return plain(reply_text(reply, tr))
+
+
+@pytest.mark.parametrize(
+    ("table", "foot"),
+    [
+        (Table(rows=(ROW,) * 2, shown=2, total=2, sum_text="2,4 млн ₽"), "всего 2, 2,4 млн ₽"),
+        (Table(rows=(ROW,) * 2, shown=2, total=12), "показано 2 из 12"),
+        (Table(rows=(ROW,) * (MAX_ROWS + 5), shown=MAX_ROWS + 5, total=MAX_ROWS + 5), f"показано {MAX_ROWS} из {MAX_ROWS + 5}"),
+    ],
+)
+@pytest.mark.req("S004-15")
+def test_a_list_has_links_and_says_how_much_of_it_is_shown(table: Table, foot: str) -> None:
+    said = _said(Reply(parts=(Text(text="Вот:"), table)))
+    assert said.startswith("Вот:\n\n1. Ромашка · 1,2 млн ₽ (https://p/481)\n2. ")
+    assert said.endswith(foot)
+    assert said.count("Ромашка") == min(len(table.rows), MAX_ROWS)
+
+
+def test_an_empty_list_says_so_and_an_empty_reply_says_nothing() -> None:
+    assert _said(Reply(parts=(Table(),))) == "Ничего не найдено."
+    assert reply_text(Reply(), RU) == ()
+
+
+def test_sections_have_headings() -> None:
+    reply = Reply(sections=((Notice(code="today-overdue"), Table(rows=(ROW,), shown=1, total=1)), (Notice(code="today-tasks"), Table())))
+    assert _said(reply) == "Просрочено\n1. Ромашка · 1,2 млн ₽ (https://p/481)\n\nвсего 1\n\nЗадачи на сегодня\nНичего не найдено."
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(notices=(Notice(code="stopped"),)), "Остановлено."),
+        (Reply(parts=(Text(text="Готово."),), notices=(Notice(code="gate-delete"),)), "Готово.\n\n⚠️ Удаление выключено. Его может включить администратор"),
+        (Reply(notices=(Notice(code="stopped"), Notice(code="done-before", args={"calls": "x"}))), "⚠️ Остановлено.\n\n⚠️ До этого выполнено: x. Повторять не нужно."),
+        (Reply(parts=(Text(text="А"),), notices=(Notice(code="chosen", args={"label": "Б"}),)), "А\n\n✓ Б"),
+        (Reply(notices=(Notice(code="no-such-code", args={"x": 1}),)), "no-such-code"),
+    ],
+)  # fmt: skip
+@pytest.mark.req("S004-36")
+def test_refusals_are_marked_and_answers_are_not(reply: Reply, said: str) -> None:
+    assert _said(reply) == said
+
+
+@pytest.mark.req("S004-38", "S004-39", "S004-X12")
+def test_the_shadow_plan_says_in_words_what_would_be_done() -> None:
+    lines = [{"name": "Сумма", "before": "1 ₽", "after": "2 ₽"}, {"name": "Стадия", "before": "", "after": "Договор"}]
+    items: list[dict[str, Any]] = [
+        {"method": "crm.deal.update", "preview": {"verb": "update", "entity": "deal", "title": "Ромашка", "url": "", "lines": lines}},
+        {"method": "batch", "preview": {"verb": "batch", "items": [{}, {}], "count": 2}},
+        {"method": "crm.odd.thing", "preview": {}},
+    ]
+    said = _said(Reply(notices=(Notice(code="shadow-plan", args={"items": items}),)))
+    assert said.splitlines() == [
+        RU.say("shadow-plan"),
+        "• Изменить сделку «Ромашка» — Сумма: 1 ₽ → 2 ₽; Стадия: Договор",
+        "• Изменить сразу записей: 2",
+        "• вызов crm.odd.thing",
+    ]
+    assert plain(plan_line(items[2], Translator("en"))) == Translator("en").say("planned-other", method="crm.odd.thing")
+
+
+def test_markup_in_the_models_words_stays_as_written() -> None:
+    assert _said(Reply(parts=(Text(text="*жирно* <b>x</b> [a](b)"),))) == "*жирно* <b>x</b> [a](b)"
+
+
+def test_choices_and_examples_are_buttons_in_order() -> None:
+    reply = Reply(
+        choices=(Choice(token="abc123:0", label="Ромашка №481"), Choice(token="abc123:1", label="Ромашка №500")),
+        examples=(Notice(code="example-deals"),),
+    )
+    markup = reply_keyboard(reply, RU)
+    assert markup is not None
+    buttons = [button for row in markup.inline_keyboard for button in row]
+    assert [button.text for button in buttons] == ["Ромашка №481", "Ромашка №500", "Покажи мои сделки"]
+    assert [unpack(str(button.callback_data)) for button in buttons] == [
+        ChoicePress(question_id="abc123", option=0),
+        ChoicePress(question_id="abc123", option=1),
+        ExamplePress(code="example-deals"),
+    ]
+    assert reply_keyboard(Reply(), RU) is None

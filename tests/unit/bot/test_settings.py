@@ -24,7 +24,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def _example() -> dict[str, tuple[str, str]]:
-    """name -> (comment above it, value)."""
+    """Name -> (comment above it, value)."""
     lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
     found = {}
     for above, line in zip(["", *lines], lines, strict=False):

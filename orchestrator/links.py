@@ -1,0 +1,27 @@
+"""Ways out are closed (DESIGN §3): addresses in answers lead only to the portal, to listed hosts, or where the person pointed. Pure."""
+
+import re
+from collections.abc import Set as AbstractSet
+from urllib.parse import urlsplit
+
+_ADDRESS = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>\"'»)\]]+|(?<![\w@./-])(?:[\w-]+\.)+[a-zа-я]{2,}/[^\s<>\"'»)\]]*", re.IGNORECASE
+)
+_GONE = {"ru": "⟨ссылка убрана⟩", "en": "⟨link removed⟩"}
+
+
+def known_links_only(text: str, hosts: AbstractSet[str], *, locale: str) -> str:
+    """`text` with every address to another host replaced by a mark; a data-carrying link is never one press away."""
+    return _ADDRESS.sub(lambda found: found[0] if _host(found[0]) in hosts else _GONE[locale], text)
+
+
+def hosts_in(text: str) -> frozenset[str]:
+    """The hosts of the addresses in `text`."""
+    return frozenset(_host(found) for found in _ADDRESS.findall(text))
+
+
+def _host(address: str) -> str:
+    try:
+        return (urlsplit(address if "://" in address else f"//{address}").netloc.rpartition("@")[2]).lower()
+    except ValueError:
+        return ""

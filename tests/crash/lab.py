@@ -1,0 +1,219 @@
+"""The lab: a nursery of children, a portal and a model on loopback, and one run of a script through its deaths."""
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from crash_script import answer
+from spine_portal import Portal, deal
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+Trouble = Literal["late", "acted", "cut", "cut-undone"]
+"""What happens at one request: the child dies when it has arrived (and it takes effect much later), or when it has taken effect; or the
+connection ends without an answer, after it took effect or without."""
+
+
+class Nursery:
+    """The warm process; `run` lives one child to its end. Safe to use from one thread at a time."""
+
+    def __enter__(self) -> Self:
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+        self._process = subprocess.Popen(
+            [sys.executable, str(HERE / "child.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        self._turn = threading.Lock()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=60)
+
+    def run(self, config: Mapping[str, Any]) -> int:
+        """The exit code of a child with that configuration; negative for a signal."""
+        feed, answers = self._process.stdin, self._process.stdout
+        assert feed is not None
+        assert answers is not None
+        with self._turn:
+            feed.write(json.dumps(dict(config)) + "\n")
+            feed.flush()
+            return int(answers.readline())
+
+
+@dataclass
+class World:
+    """The outside of the product: what is counted here is what really happened."""
+
+    portal: Portal = field(default_factory=Portal)
+    generation: int = 0
+    trouble: tuple[Trouble, int] | None = None
+    asked: list[tuple[int, str, int]] = field(default_factory=list)
+    """(generation, what was asked, iteration) of every request to the model."""
+    weighty: list[str] = field(default_factory=list)
+    """Requests that may be troubled: changes of the portal and questions to the model."""
+    late: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    port: int = 0
+    model_waits: asyncio.Event | None = None
+    """While set and not fired, the model keeps its first asker waiting."""
+    model_reached: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        for number in (483, 484):
+            self.portal.records["deal", number] = deal(number, f"Сделка {number}", "1000.00", owner=7)
+
+    def written(self, mark: str) -> int:
+        """How often the change with that mark took effect."""
+        return sum(mark in json.dumps(line, ensure_ascii=False) for line in self.portal.ledger)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection."""
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while await self._one(reader, writer):
+                pass
+        writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        name = head[0].split()[1].rpartition("/")[2]
+        payload = json.loads(body) if body else {}
+        answered = await self._acted(name, payload, int(headers.get("x-pid", 0)))
+        if answered is None:
+            return False
+        status, content = answered
+        writer.write(b"HTTP/1.1 %d x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % (status, len(content)) + content)
+        await writer.drain()
+        return True
+
+    async def _acted(self, name: str, payload: dict[str, Any], pid: int) -> tuple[int, bytes] | None:
+        trouble = self._trouble_of(name, payload)
+        match trouble:
+            case "late":
+                os.kill(pid, signal.SIGKILL)
+                self.late.append((name, payload))
+                return None
+            case "cut-undone":
+                return None
+            case "acted" | "cut":
+                await self._answer(name, payload)
+                if trouble == "acted":
+                    os.kill(pid, signal.SIGKILL)
+                return None
+            case _:
+                return await self._answer(name, payload)
+
+    def _trouble_of(self, name: str, payload: dict[str, Any]) -> Trouble | None:
+        light = name.endswith((".get", ".list", "late")) or (name == "batch" and not any("update" in text for text in payload["cmd"].values()))
+        if light:
+            return None
+        self.weighty.append(name)
+        kind, at = self.trouble or (None, 0)
+        return kind if len(self.weighty) == at else None
+
+    async def _answer(self, name: str, payload: dict[str, Any]) -> tuple[int, bytes]:
+        if name == "late":
+            for method, params in self.late:
+                if method != "completions":
+                    self.portal.answer(method, params)
+            self.late.clear()
+            return 200, b"{}"
+        if name == "completions":
+            asked, iteration, text = answer(payload["messages"])
+            self.asked.append((self.generation, asked, iteration))
+            self.model_reached.set()
+            waits, self.model_waits = self.model_waits, None
+            if waits is not None:
+                await waits.wait()
+            choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+            whole = {"model": "lab", "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+            return 200, json.dumps(whole).encode()
+        response = self.portal.answer(name, payload)
+        return response.status_code, response.content
+
+
+@asynccontextmanager
+async def opened_world() -> AsyncIterator[World]:
+    """A portal and a model on a loopback port."""
+    world = World()
+    tasks: set[asyncio.Task[None]] = set()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(world.serve(reader, writer))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=2**22)
+    world.port = server.sockets[0].getsockname()[1]
+    try:
+        yield world
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """All that is left of one run."""
+
+    script: str
+    world: World
+    lines: Sequence[Mapping[str, Any]]
+    inbox: Sequence[tuple[str, str, str]]
+    codes: Sequence[int]
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """What the last child found in its database."""
+        return next(line for line in reversed(self.lines) if line["kind"] == "report")
+
+    @property
+    def finished(self) -> bool:
+        """Whether a child came to the end of the script."""
+        return self.codes[-1] == 0
+
+
+async def one_run(
+    nursery: Nursery,
+    folder: Path,
+    script: str,
+    *,
+    kills: Sequence[Mapping[str, Any]] = (),
+    trouble: tuple[Trouble, int] | None = None,
+    fault: str = "",
+) -> Evidence:
+    """The script from its beginning to its end, through the deaths that were ordered; a fresh child after each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    async with opened_world() as world:
+        world.trouble = trouble
+        codes = []
+        for generation in range(len(kills) + 2):
+            world.generation = generation
+            config = {"folder": str(folder), "port": world.port, "course": script, "fault": fault, "generation": generation}
+            if generation < len(kills):
+                config["kill"] = dict(kills[generation])
+            codes.append(await asyncio.to_thread(nursery.run, config))
+            if codes[-1] not in {137, -signal.SIGKILL}:
+                break
+        return evidence(script, folder, world, codes)
+
+
+def evidence(script: str, folder: Path, world: World, codes: Sequence[int]) -> Evidence:
+    """What the run left behind."""
+    told = folder / "told.jsonl"
+    lines = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()] if told.exists() else []
+    with sqlite3.connect(folder / "sdelka.db") as database:
+        inbox = list(database.execute("select id, source, status from inbox order by pos"))
+    database.close()
+    return Evidence(script=script, world=world, lines=lines, inbox=inbox, codes=codes)
