@@ -99,6 +99,10 @@ class Outcome(Frozen):
     """What kind of record the call is about: "deal"."""
     created: str = ""
     """The record that the call made: "deal:481"."""
+    unchanged: tuple[str, ...] = ()
+    """Fields that the portal left as they were although it said yes; `reason` then says so in words."""
+    foreign_text: bool = False
+    """Texts of the portal in `detail` or in `commands` are not the system's own sentences: reading them is reading prose."""
     preview: Mapping[str, Any] = Field(default_factory=dict)
     """What a planned call would have shown a person."""
 

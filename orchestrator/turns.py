@@ -76,7 +76,7 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
         recorded=recorded,
     )
     end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
-    end = replace(end, reply=_closed(end.reply, turn, actor, tools))
+    end = replace(end, reply=_closed(_with_done(end.reply, context), turn, actor, tools))
     await _finish(end, turn, actor, session, row)
     await _audit(context, actor, session, tools)
 
@@ -172,13 +172,20 @@ async def _work(engine: Engine, context: Context, tools: Tools, session: Session
 
 
 def _cut_short(reason: EndReason, context: Context, notice: Notice) -> TurnEnd:
-    """The end of a turn that did not get to its own: what it has done and does not know is said, the cards it made go out."""
-    notices = [notice]
-    if done := _done(context):  # who hears only of the trouble would ask for it again
-        notices.append(Notice(code="done-before", args={"calls": ", ".join(done)}))
-    notices.extend(item.reason for item in context.results if isinstance(item, Outcome) and item.status == "unknown" and item.reason)
+    """The end of a turn that did not get to its own: what it does not know is said, the cards it made go out."""
+    unknown = (item.reason for item in context.results if isinstance(item, Outcome) and item.status == "unknown" and item.reason)
+    notices = [notice, *unknown]
     cards = tuple(dict.fromkeys(item.confirmation_id for item in context.results if isinstance(item, Pending)))
     return TurnEnd(reason=reason, reply=Reply(notices=tuple(notices), confirmations=cards, turn_id=context.turn.turn_id))
+
+
+def _with_done(reply: Reply, context: Context) -> Reply:
+    """Where no words of the model say it, code says what was done: who hears only of the trouble would ask for it again."""
+    done = _done(context)
+    if not done or reply.parts or reply.choices:
+        return reply
+    told = Notice(code="done-before", args={"calls": ", ".join(done)})
+    return reply.model_copy(update={"notices": (*reply.notices[:1], told, *reply.notices[1:])})
 
 
 def _done(context: Context) -> list[str]:

@@ -202,7 +202,7 @@ class Orchestrator:
                 try:
                     if self._clock.now() - session.used_at > IDLE:
                         await self._let_go(key)
-                    else:
+                    if key in self._sessions:
                         await session.renew()
                 except (SessionTaken, StoreError):
                     self._sessions.pop(key, None)

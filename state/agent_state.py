@@ -166,7 +166,7 @@ def _settle(state: State, data: dict[str, Any], status: str, ts: str) -> None:
         return
     entry["status"] = status
     entry[f"{status}_at"] = ts
-    for key in ("detail", "code", "args", "commands"):
+    for key in ("detail", "code", "args", "commands", "unchanged"):
         if data.get(key):
             entry[key] = data[key]
     _forget_planned(state, entry)

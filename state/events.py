@@ -236,6 +236,8 @@ class CallSucceeded(Event):
     changes: StateChanges = StateChanges()
     commands: list[dict[str, Any]] = Field(default_factory=list)
     confirmation_id: str = ""
+    unchanged: list[str] = Field(default_factory=list)
+    """Written fields that a look at the record found as they were."""
 
 
 class CallRefused(Event):

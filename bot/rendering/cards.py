@@ -119,4 +119,13 @@ def _executed(body: Mapping[str, Any], tr: Translator, who: str, at: str) -> str
     done = tr.say("card-executed", who=who, at=at)
     commands = body.get("commands") or []
     failed = [report for report in commands if report["status"] != "success"]
-    return f"{done}\n{tr.say('card-partly', failed=len(failed), count=len(commands))}" if failed else done
+    if failed:
+        return f"{done}\n{tr.say('card-partly', failed=len(failed), count=len(commands))}"
+    unchanged = _names(body.get("unchanged") or (), body.get("preview") or {})
+    return f"{done}\n{tr.say('card-unchanged', fields=unchanged)}" if unchanged else done
+
+
+def _names(codes: Sequence[str], preview: Mapping[str, Any]) -> str:
+    """Fields as the card calls them."""
+    known = {line["field"]: line["name"] for line in preview.get("lines") or ()}
+    return ", ".join(str(known.get(code, code)) for code in codes)

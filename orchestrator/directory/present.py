@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from bitrix.masking import mask_value
+from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import Presented
 from orchestrator.directory.labels import amount_of
 from orchestrator.directory.naming import Naming
@@ -57,9 +57,9 @@ async def _records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: 
     prose = False
     for row in rows:
         number = int(row.get("ID") or row.get("id") or 0)
-        label = await naming.label(outcome.entity, row, actor.locale)
+        label = mask(await naming.label(outcome.entity, row, actor.locale))
         table.append(Row(label=label, url=naming.card_url(outcome.entity, number)))
-        titles[f"{outcome.entity}:{number}"] = naming.title_of(outcome.entity, row)
+        titles[f"{outcome.entity}:{number}"] = mask(naming.title_of(outcome.entity, row))
         if len(shown) < MODEL_ROWS:
             fields, texts, has_prose = _fields(row, asked)
             shown.append({"id": number, "label": label, **fields})

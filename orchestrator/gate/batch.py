@@ -18,7 +18,9 @@ _NEW_ID = {
     "crm.item.add": "[item][id]",
     "tasks.task.add": "[task][id]",
     "crm.activity.todo.add": "[id]",
-    **dict.fromkeys(("crm.deal.add", "crm.lead.add", "crm.contact.add", "crm.company.add", "crm.activity.add", "crm.timeline.comment.add"), ""),
+    **dict.fromkeys(
+        ("crm.deal.add", "crm.lead.add", "crm.contact.add", "crm.company.add", "crm.activity.add", "crm.timeline.comment.add"), ""
+    ),
 }
 """Where the answer of an add holds the number of the new record; anything else in an answer is a value that somebody may have chosen."""
 _ON = frozenset({"1", "true", "y"})
@@ -77,6 +79,12 @@ def _is_new(written: Any, kind: str, earlier: Mapping[str, Call]) -> bool:
         return False
     add = earlier[whole[1]]
     return _NEW_ID.get(add.method) == whole[2] and add.entity == kind != ""
+
+
+def key_of(written: Any) -> str:
+    """The key of the command whose answer a value takes, "" when it takes none."""
+    found = _KEY.search(written) if isinstance(written, str) else None
+    return found[1] if found else ""
 
 
 def assembled(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:

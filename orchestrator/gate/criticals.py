@@ -95,7 +95,7 @@ def _of_fields(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Ite
         path = path_of(call, name)
         if any(found == path or found.startswith(f"{path}.") for found in call.references):
             yield ask("gate-reference-field", field=_code(call, name))
-        elif call.spec.verb != "add" and not _holds(call, name, value, facts):
+        elif call.spec.verb != "add" and not holds(call, name, value, before(call, facts)):
             yield ask("gate-critical", field=_code(call, name))
     if call.spec.verb == "add":
         yield from _of_add(call, actor=actor, facts=facts)
@@ -103,12 +103,11 @@ def _of_fields(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Ite
         yield from (ask("gate-critical", field=name) for name in critical if fields.squeeze(name, call.entity) in extra)
 
 
-def _holds(call: Call, name: str, value: Any, facts: Facts) -> bool:
-    """Whether the record has this value already, so that nothing changes."""
-    record = before(call, facts)
-    if record is None:
-        return False
+def holds(call: Call, name: str, value: Any, record: Mapping[str, Any] | None) -> bool:
+    """Whether the record has this value already, so that nothing changes; a field that the record does not show does not count."""
     stands_for = call.spec.stands_for.get(name, name)
+    if record is None or not fields.has(record, stands_for, call.entity):
+        return False
     found = fields.info(call.entities.get(call.entity), stands_for)
     return fields.same(value, fields.value_of(record, stands_for, call.entity), kind=found.kind if found else "text")
 

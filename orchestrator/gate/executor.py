@@ -6,19 +6,23 @@ two restarts exactly one wins. Nothing here retries.
 
 import asyncio
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, assert_never
 
 from orchestrator.gate.effects import Call
 from orchestrator.gate.freeze import essence, freeze
-from orchestrator.gate.ports import Ledger, Performed, Performer, Rejected, Succeeded, Unknown
+from orchestrator.gate.ports import Ledger, Performed, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.recovery import look_again
 from orchestrator.messages import Notice, Outcome
 from state.clock import iso
 from state.events import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
 from state.store import EffectChange
 from state.worker import to_its_end
+
+SEND_WITHIN = timedelta(seconds=5)
+"""A process that slept longer between intent and call may have lost its session, and a verdict on this call may be out already."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +66,23 @@ async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
 
 
 async def _write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    intended = ledger.now
     await _intend(order, ledger)
     started = time.monotonic()
-    performed = await performer.perform(order.call)
+    if ledger.now - intended > SEND_WITHIN:
+        performed: Performed = Rejected(code="not_sent", detail="the program was held up before the call, so it was not made", sent=False)
+    else:
+        performed = await _checked(order, await performer.perform(order.call), performer)
     await _settle(order, performed, ledger, seconds=time.monotonic() - started)
     return _outcome(order, performed)
+
+
+async def _checked(order: Order, performed: Performed, performer: Performer) -> Performed:
+    """A successful answer is no proof: the written fields are looked at once more where the performer can (DESIGN §3 "Read back")."""
+    if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
+        return performed
+    seen = await performer.read_back(order.call, order.before)
+    return replace(performed, unchanged=seen.unchanged, note=seen.note, foreign_text=performed.foreign_text or seen.foreign_text)
 
 
 async def _intend(order: Order, ledger: Ledger) -> None:
@@ -138,6 +154,7 @@ def _outcome_event(order: Order, performed: Performed, seconds: float, *, params
                 seconds=round(seconds, 4),
                 changes=performed.changes,
                 commands=commands,
+                unchanged=list(performed.unchanged),
             )
         case Rejected():
             return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, seconds=round(seconds, 4))
@@ -175,13 +192,27 @@ def _outcome(order: Order, performed: Performed) -> Outcome:
                 commands=performed.commands,
                 entity=performed.entity,
                 created=performed.created,
+                unchanged=performed.unchanged,
+                reason=_no_op(performed.unchanged),
+                detail=_told(performed),
+                foreign_text=performed.foreign_text,
                 **common,
             )
         case Rejected():
             reason = Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})
-            return Outcome(status="refused", reason=reason, detail=performed.detail, **common)
+            return Outcome(status="refused", reason=reason, detail=performed.detail, foreign_text=performed.foreign_text, **common)
         case Unknown():
             reason = Notice(code="outcome-unknown", args={"text": performed.detail})
-            return Outcome(status="unknown", reason=reason, detail=performed.detail, **common)
+            return Outcome(status="unknown", reason=reason, detail=performed.detail, foreign_text=performed.foreign_text, **common)
         case _:
             assert_never(performed)
+
+
+def _no_op(unchanged: Sequence[str]) -> Notice | None:
+    """What a person is told when the portal said yes and did nothing."""
+    return Notice(code="not-changed", args={"field": unchanged[0], "more": len(unchanged) - 1}) if unchanged else None
+
+
+def _told(performed: Succeeded) -> str:
+    silent = f"the portal said yes, but these fields are as they were: {', '.join(performed.unchanged)}" if performed.unchanged else ""
+    return "; ".join(part for part in (silent, performed.note) if part)

@@ -19,7 +19,9 @@ _CRM_ALIASES = {"createdby": "createdbyid"}
 _OWN_ALIASES = {("lead", "stageid"): "statusid", ("company", "typeid"): "companytype"}
 _CRM = frozenset({"lead", "deal", "contact", "company"})
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
-_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?", re.ASCII)
+_DATE = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?P<offset>Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII
+)
 MULTIFIELDS = frozenset({"phone", "email", "web", "im", "link", "fm"})
 
 
@@ -40,6 +42,12 @@ def value_of(record: Mapping[str, Any], name: str, entity: str = "") -> Any:
         if squeeze(key, entity) == wanted:
             return value
     return None
+
+
+def has(record: Mapping[str, Any], name: str, entity: str = "") -> bool:
+    """Whether the record shows this field at all: one that it leaves out may hold anything."""
+    wanted = squeeze(name, entity)
+    return any(squeeze(key, entity) == wanted for key in record)
 
 
 def info(entity: Entity | None, name: str) -> FieldInfo | None:
@@ -119,9 +127,16 @@ def _same_scalar(new: str, old: str, kind: str) -> bool:
     if kind == "flag":
         return {"1": "Y", "0": "N"}.get(new, new) == {"1": "Y", "0": "N"}.get(old, old)
     if kind == "date":
-        days = _DATE.fullmatch(new), _DATE.fullmatch(old)
-        return days[0] is not None and days[1] is not None and days[0][1] == days[1][1]
+        return _same_day(new, old)
     return kind == "datetime" and _same_moment(new, old)
+
+
+def _same_day(new: str, old: str) -> bool:
+    """A plain day over any form of that day; a full moment only over one of the same day and offset, since the portal shifts others."""
+    days = _DATE.fullmatch(new), _DATE.fullmatch(old)
+    if days[0] is None or days[1] is None or days[0]["day"] != days[1]["day"]:
+        return False
+    return days[0]["offset"] is None or days[0]["offset"] == days[1]["offset"]
 
 
 def _same_moment(new: str, old: str) -> bool:

@@ -23,6 +23,7 @@ from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names, preview
 from orchestrator.gate.recovery import Announce, Recovered, reconcile, recover_started
+from orchestrator.gate.rejudged import Again, again
 from orchestrator.gate.rights import may_touch, needed
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
 from state.canonical import NotCanonical, dumps, sha256
@@ -163,8 +164,6 @@ class Gate:
             facts = await self._facts_of(call, actor)
         except (BitrixError, Unthawable) as error:
             return await self._cannot_run(row, Notice(code="portal-unreadable", args={"text": str(error)}), ledger, detail=str(error))
-        if before_image(call, facts) != row.call["before"]:
-            return await self._drifted(row, entry, call, facts, ledger)
         effect = Effect(
             kind=call.kind,
             method=call.method,
@@ -176,6 +175,9 @@ class Gate:
             return await self._cannot_run(row, verdict.reason, ledger, detail=verdict.detail)
         if isinstance(verdict, PlanOnly):
             return await self._cannot_run(row, Notice(code="shadow-now"), ledger, detail="the mode is shadow now: nothing was sent")
+        new = again(call, facts=facts, actor=actor, shown=row.call["before"], entry=entry, verdict=verdict)
+        if new is not None:
+            return await self._drifted(row, entry, new, ledger)
         order = _order_of(row, call, approved_by=entry.get("approved_by", ""))
         try:
             return Decided(outcome=await executor.write(order, self._performers[call.kind], ledger))
@@ -190,28 +192,26 @@ class Gate:
         """Look at the portal for one call of unknown outcome; sends no write."""
         return await reconcile(row, ledger, self._catalogue, self._performers, announce)
 
-    async def _drifted(self, row: EffectRow, entry: Mapping[str, Any], call: Call, facts: Facts, ledger: Ledger) -> Decided:
-        """The record changed since the card was shown: the old card closes, a new one shows the new before-image."""
-        actor = Actor.model_validate(row.call["actor"])
+    async def _drifted(self, row: EffectRow, entry: Mapping[str, Any], new: Again, ledger: Ledger) -> Decided:
+        """The record or the rules changed since the card was shown: the old card closes, a new one shows how things are."""
         order = replace(
-            _order_of(row, call, approved_by=""),
+            _order_of(row, new.call, approved_by=""),
             effect_id=effect_id_of(f"{row.effect_id}/again"),
-            before=before_image(call, facts),
+            before=before_image(new.call, new.facts),
             confirmation_id="",
         )
-        reason = Notice(code="changed-meanwhile")
         provenance = Provenance.model_validate(entry.get("provenance") or {})
         asked = Asked(
             order=order,
-            effect=Effect(method=call.method, comment=entry.get("comment", ""), provenance=provenance),
-            ask=Ask(reasons=(reason,), taps=entry["taps"], four_eyes=bool(entry.get("four_eyes"))),
-            preview=await self._preview(call, facts, actor),
-            actor=actor,
+            effect=Effect(method=new.call.method, comment=entry.get("comment", ""), provenance=provenance),
+            ask=new.ask,
+            preview=await self._preview(new.call, new.facts, new.actor),
+            actor=new.actor,
             replaces=entry["confirmation_id"],
         )
-        old = confirmations.superseded(entry, why="changed-meanwhile", expect=("approved",))
+        old = confirmations.superseded(entry, why=new.reason.code, expect=("approved",))
         event = await confirmations.request(asked, ledger, self._ttl, supersede=[old])
-        return Decided(notice=reason, replaced_by=event)
+        return Decided(notice=new.reason, replaced_by=event)
 
     async def _cannot_run(self, row: EffectRow, reason: Notice, ledger: Ledger, *, detail: str) -> Decided:
         stored = row.call

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.gate.effects import Call, Target
 from orchestrator.messages import CommandReport
@@ -56,6 +56,12 @@ class Succeeded:
     commands: tuple[CommandReport, ...] = ()
     entity: str = ""
     created: str = ""
+    unchanged: tuple[str, ...] = ()
+    """Fields that a look at the record found as they were, whatever the portal said."""
+    note: str = ""
+    """What else is to be said of it, in English."""
+    foreign_text: bool = False
+    """Texts in it (errors of commands, `note`) are not the system's own: somebody may have written them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +71,7 @@ class Rejected:
     code: str
     detail: str
     sent: bool = True
+    foreign_text: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +79,7 @@ class Unknown:
     """It may have happened."""
 
     detail: str
+    foreign_text: bool = False
 
 
 Performed = Succeeded | Rejected | Unknown
@@ -88,6 +96,24 @@ class Performer(Protocol):
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> "Reconciled":
         """Look whether a call of unknown outcome happened; reads only."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadBack:
+    """What a look at the record showed after the portal said yes."""
+
+    unchanged: tuple[str, ...] = ()
+    note: str = ""
+    foreign_text: bool = False
+
+
+@runtime_checkable
+class ReadsBack(Protocol):
+    """A performer that can look whether a change really happened."""
+
+    async def read_back(self, call: Call, before: Mapping[str, Any]) -> ReadBack:
+        """Compare the record with what was written; reads only, and raises nothing of the network."""
         ...
 
 

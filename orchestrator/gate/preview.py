@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from bitrix.batch import references
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.text import Locale
 from orchestrator.gate import criticals, fields
+from orchestrator.gate.batch import key_of
 from orchestrator.gate.effects import MARKS, Call, Facts
-from orchestrator.gate.shown import EMPTY, Context, Names, Reader, multifield, show
+from orchestrator.gate.shown import EMPTY, MADE_BY, NAMED_BY, UNKNOWN, Context, Names, Reader, multifield, show
+from orchestrator.gate.targets import at
 from orchestrator.gate.visible import visible
 
 __all__ = ["Names", "preview"]
@@ -68,7 +71,9 @@ def _verb(call: Call) -> str:
 
 
 async def _title(call: Call, facts: Facts, reader: Reader) -> str:
-    """What the record is called: as it stands, or for a new one as it will be."""
+    """What the record is called: as it stands, or for a new one as it will be; never what the call itself would call an existing one."""
+    if not call.targets and call.unknown_target:
+        return _by_command(call, reader.locale)
     if not call.targets:
         entity = call.entities.get(call.entity)
         title = fields.value_of(criticals.written_fields(call), entity.title_field if entity else "TITLE", call.entity)
@@ -82,6 +87,13 @@ async def _title(call: Call, facts: Facts, reader: Reader) -> str:
     return visible(str(parts[0] or parts[1] or person or f"№{number}"), locale=reader.locale, limit=_TITLE)
 
 
+def _by_command(call: Call, locale: Locale) -> str:
+    """A record that only the answer of another command will name."""
+    written = next((value for path in call.spec.target if references(value := at(call.params, path))), "")
+    words = (MADE_BY if call.target_created else NAMED_BY)[locale]
+    return visible(words.format(key=key_of(written) or "?"), locale=locale, limit=_TITLE)
+
+
 async def _lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
     """One line per written field, the critical ones first; values that hold already are left out while others change."""
     record = criticals.before(call, facts) if call.spec.verb != "add" else None
@@ -90,8 +102,7 @@ async def _lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str
     written = {name: value for name, value in criticals.written_fields(call).items() if name not in apart}
     lines: list[tuple[bool, bool, dict[str, str]]] = []
     for name, value in written.items():
-        kind = _kind(call, name)
-        held = record is not None and fields.same(value, _present(call, record, name), kind=kind)
+        held = criticals.holds(call, name, value, record)
         lines.append((held, name not in critical, await _line(call, name, value, record=record, reader=reader)))
     changed = [line for line in lines if not line[0]] or lines
     return [line for _, _, line in sorted(changed, key=lambda found: found[1])]
@@ -101,11 +112,15 @@ async def _line(call: Call, name: str, value: Any, *, record: Mapping[str, Any] 
     kind = _kind(call, name)
     written = criticals.written_fields(call)
     old = None if record is None else _present(call, record, name)
-    if kind == "multifield":
+    if record is not None and not fields.has(record, call.spec.stands_for.get(name, name), call.entity):
+        before = UNKNOWN[reader.locale]
+    elif kind == "multifield":
         before = "" if record is None else multifield(_stripped(old), [], reader) if old else EMPTY
-        after = multifield(value, old, reader)
     else:
         before = "" if record is None else await show(old, kind, context=_context(call, record, {}), reader=reader)
+    if kind == "multifield":
+        after = multifield(value, old, reader)
+    else:
         after = await show(value, kind, context=_context(call, record, written), reader=reader)
     return {"field": name, "name": _name(call, name, reader.locale), "before": before, "after": after}
 

@@ -23,6 +23,10 @@ _FLAGS = {"ru": {"Y": "Да", "1": "Да", "N": "Нет", "0": "Нет"}, "en": 
 _DELETED = {"ru": "удалить {value}", "en": "remove {value}"}
 _ADDED = {"ru": "добавить {value}", "en": "add {value}"}
 _FROM_COMMAND = {"ru": "из ответа другой команды: {value}", "en": "from another command's answer: {value}"}
+UNKNOWN = {"ru": "неизвестно", "en": "unknown"}
+"""What stood there is not in what was read."""
+MADE_BY = {"ru": "запись из команды {key}", "en": "the record made by command {key}"}
+NAMED_BY = {"ru": "запись из ответа команды {key}", "en": "a record from the answer of command {key}"}
 _TASK_STATUS = {
     "ru": {"2": "ждёт выполнения", "3": "выполняется", "4": "ждёт контроля", "5": "завершена", "6": "отложена"},
     "en": {"2": "pending", "3": "in progress", "4": "awaiting control", "5": "completed", "6": "deferred"},

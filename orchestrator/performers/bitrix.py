@@ -3,18 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bitrix.batch import Command, build_cmd, read_answer
+from bitrix.batch import Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
 from bitrix.paging import list_all
 from orchestrator.gate.effects import Call
-from orchestrator.gate.ports import Performed, Reconciled, Records, Rejected, Succeeded, Unknown
+from orchestrator.gate.ports import Performed, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
 from orchestrator.messages import CommandReport
+from orchestrator.performers.portal_texts import of_command, of_error
+from orchestrator.performers.read_back import read_back
 from orchestrator.performers.reconciling import reconcile
 from orchestrator.performers.state_changes import batch_changes, changes_of, created_target, entity_of
 from state.canonical import storable
 
 SEND_WITHIN = 5.0
+SAID_FALSE = "said_false"
 MAX_ROWS = 500
 """A list read in a turn stops here; counts still come from the portal's total."""
 
@@ -37,16 +40,25 @@ class BitrixPerformer:
                 return await self._list(call)
             answer = await self._client.call(call.method, call.params, repeatable=call.reads_only, send_within=_patience(call))
         except Refused as error:
-            return Rejected(code=error.code or "refused", detail=str(error))
+            told = of_error(error)
+            return Rejected(code=error.code or "refused", detail=told.text, foreign_text=told.foreign)
         except NotSent as error:
-            return Rejected(code=error.code or "not_sent", detail=str(error), sent=False)
+            told = of_error(error)
+            return Rejected(code=error.code or "not_sent", detail=told.text, sent=False, foreign_text=told.foreign)
         except OutcomeUnknown as error:
-            return Unknown(detail=str(error))
+            told = of_error(error)
+            return Unknown(detail=told.text, foreign_text=told.foreign)
+        if _said_no(call, answer.result):
+            return Rejected(code=SAID_FALSE, detail="the portal answered false: it did nothing")
         return _succeeded(call, storable(answer.result), answer.total)
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
         """Look whether the call happened; raises BitrixError when the portal cannot be read."""
         return await reconcile(call, before, self._client, self._records)
+
+    async def read_back(self, call: Call, before: Mapping[str, Any]) -> ReadBack:
+        """Look whether an update changed what it should; raises nothing of the network."""
+        return await read_back(call, before, self._records)
 
     async def _list(self, call: Call) -> Succeeded:
         pages = await list_all(self._client, call.method, call.params, max_rows=MAX_ROWS)
@@ -57,14 +69,25 @@ class BitrixPerformer:
         params = {"halt": 1 if call.halt else 0, "cmd": build_cmd(commands)}
         answer = await self._client.call("batch", params, repeatable=call.reads_only, send_within=_patience(call))
         outcomes = read_answer(commands, answer, halt=call.halt)
-        reports = tuple(
-            CommandReport(key=item.key, method=item.method, status=item.status, error=item.description or item.error) for item in outcomes
-        )
-        results = {item.key: storable(item.result) for item in outcomes if item.status == "success"}
+        told = {item.key: of_command(item.error, item.description) for item in outcomes}
+        reports = tuple(_report(command, item, told[item.key].text) for command, item in zip(call.commands, outcomes, strict=True))
+        foreign = any(words.foreign for words in told.values())
+        results = {report.key: storable(item.result) for report, item in zip(reports, outcomes, strict=True) if report.status == "success"}
         changes = batch_changes(call, reports, results)
         if not any(report.status in {"success", "unknown"} for report in reports):
-            return Rejected(code="batch_failed", detail=_failures(reports))
-        return Succeeded(result=results, changes=changes, commands=reports)
+            return Rejected(code="batch_failed", detail=_failures(reports), foreign_text=foreign)
+        return Succeeded(result=results, changes=changes, commands=reports, foreign_text=foreign)
+
+
+def _said_no(call: Call, result: Any) -> bool:
+    """A write that the portal answers with a plain false did not happen (seed row S004-75)."""
+    return not call.reads_only and (result is False or (isinstance(result, Mapping) and result.get("task") is False))
+
+
+def _report(command: Call, item: CommandOutcome, error: str) -> CommandReport:
+    if item.status == "success" and _said_no(command, item.result):
+        return CommandReport(key=item.key, method=item.method, status="error", error=SAID_FALSE)
+    return CommandReport(key=item.key, method=item.method, status=item.status, error=error)
 
 
 def _succeeded(call: Call, result: Any, total: int | None) -> Succeeded:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import httpx
-from crash_faults import FAULTS
-from crash_script import SCRIPTS, SESSION, Step
+from lab_faults import FAULTS
+from lab_script import SCRIPTS, SESSION, Step
 from pydantic import SecretStr
 
 from bitrix.client import BitrixClient
@@ -82,6 +82,8 @@ class Points:
         if how == "exit":
             os._exit(137)
         self._target = {"at": 0, "how": ""}
+        if how == "stop":
+            self._wal.with_name("stopped").touch()
         os.kill(os.getpid(), signal.SIGSTOP if how == "stop" else signal.SIGKILL)
 
 
@@ -134,14 +136,16 @@ class Wire(httpx.AsyncBaseTransport):
 
 
 class LabClock:
-    """The machine's clock, which can be put forward."""
+    """The machine's clock, which can be put forward: from within, or by a file while the process is stopped."""
 
-    def __init__(self, ahead: float) -> None:
+    def __init__(self, ahead: float, file: Path) -> None:
         self.ahead = timedelta(seconds=ahead)
+        self._file = file
 
     def now(self) -> datetime:
         """The present moment."""
-        return datetime.now(UTC) + self.ahead
+        slept = float(self._file.read_text(encoding="utf-8")) if self._file.exists() else 0.0
+        return datetime.now(UTC) + self.ahead + timedelta(seconds=slept)
 
 
 class Told:
@@ -165,11 +169,11 @@ class Told:
         """Whether the door told the messenger that it has this input."""
         return any(line["kind"] == "acknowledged" and line["source"] == source for line in self.lines)
 
-    def card(self, name: str) -> dict[str, Any] | None:
-        """The last card of that part of the script as the person sees it."""
+    def cards(self, name: str) -> list[dict[str, Any]]:
+        """The cards of that part of the script as the person sees them now."""
         own = {line["id"] for line in self.lines if line["kind"] == "offered" and line["source"].startswith(f"{name}/")}
-        cards = [line["body"] for line in self.lines if line["kind"] == "card" and line["body"].get("turn_id") in own]
-        return cards[-1] if cards else None
+        shown = [line["body"] for line in self.lines if line["kind"] == "card" and line["body"].get("turn_id") in own]
+        return list({body["confirmation_id"]: body for body in shown}.values())
 
 
 class Person:
@@ -185,8 +189,8 @@ class Person:
         """Everything of the script that was not done yet."""
         await self.rest()
         for step in steps:
-            sources = [source for source in step.sources if not self._told.acknowledged(source)]
-            rows = [row for source in sources if (row := self._row(step, source)) is not None]
+            offered = [row for source in step.sources for row in self._rows(step, source)]
+            rows = [row for row in offered if not self._told.acknowledged(row.source)]
             if rows:
                 for row in rows:
                     self._told.add("offered", source=row.source, id=row.id)
@@ -207,16 +211,18 @@ class Person:
                 self._told.add(row.kind, key=row.key, body=dict(row.body))
                 await self._store.outbox_sent(row.id, "1")
 
-    def _row(self, step: Step, source: str) -> InboxRow | None:
+    def _rows(self, step: Step, source: str) -> list[InboxRow]:
+        """The message, or a press on every card that waits (`again`: on every card at all)."""
         if step.kind == "message":
-            return self._input("message", source, {"text": step.text, "origin": "typed"})
-        name = source.partition("/")[0]
-        card = self._told.card(name)
-        if card is None or (step.kind != "again" and card["status"] != "requested"):
-            return None
-        nonce = second_nonce(card["nonce"]) if card["taps"] > 1 else card["nonce"]
-        body = {"confirmation_id": card["confirmation_id"], "nonce": nonce, "approve": step.kind != "deny", "via": "button"}
-        return self._input("decision", source, body | {"callback_id": source})
+            return [self._input("message", source, {"text": step.text, "origin": "typed"})]
+        rows = []
+        for card in self._told.cards(source.partition("/")[0]):
+            number = card["confirmation_id"]
+            if step.kind == "again" or card["status"] == "requested":
+                nonce = second_nonce(card["nonce"]) if card["taps"] > 1 else card["nonce"]
+                press = {"confirmation_id": number, "nonce": nonce, "approve": step.kind != "deny", "via": "button"}
+                rows.append(self._input("decision", f"{source}/{number}", press | {"callback_id": f"{source}/{number}"}))
+        return rows
 
     def _input(self, kind: str, source: str, body: dict[str, Any]) -> InboxRow:
         return InboxRow(
@@ -257,7 +263,7 @@ async def play(config: dict[str, Any], points: Points, told: Told) -> None:
     address = f"http://127.0.0.1:{config['port']}"
     url = SecretStr(config["database_url"]) if config.get("database_url") else None
     settings = Settings(_env_file=None, state_dir=folder, log_dir=folder / "logs", agent_mode="full", database_url=url)
-    clock = LabClock(config.get("ahead", 0.0))
+    clock = LabClock(config.get("ahead", 0.0), folder / "slept")
 
     async def trouble(session: str, notice: Notice) -> None:
         told.add("trouble", session=session, code=notice.code)
@@ -266,14 +272,14 @@ async def play(config: dict[str, Any], points: Points, told: Told) -> None:
         del session, text
 
     async with bootstrap.opened_store(settings) as store:
-        told.add("begun", answers=await store.read(known_answers))
+        told.add("begun", pid=os.getpid(), answers=await store.read(known_answers))
         client = BitrixClient(f"{address}/rest/1/lab/", limiter=Limiter.off(), transport=Wire(points))
         model = ModelClient(ModelSettings(base_url=f"{address}/v1", api_key=SecretStr("lab")), transport=Wire(points))
         orchestrator = bootstrap.assemble(settings, store, client, model, trouble=trouble, partial=silent, clock=clock)
         person = Person(orchestrator, store, told, clock)
         working = asyncio.ensure_future(orchestrator.run())
         try:
-            await _course(config, person, store, clock, told)
+            await _course(config, person, clock, told)
             live = {session.stream: dict(session.state) for session in orchestrator._sessions.values()}
             report = await store.read(inspected)
             told.add("report", live=live, labels=points.labels, **report)
@@ -284,23 +290,22 @@ async def play(config: dict[str, Any], points: Points, told: Told) -> None:
             await model.aclose()
 
 
-async def _course(config: dict[str, Any], person: Person, store: AsyncStore, clock: LabClock, told: Told) -> None:
-    match config["course"]:
-        case "hold":
-            while not Path(config["folder"], "stop").exists():
-                await asyncio.sleep(0.01)
-        case "only-work":
+async def _course(config: dict[str, Any], person: Person, clock: LabClock, told: Told) -> None:
+    """The script to its end; or, for two at a time, its first step (if any) and then whatever comes until a file says stop."""
+    steps = SCRIPTS.get(config["script"], ())
+    if config.get("until_stopped"):
+        await person.act(steps[:1])
+        told.add("rested")
+        while not Path(config["folder"], "stop").exists():
             await person.rest()
-            told.add("rested")
-            while not Path(config["folder"], "stop").exists():
-                await person.rest()
-                await asyncio.sleep(0.01)
-        case script:
-            await person.act(SCRIPTS[script])
-            async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(verify=False)) as http:
-                await http.post(f"http://127.0.0.1:{config['port']}/lab/late")
-            clock.ahead += AHEAD  # now the outcomes that stayed open are looked at again
-            await person.rest()
+            await asyncio.sleep(0.01)
+    else:
+        await person.act(steps)
+    if config.get("settles", True):
+        async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(verify=False)) as http:
+            await http.post(f"http://127.0.0.1:{config['port']}/lab/late")
+        clock.ahead += AHEAD  # now the outcomes that stayed open are looked at again
+        await person.rest()
 
 
 def live(config: dict[str, Any]) -> None:
@@ -311,6 +316,7 @@ def live(config: dict[str, Any]) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     logging.basicConfig(level=logging.WARNING, format=f"%(asctime)s {os.getpid()} %(message)s")
+    logging.getLogger("orchestrator").setLevel(logging.INFO)
     told = Told(folder / "told.jsonl", config["generation"])
     points = Points(config.get("kill"), folder / "sdelka.db-wal")
     try:

@@ -1,23 +1,17 @@
-"""Faults planted into a child to see whether the lab has teeth. Never imported by anything but the child."""
+"""Faults planted into a child to see that the lab finds them. Each takes one safeguard of the product away."""
 
-import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, get_args
+import os
+from collections.abc import Callable
+from typing import Any
 
-from orchestrator import turns
-from orchestrator.gate import confirmations, executor, gate
-from orchestrator.gate.freeze import thaw
-from orchestrator.gate.ports import Reconciled, Unknown
-from orchestrator.performers.bitrix import BitrixPerformer
-from orchestrator.session import Session
-from orchestrator.workers import Orchestrator
-from state.sql import commit as writing
-from state.store import EffectStatus
+from orchestrator import recovering, turns, workers
+from orchestrator.gate import executor, gate
+from state.canonical import sha256
+from state.sql.store import SqlStore
 
 
-def intent_after_send() -> None:
-    """The call is made first and its intent written afterwards."""
+def act_before_intent() -> None:
+    """The call is sent first and its intent stored afterwards."""
 
     async def write(order: Any, performer: Any, ledger: Any) -> Any:
         performed = await performer.perform(order.call)
@@ -28,114 +22,63 @@ def intent_after_send() -> None:
     executor._write = write
 
 
-def retry_unknown() -> None:
-    """A write whose answer was lost is sent again."""
-    once = BitrixPerformer.perform
+def retry_after_unknown() -> None:
+    """Recovery sends again what was started and has no outcome."""
 
-    async def perform(self: Any, call: Any) -> Any:
-        performed = await once(self, call)
-        return await once(self, call) if isinstance(performed, Unknown) else performed
-
-    BitrixPerformer.perform = perform  # type: ignore[method-assign]
-
-
-def objection_ignored() -> None:
-    """A press on a card that was decided already counts; alone it does no harm, because the compare-and-set holds."""
-    judged = confirmations.objection
-
-    def objection(entry: Any, decision: Any, ledger: Any) -> Any:
-        return judged({**entry, "status": "requested"}, decision, ledger)
-
-    confirmations.objection = objection
-
-
-def no_compare_and_set() -> None:
-    """An effect may go from any status to any other, so that an approved call runs with every press."""
-    objection_ignored()
-    change_effect = writing._change_effect
-
-    def change(transaction: Any, statements: Any, commit: Any, wanted: Any) -> None:
-        change_effect(transaction, statements, commit, replace(wanted, expect=("absent", *get_args(EffectStatus))))
-
-    writing._change_effect = change
-
-
-def recovery_resends() -> None:
-    """What a dead process had begun is sent again at the start."""
-
-    async def recover_started(ledger: Any, catalogue: Any, performers: Any, announce: Any) -> list[Any]:
-        del announce
+    async def recover(ledger: Any, catalogue: Any, performers: Any, announce: Any) -> list[Any]:
         for row in await ledger.effects("started"):
-            call = thaw(row.call["call"], catalogue)
-            performed = await performers[call.kind].perform(call)
-            await executor._settle(gate._order_of(row, call, approved_by=""), performed, ledger, seconds=0.0)
+            order = gate._order_of(row, gate.thaw(row.call["call"], catalogue), approved_by="")
+            performed = await performers[order.call.kind].perform(order.call)
+            await executor._settle(order, performed, ledger, seconds=0.0)
         return []
 
-    gate.recover_started = recover_started  # type: ignore[attr-defined]
+    gate.recover_started = recover
 
 
-def recovery_guesses() -> None:
-    """What a dead process had begun is said to be done without a look."""
-
-    async def reconcile(self: Any, call: Any, before: Any) -> Reconciled:
-        return Reconciled(verdict="done", detail="surely")
-
-    BitrixPerformer.reconcile = reconcile  # type: ignore[method-assign]
+def ids_of_this_process() -> None:
+    """The same step of the same plan gets another effect id after a restart."""
+    gate.effect_id_of = lambda slot: sha256(f"{slot}/{os.getpid()}")[:32]
 
 
-def outbox_apart() -> None:
-    """What a person is told is stored after the commit that ends the step, not with it."""
-    together = Session.commit
-
-    async def commit(self: Any, *events: Any, actor: str, outbox: Sequence[Any] = (), **more: Any) -> None:
-        await together(self, *events, actor=actor, **more)
-        if outbox:
-            await together(self, actor=actor, outbox=outbox)
-
-    Session.commit = commit  # type: ignore[method-assign]
-
-
-def model_asked_again() -> None:
-    """A turn that is run again does not look for the answers it already has."""
+def forget_answers() -> None:
+    """A resumed turn does not look for the answers it already has."""
     begin = turns._begin
 
-    async def forgetful(*given: Any) -> dict[int, Any]:
-        await begin(*given)
+    async def fresh(*args: Any) -> dict[int, Any]:
+        await begin(*args)
         return {}
 
-    turns._begin = forgetful  # type: ignore[assignment]
+    turns._begin = fresh
 
 
-def early_acknowledgement() -> None:
-    """An input is acknowledged before it is stored."""
-    receive = Orchestrator.receive
-    kept = set()
+def acknowledge_before_work() -> None:
+    """An input is closed when it is taken, not when it is worked."""
+    take = SqlStore.next_inbox
 
-    async def hasty(self: Any, rows: Any) -> list[bool]:
-        async def later() -> None:
-            await asyncio.sleep(0.05)
-            await receive(self, rows)
+    def taken(store: SqlStore, session: str, lane: Any) -> Any:
+        row = take(store, session, lane)
+        if row is not None:
+            store.finish_inbox(row.id, "done")
+        return row
 
-        kept.add(asyncio.ensure_future(later()))
-        return [True] * len(rows)
+    SqlStore.next_inbox = taken  # type: ignore[method-assign]
 
-    Orchestrator.receive = hasty  # type: ignore[method-assign]
+
+def no_recovery() -> None:
+    """A session is opened without looking at what a dead process left."""
+
+    async def nothing(*args: Any) -> None:
+        pass
+
+    workers.recover = nothing
+
+
+def tell_nobody() -> None:
+    """What a look at the portal shows is stored and not said."""
+    recovering._announce = lambda session: lambda found: []
 
 
 FAULTS: dict[str, Callable[[], None]] = {
-    "": lambda: None,
-    **{
-        made.__name__: made
-        for made in (
-            intent_after_send,
-            retry_unknown,
-            objection_ignored,
-            no_compare_and_set,
-            recovery_resends,
-            recovery_guesses,
-            outbox_apart,
-            model_asked_again,
-            early_acknowledgement,
-        )
-    },
+    fault.__name__: fault
+    for fault in (act_before_intent, retry_after_unknown, ids_of_this_process, forget_answers, acknowledge_before_work, no_recovery, tell_nobody)
 }

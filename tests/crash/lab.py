@@ -9,12 +9,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from crash_script import answer
+from lab_script import answer
 from spine_portal import Portal, deal
 
 HERE = Path(__file__).parent
@@ -113,7 +113,9 @@ class World:
                 return await self._answer(name, payload)
 
     def _trouble_of(self, name: str, payload: dict[str, Any]) -> Trouble | None:
-        light = name.endswith((".get", ".list", "late")) or (name == "batch" and not any("update" in text for text in payload["cmd"].values()))
+        light = name.endswith((".get", ".list", "late")) or (
+            name == "batch" and not any("update" in text for text in payload["cmd"].values())
+        )
         if light:
             return None
         self.weighty.append(name)
@@ -200,7 +202,7 @@ async def one_run(
         codes = []
         for generation in range(len(kills) + 2):
             world.generation = generation
-            config = {"folder": str(folder), "port": world.port, "course": script, "fault": fault, "generation": generation}
+            config = {"folder": str(folder), "port": world.port, "script": script, "fault": fault, "generation": generation}
             if generation < len(kills):
                 config["kill"] = dict(kills[generation])
             codes.append(await asyncio.to_thread(nursery.run, config))
@@ -211,9 +213,16 @@ async def one_run(
 
 def evidence(script: str, folder: Path, world: World, codes: Sequence[int]) -> Evidence:
     """What the run left behind."""
-    told = folder / "told.jsonl"
-    lines = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()] if told.exists() else []
-    with sqlite3.connect(folder / "sdelka.db") as database:
-        inbox = list(database.execute("select id, source, status from inbox order by pos"))
-    database.close()
-    return Evidence(script=script, world=world, lines=lines, inbox=inbox, codes=codes)
+    return Evidence(script=script, world=world, lines=told(folder), inbox=inbox(folder / "sdelka.db"), codes=codes)
+
+
+def told(folder: Path) -> list[dict[str, Any]]:
+    """What the person of that folder saw, and what its door acknowledged."""
+    file = folder / "told.jsonl"
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+
+
+def inbox(database: Path) -> list[tuple[str, str, str]]:
+    """(id, source, status) of every input."""
+    with closing(sqlite3.connect(database)) as connection:
+        return list(connection.execute("select id, source, status from inbox order by pos"))

@@ -109,7 +109,9 @@ def raise_sum(amount: int | str = 1_200_000, deal: int = 481) -> dict[str, Any]:
 
 def effect(method: str, params: Mapping[str, Any] | None = None, *, slot: str = "t1/1/1", **more: Any) -> Effect:
     """An effect whose targets the person has named."""
-    named = frozenset(f"{kind}:{number}" for kind in ("deal", "contact", "company", "lead", "task", "item:177") for number in (481, 482, 500, 43, 8017, 5))
+    named = frozenset(
+        f"{kind}:{number}" for kind in ("deal", "contact", "company", "lead", "task", "item:177") for number in (481, 482, 500, 43, 8017, 5)
+    )
     provenance = more.pop("provenance", Provenance(targets=named, person_text="сделай"))
     return Effect(method=method, params=dict(params or {}), slot=slot, provenance=provenance, **more)
 
@@ -148,7 +150,7 @@ def _statements() -> Statements:
 @cache
 def _shipped_rules() -> Any:
     """The shipped catalogue and policy, read once a process."""
-    return bootstrap._rules(Settings(_env_file=None))  # type: ignore[call-arg]
+    return bootstrap._rules(Settings(_env_file=None))
 
 
 def _assembled(settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, **rest: Any) -> Orchestrator:
@@ -184,7 +186,9 @@ class World:
         """A session under its lease, as a process would open it."""
         return await open_session(self.store, self.clock, key, owner)
 
-    async def submit(self, session: Session, what: Effect, *, actor: Actor = ANNA, mode: Mode = "full", turn_id: str = "t1") -> Outcome | Pending:
+    async def submit(
+        self, session: Session, what: Effect, *, actor: Actor = ANNA, mode: Mode = "full", turn_id: str = "t1"
+    ) -> Outcome | Pending:
         """One effect through the gate."""
         return await self.gate.submit(what, actor=actor, mode=mode, turn_id=turn_id, ledger=session)
 
@@ -261,6 +265,7 @@ class World:
 
 def opening_of(store: SqlStore) -> Any:
     """The plain connection behind a store, given back at the end."""
+
     @contextmanager
     def opened() -> Any:
         connection = store._database._connect()
@@ -271,7 +276,14 @@ def opening_of(store: SqlStore) -> Any:
 
 
 @asynccontextmanager
-async def a_world(folder: Path, *, mode: Mode = "full", policy: Mapping[str, Any] | None = None, store: SqlStore | None = None, portal: Portal | None = None) -> AsyncIterator[World]:
+async def a_world(
+    folder: Path,
+    *,
+    mode: Mode = "full",
+    policy: Mapping[str, Any] | None = None,
+    store: SqlStore | None = None,
+    portal: Portal | None = None,
+) -> AsyncIterator[World]:
     """The product on a database in memory, with a portal behind a mock transport."""
     sql = store or memory_store()
     wrapped = AsyncStore(sql)
@@ -280,7 +292,9 @@ async def a_world(folder: Path, *, mode: Mode = "full", policy: Mapping[str, Any
     path = folder / "policy.yaml" if policy is not None else None
     if path is not None:
         path.write_text(yaml.safe_dump(dict(policy or {})), encoding="utf-8")
-    settings = Settings(bitrix_webhook_url=WEBHOOK, openai_api_key=MODEL_KEY, agent_mode=mode, policy_file=path, log_dir=folder / "logs", _env_file=None)  # type: ignore[call-arg, arg-type]
+    settings = Settings(
+        bitrix_webhook_url=WEBHOOK, openai_api_key=MODEL_KEY, agent_mode=mode, policy_file=path, log_dir=folder / "logs", _env_file=None
+    )
     troubles: list[tuple[str, Notice]] = []
     partials: list[str] = []
 
@@ -341,7 +355,13 @@ def message(text: str, *, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> 
 
 def press(entry: Mapping[str, Any], *, approve: bool = True, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> InboxRow:
     """A press on a card."""
-    given = {"confirmation_id": entry["confirmation_id"], "nonce": entry["nonce"], "approve": approve, "via": "button", "callback_id": new_id()}
+    given = {
+        "confirmation_id": entry["confirmation_id"],
+        "nonce": entry["nonce"],
+        "approve": approve,
+        "via": "button",
+        "callback_id": new_id(),
+    }
     return _row("decision", "express", {**given, **body}, actor, key)
 
 
@@ -353,5 +373,12 @@ def command(name: str, *, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> 
 def _row(kind: str, lane: Lane, body: Mapping[str, Any], actor: Actor, key: str) -> InboxRow:
     row_id = new_id()
     return InboxRow(
-        id=row_id, source=f"test:{row_id}", session=key, lane=lane, kind=kind, actor=actor.model_dump(mode="json"), body=body, received_at=NOW
+        id=row_id,
+        source=f"test:{row_id}",
+        session=key,
+        lane=lane,
+        kind=kind,
+        actor=actor.model_dump(mode="json"),
+        body=body,
+        received_at=NOW,
     )

@@ -12,7 +12,11 @@ import httpx
 CODE = "topsecretcode17"
 WEBHOOK = f"https://portal.example/rest/1/{CODE}/"
 TYPES = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
-STAGES = {"DEAL_STAGE": ("NEW", "Новая", "WON", "Успех"), "DEAL_STAGE_1": ("C1:NEW", "Заявка", "C1:WON", "Победа"), "STATUS": ("NEW", "Новый", "JUNK", "Мусор")}
+STAGES = {
+    "DEAL_STAGE": ("NEW", "Новая", "WON", "Успех"),
+    "DEAL_STAGE_1": ("C1:NEW", "Заявка", "C1:WON", "Победа"),
+    "STATUS": ("NEW", "Новый", "JUNK", "Мусор"),
+}
 _CLASSIC = re.compile(r"crm\.(deal|lead|contact|company)\.(get|list|add|update|delete)")
 
 Watch = Callable[[str, Mapping[str, Any]], Awaitable[None]]
@@ -37,7 +41,14 @@ class Portal:
             ("deal", 500): deal(500, "Чужая", "700000.00", owner=8),
             ("contact", 43): {"ID": "43", "NAME": "Иван", "LAST_NAME": "Иванов", "ASSIGNED_BY_ID": "7", "COMPANY_ID": "5"},
             ("company", 5): {"ID": "5", "TITLE": "Вектор", "ASSIGNED_BY_ID": "7"},
-            ("task", 8017): {"id": "8017", "title": "Счёт", "responsibleId": "7", "createdBy": "6", "deadline": "2026-12-01T10:00:00+03:00", "status": "2"},
+            ("task", 8017): {
+                "id": "8017",
+                "title": "Счёт",
+                "responsibleId": "7",
+                "createdBy": "6",
+                "deadline": "2026-12-01T10:00:00+03:00",
+                "status": "2",
+            },
             ("item:177", 5): {"id": 5, "title": "Договор 5", "assignedById": 7, "opportunity": 100, "entityTypeId": 177},
         }
         self.bindings: list[dict[str, str]] = []
@@ -91,6 +102,9 @@ class Portal:
             return self._task(method, params)
         if method.startswith("event."):
             return self._event(method, params)
+        return self._reference(method, params)
+
+    def _reference(self, method: str, params: dict[str, Any]) -> Any:
         match method:
             case "crm.category.list":
                 return {"categories": [{"id": 0, "name": "Общая"}, {"id": 1, "name": "Тендеры"}]}
@@ -137,7 +151,9 @@ class Portal:
         kind = TYPES.get(int(params["entityTypeId"]), f"item:{params['entityTypeId']}")
         verb = method.rpartition(".")[2]
         if verb == "list":
-            return {"items": [record for (name, _), record in self.records.items() if name == kind and fits(record, params.get("filter") or {})]}
+            return {
+                "items": [record for (name, _), record in self.records.items() if name == kind and fits(record, params.get("filter") or {})]
+            }
         if verb == "add":
             number = self._made(method, params)
             self.records[kind, number] = {"id": number, **params["fields"]}

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, Actor, World, a_world, command, message, press, raise_sum, reply
+from spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press, raise_sum, reply
 from spine_portal import lost
 
 from orchestrator.commands import NAMES
+from orchestrator.messages import Actor
 
 
 async def said(world: World, name: str, **more: Any) -> list[Any]:

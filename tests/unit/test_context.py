@@ -7,7 +7,7 @@ import pytest
 from spine_kit import ANNA, World, effect, reply
 from spine_portal import Held
 
-from orchestrator.context import Context, Reach, call_record
+from orchestrator.context import Context, Reach, Recorded, call_record
 from orchestrator.engines.base import ModelRequest, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import CommandReport, Notice, Outcome, Pending
@@ -22,7 +22,7 @@ def context(world: World, session: Session, **more: Any) -> Context:
 
     reach = Reach(gate=world.gate, model=world.tools.model, queries=world.tools.queries, partial=partial)
     turn = TurnInput(turn_id="t1", text="создай задачу")
-    return Context(session, turn, actor=ANNA, mode="full", reach=reach, **{"answered": {}, **more})
+    return Context(session, turn, actor=ANNA, mode="full", reach=reach, **{"recorded": Recorded(), **more})
 
 
 def ask(number: int = 1) -> ModelRequest:
@@ -46,7 +46,7 @@ async def test_an_answer_is_recorded_before_it_is_used(world: World) -> None:
 async def test_a_recorded_answer_is_not_asked_for_again(world: World) -> None:
     """After a restart the model is not paid twice for one input."""
     session = await world.session()
-    made = context(world, session, answered={1: {"text": "раньше", "model": "m"}})
+    made = context(world, session, recorded=Recorded(answers={1: {"text": "раньше", "model": "m"}}))
     answer = await made.ask_model(ask())
     assert (answer.text, answer.recorded) == ("раньше", True)
     assert (world.model.prompts, world.types()) == ([], [])

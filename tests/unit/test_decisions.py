@@ -1,5 +1,6 @@
 """Presses, typed answers and expiry as inputs: what goes out, in which order, and what a second one finds."""
 
+import dataclasses
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, pr
 from spine_portal import Held, cut, lost
 
 from orchestrator.gate.confirmations import second_nonce
+from orchestrator.queries import open_cards, session_state
 
 
 async def asked(world: World, *steps: Any, text: str = "подними сумму сделки 481 до 1 200 000", actor: Any = ANNA) -> dict[str, Any]:
@@ -196,3 +198,23 @@ async def test_a_decision_on_a_foreign_session_finds_no_card(world: World) -> No
     assert session.state["agent"]["confirmations"] == {}
     with pytest.raises(KeyError):
         card(session, entry["confirmation_id"])
+
+
+async def test_a_press_of_somebody_without_access_any_more_decides_nothing(world: World) -> None:
+    """Removed from the access file after the card went out."""
+    entry = await asked(world)
+    world.orchestrator.tools = dataclasses.replace(world.tools, present=lambda actor: None)
+    await world.work(press(entry))
+    assert world.codes() == ["no-access-any-more"]
+    assert world.portal.ledger == []
+    assert world.events("ConfirmationApproved") == []
+
+
+async def test_doors_read_what_waits(world: World) -> None:
+    """The open cards of a session, oldest first; nothing for one that never was."""
+    entry = await asked(world, raise_sum(1), raise_sum(2))
+    waiting = await open_cards(world.store, CHAT)
+    assert [item["params"]["fields"]["OPPORTUNITY"] for item in waiting] == [1, 2]
+    assert waiting[1]["confirmation_id"] == entry["confirmation_id"]
+    assert await open_cards(world.store, "tg:5") == []
+    assert (await session_state(world.store, "tg:5"))["history"] == []

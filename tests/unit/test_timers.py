@@ -13,7 +13,10 @@ from state.store import Timer
 async def test_a_due_timer_is_one_input_however_often_it_is_seen(world: World) -> None:
     """The same timer gives the same source; one that is not due gives none."""
     session = await world.session()
-    set_ = [Timer(id=f"t{n}", due_at=NOW + timedelta(minutes=n), session=CHAT, kind="confirmation_expires", body={"confirmation_id": "c"}) for n in (0, 5)]
+    set_ = [
+        Timer(id=f"t{n}", due_at=NOW + timedelta(minutes=n), session=CHAT, kind="confirmation_expires", body={"confirmation_id": "c"})
+        for n in (0, 5)
+    ]
     await session.commit(actor="a", timers=set_)
     assert [len(await timers.due(world.store, NOW - timedelta(seconds=1))), len(await timers.due(world.store, NOW))] == [0, 1]
     fresh = [await world.store.put_inbox(await timers.due(world.store, NOW)) for _ in range(3)]
@@ -26,7 +29,9 @@ async def test_a_due_timer_is_one_input_however_often_it_is_seen(world: World) -
 async def test_a_timer_of_a_card_that_is_gone_is_dropped(world: World) -> None:
     """Nothing to close: the timer goes, nobody is told."""
     session = await world.session()
-    await session.commit(actor="a", timers=[Timer(id="confirmation:c", due_at=NOW, session=CHAT, kind="confirmation_expires", body={"confirmation_id": "c"})])
+    await session.commit(
+        actor="a", timers=[Timer(id="confirmation:c", due_at=NOW, session=CHAT, kind="confirmation_expires", body={"confirmation_id": "c"})]
+    )
     await session.close()
     await world.work()
     assert world.sql.due_timers(NOW) == []

@@ -5,13 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, step, until
+from spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, opening_of, press, raise_sum, reply, step, until
 from spine_portal import Held
 
 from orchestrator import workers
 from orchestrator.session import LEASE
 from orchestrator.workers import MAX_ATTEMPTS, Orchestrator
-from state.clock import new_id
+from state.clock import iso, new_id
 from state.journal import Verified, verify_stream
 from state.store import Commit, InboxRow, StoreUnwritable, Timer
 
@@ -163,7 +163,9 @@ async def test_a_full_disk_is_told_once_and_nothing_is_sent(world: World, monkey
     assert world.codes() == ["reply"]
 
 
-async def test_a_store_that_cannot_be_read_does_not_end_the_loop(world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_store_that_cannot_be_read_does_not_end_the_loop(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """Looked at again until it can."""
     ready, tries = world.sql.ready_sessions, [0]
 
@@ -219,7 +221,7 @@ async def test_a_session_given_up_by_one_lane_is_not_opened_beside_another(world
         await world.orchestrator.receive([command("status")])
         await until(lambda: bool(world.troubles))
         await world.orchestrator.receive([command("mode")])
-        await until(lambda: world.orchestrator._opening[CHAT].locked())
+        await until(world.orchestrator._opening[CHAT].locked)
         for _ in range(40):  # as many turns of the store's threads as a recovery beside the running call would need
             await world.store.get_value("x")
             await world.store.set_value("x", "y")
@@ -230,14 +232,20 @@ async def test_a_session_given_up_by_one_lane_is_not_opened_beside_another(world
     assert {"status", "mode", "reply"} <= set(world.codes())
 
 
-async def test_a_session_worked_on_elsewhere_is_left_alone(world: World) -> None:
+async def test_a_session_worked_on_elsewhere_is_left_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other process holds the lease: nothing is touched until it is over, then the row is worked."""
     other = await world.session(owner="elsewhere")
+    acquire, tries = world.sql.acquire, [0]
+
+    def counted(*args: Any) -> Any:
+        tries[0] += 1
+        return acquire(*args)
+
+    monkeypatch.setattr(world.sql, "acquire", counted)
     world.model.will(reply())
     async with world.working():
         await world.orchestrator.receive([message("привет")])
-        for _ in range(5):
-            await asyncio.sleep(0.02)
+        await until(lambda: tries[0] >= 3)
         assert world.types() == []
         await other.close()
         await world.idle()
@@ -309,10 +317,59 @@ async def test_listeners_hear_of_every_row(world: World) -> None:
 async def test_due_timers_are_worked_while_nobody_writes(world: World) -> None:
     """The loop itself looks for them."""
     session = await world.session()
-    await session.commit(actor="a", timers=[Timer(id="confirmation:c", due_at=NOW + timedelta(hours=1), session=CHAT, kind="confirmation_expires", body={"confirmation_id": "c"})])
+    await session.commit(
+        actor="a",
+        timers=[
+            Timer(
+                id="confirmation:c",
+                due_at=NOW + timedelta(hours=1),
+                session=CHAT,
+                kind="confirmation_expires",
+                body={"confirmation_id": "c"},
+            )
+        ],
+    )
     await session.close()
     async with world.working():
         await until(world.orchestrator.idle)
         world.clock.advance(timedelta(hours=2))
         await until(lambda: not world.sql.due_timers(world.clock.now()))
     assert ANNA.key == CHAT
+
+
+async def test_a_session_nobody_uses_is_let_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a while its lease is given up and its state leaves the memory; the next message loads it again, whole."""
+    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.06))
+    world.model.will(reply(text="раз"), reply(text="два"))
+    async with world.working():
+        await world.orchestrator.receive([message("привет")])
+        await world.idle()
+        world.clock.advance(workers.IDLE + timedelta(seconds=1))
+        await until(lambda: CHAT not in world.orchestrator._sessions)
+        assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now()) is not None
+        await world.orchestrator.receive([message("ещё раз")])
+        await world.idle()
+    assert [item["text"] for item in (await world.session(owner="reader")).state["history"]] == ["привет", "раз", "ещё раз", "два"]
+
+
+def _leased_until(world: World) -> str:
+    with opening_of(world.sql) as connection:
+        return str(connection.execute("select until from leases").fetchone()[0])
+
+
+async def test_a_session_at_work_is_not_let_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long its turn takes, its lease is kept."""
+    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.03))
+    world.model.gate = asyncio.Event()
+    world.model.will(reply())
+    async with world.working():
+        await world.orchestrator.receive([message("привет")])
+        await until(lambda: bool(world.model.prompts))
+        kept = world.orchestrator._sessions[CHAT]
+        world.clock.advance(workers.IDLE + timedelta(seconds=1))
+        await until(lambda: _leased_until(world) > iso(world.clock.now()))
+        assert world.orchestrator._sessions[CHAT] is kept
+        assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + LEASE) is None
+        world.model.gate.set()
+        await world.idle()
+    assert world.codes() == ["reply"]

@@ -5,12 +5,17 @@ card-running = ⏳ Running · approved by { $who }
 card-executed = ✅ Done at { $at } · approved by { $who }
 card-denied-by = ✖ Denied at { $at } · { $who }
 card-expired-at = ⌛ Expired at { $at }, nothing was done
-card-superseded-by = ↻ Replaced by a new card: the record was changed meanwhile
+card-superseded-by = ↻ Replaced by a new card: things changed while it waited
 card-refused = ⚠️ Not done: { $text }
 card-not-done = ⚠️ Not done: I checked in Bitrix24
 card-unknown = ❓ Outcome unknown: please look at the record. I will not repeat it myself
 card-sure = This cannot be undone. Run it for sure?
 card-partly = Not everything was done: { $failed } of { $count } failed
+card-unchanged = ⚠️ Bitrix24 said yes but did not change: { $fields }
+not-changed = ⚠️ Bitrix24 said yes but did not change: { gate-field }{ $more ->
+    [0] {""}
+   *[other] {" "}and { $more } more
+  }
 button-approve = ✅ Run
 button-approve-danger = ⚠️ Yes, run
 button-sure = ⚠️ Sure, run
@@ -33,6 +38,7 @@ card-denied = Denied: { $who }
 may-not-approve = You may not approve changes
 not-your-card = { $who } decides
 changed-meanwhile = The record was changed meanwhile: please check the new values
+stricter-meanwhile = More is needed for this than when the card was made: please check again
 denied-by-model = Withdrawn, nothing was sent
 portal-refused = Bitrix24 refused: { $text }
 portal-unreadable = The record could not be read in Bitrix24, so nothing was done: { $text }

@@ -5,12 +5,17 @@ card-running = ⏳ Выполняется · одобрил(а) { $who }
 card-executed = ✅ Выполнено в { $at } · одобрил(а) { $who }
 card-denied-by = ✖ Отклонено в { $at } · { $who }
 card-expired-at = ⌛ Срок истёк в { $at }, ничего не выполнено
-card-superseded-by = ↻ Заменено новой карточкой: запись успели изменить
+card-superseded-by = ↻ Заменено новой карточкой: пока ждали ответа, всё успело измениться
 card-refused = ⚠️ Не выполнено: { $text }
 card-not-done = ⚠️ Не выполнено: проверил в Битрикс24
 card-unknown = ❓ Исход неизвестен: проверьте запись. Сам повторять не буду
 card-sure = Это нельзя отменить. Точно выполнить?
 card-partly = Выполнено не всё: { $failed } из { $count } не прошли
+card-unchanged = ⚠️ Битрикс24 ответил «да», но не изменил: { $fields }
+not-changed = ⚠️ Битрикс24 ответил «да», но не изменил: { gate-field }{ $more ->
+    [0] {""}
+   *[other] {" "}и ещё { $more }
+  }
 button-approve = ✅ Выполнить
 button-approve-danger = ⚠️ Да, выполнить
 button-sure = ⚠️ Точно, выполнить
@@ -33,6 +38,7 @@ card-denied = Отклонено: { $who }
 may-not-approve = Вам нельзя подтверждать изменения
 not-your-card = Решает { $who }
 changed-meanwhile = Запись успели изменить — проверьте новые значения
+stricter-meanwhile = Пока карточка ждала, условия стали строже — проверьте ещё раз
 denied-by-model = Запрос снят, ничего не отправлено
 portal-refused = Битрикс24 отказал: { $text }
 portal-unreadable = Не удалось прочитать запись в Битрикс24, поэтому ничего не выполнено: { $text }

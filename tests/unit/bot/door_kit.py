@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from aiogram import Bot
+from aiogram.client.default import Default
 from aiogram.client.session.base import BaseSession
 from aiogram.methods import TelegramMethod
 from aiogram.types import Update
+from pydantic import BaseModel
 
 from bot.access import Access, Person
 
@@ -65,6 +67,18 @@ def pressed(data: str | None, *, sender: int = ANNA, chat: int | None = None, **
     return Update.model_validate({"update_id": 6, "callback_query": {key: value for key, value in query.items() if value is not None}})
 
 
+def _as_sent(value: Any, bot: Bot) -> Any:
+    """The arguments as the real session would send them: defaults of the bot put in, what is not set left out."""
+    if isinstance(value, Default):
+        return _as_sent(bot.default[value.name], bot)
+    if isinstance(value, BaseModel):
+        return _as_sent(value.model_dump(exclude_none=True, warnings=False), bot)
+    if isinstance(value, dict):
+        made = {key: _as_sent(item, bot) for key, item in value.items()}
+        return {key: item for key, item in made.items() if item is not None}
+    return [_as_sent(item, bot) for item in value] if isinstance(value, list) else value
+
+
 class Wire(BaseSession):
     """Records what the bot sends and answers from `script` (first come, first served) or with success."""
 
@@ -83,7 +97,7 @@ class Wire(BaseSession):
         return [body for method, body in self.sent if method == name]
 
     async def make_request(self, bot: Bot, method: TelegramMethod[Any], timeout: int | None = None) -> Any:  # noqa: ASYNC109 - the interface of aiogram
-        body = json.loads(method.model_dump_json(exclude_none=True, by_alias=True))
+        body = _as_sent(method.model_dump(exclude_none=True, warnings=False), bot)
         name = method.__api_method__
         self.sent.append((name, body))
         answer = self._answer(name, body)

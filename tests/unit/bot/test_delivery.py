@@ -14,14 +14,14 @@ from aiogram.methods import GetMe
 from door_kit import NOW, TOKEN, Wire, access, refused
 from spine_kit import memory_store, opening_of, until
 
-from bot.telegram.delivery import MAX_ATTEMPTS, Delivery
+from bot.telegram.delivery import GIVE_UP, Delivery
 from bot.telegram.people import People
 from orchestrator import outgoing
 from orchestrator.messages import Choice, Notice, Reply, say
 from orchestrator.session import Session, open_session
 from state.clock import FixedClock
 from state.sql.store import SqlStore
-from state.store import OutboxRow
+from state.store import OutboxRow, StoreUnwritable
 from state.worker import AsyncStore
 
 CHAT, OTHER = "tg:1007", "tg:1006"
@@ -190,14 +190,33 @@ async def test_what_a_network_does_is_tried_again_in_order(post: Post, trouble: 
     assert post.texts() == ["один", "один", "два"]
 
 
-async def test_a_row_that_never_gets_through_is_given_up_at_last(post: Post) -> None:
-    for _ in range(MAX_ATTEMPTS + 1):
+async def test_a_row_that_does_not_get_through_is_given_up_after_a_day(post: Post) -> None:
+    for _ in range(3):
         post.wire.will(refused(502, "Bad Gateway"), when=_words("один"))
     await post.put(_text("один"), _text("два"))
-    for attempt in range(MAX_ATTEMPTS + 1):
-        await post.until_tried(0, attempt + 1)
-        post.later(60)
+    await post.until_tried(0, 1)
+    post.later(GIVE_UP.total_seconds() - 1)
+    await post.until_tried(0, 2)
+    assert post.rows()[0][0] == "new"
+    post.later(120)
     await post.until_states("failed", "sent")
+
+
+async def test_what_was_sent_but_not_marked_is_marked_later_and_not_sent_again(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store breaks between Telegram's answer and the mark."""
+    monkeypatch.setattr("bot.telegram.delivery.STORE_PAUSE", 0)
+    broken, real = [1, 1], post.sql.outbox_sent
+
+    def sometimes(row_id: str, sent_ref: str) -> None:
+        if broken:
+            broken.pop()
+            raise StoreUnwritable("disk full")
+        real(row_id, sent_ref)
+
+    monkeypatch.setattr(post.sql, "outbox_sent", sometimes)
+    await post.put(_text("один"), _text("два"))
+    await until(lambda: post.delivery.wake() or [row[0] for row in post.rows()] == ["sent", "sent"])  # type: ignore[func-returns-value]
+    assert post.texts() == ["один", "два"]
 
 
 @pytest.mark.parametrize("answer", [refused(400, "Bad Request: chat not found"), refused(400, "Bad Request: BUTTON_DATA_INVALID")])

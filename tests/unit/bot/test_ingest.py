@@ -5,15 +5,13 @@ from typing import Any
 
 import pytest
 from aiogram import Bot
-from aiogram.exceptions import TelegramConflictError, TelegramUnauthorizedError
+from aiogram.exceptions import TelegramConflictError, TelegramNetworkError, TelegramUnauthorizedError
+from aiogram.methods import GetMe
 from aiogram.types import Update
 from door_kit import TOKEN, Wire, raw_message, refused
 
-from bot.telegram.ingest import ALLOWED, Poller
-
-
-class StoreBroke(Exception):
-    """Nothing can be stored."""
+from bot.telegram.ingest import ALLOWED, STORE_PAUSE, Poller
+from state.store import StoreUnwritable
 
 
 class Door:
@@ -23,15 +21,20 @@ class Door:
         self.wire = Wire()
         self.accepted: list[int] = []
         self.quarantined: list[tuple[int, str]] = []
-        self.broken: set[int] = set()
+        self.faults: dict[int, list[Exception]] = {}
+        self.full: list[Exception] = []
+        self.waited: list[float] = []
+        self.polls_while_waiting: set[int] = set()
         self.poller = Poller(Bot(TOKEN, session=self.wire), self.accept, self.quarantine)
 
     async def accept(self, update: Update) -> None:
-        if update.update_id in self.broken:
-            raise StoreBroke
+        if self.faults.get(update.update_id):
+            raise self.faults[update.update_id].pop(0)
         self.accepted.append(update.update_id)
 
     async def quarantine(self, update_id: int, why: str) -> None:
+        if self.full:
+            raise self.full.pop(0)
         self.quarantined.append((update_id, why))
 
     def answers(self, *updates: Any) -> None:
@@ -52,8 +55,16 @@ def _update(number: int, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def door() -> Door:
-    return Door()
+def door(monkeypatch: pytest.MonkeyPatch) -> Door:
+    """A door whose pauses take no time."""
+    made = Door()
+
+    async def at_once(seconds: float) -> None:
+        made.waited.append(seconds)
+        made.polls_while_waiting.add(len(made.offsets()))
+
+    monkeypatch.setattr("bot.telegram.ingest.asyncio.sleep", at_once)
+    return made
 
 
 async def test_updates_are_taken_in_order_and_confirmed_by_the_next_poll(door: Door) -> None:
@@ -87,17 +98,36 @@ async def test_a_bad_update_is_quarantined_without_its_content_and_the_next_acce
     assert door.offsets() == [None, 8]
 
 
-async def test_an_update_that_is_not_stored_is_not_confirmed_and_comes_again(door: Door) -> None:
-    door.broken = {6}
+@pytest.mark.req("S004-1")
+async def test_an_update_is_not_confirmed_before_it_is_stored(door: Door) -> None:
+    """While the store is broken nothing is polled; then the same update is stored, once, before the later ones."""
+    door.faults = {6: [StoreUnwritable("disk full"), StoreUnwritable("disk full")]}
     door.answers(_update(5), _update(6), _update(7))
-    with pytest.raises(StoreBroke):
-        await asyncio.wait_for(door.poller.run(), 5)
-    assert door.accepted == [5]
-    door.broken = set()
-    door.answers(_update(6), _update(7))
     await door.run()
     assert door.accepted == [5, 6, 7]
-    assert door.offsets() == [None, 6, 8]
+    assert door.waited == [STORE_PAUSE, STORE_PAUSE]
+    assert door.polls_while_waiting == {1}
+    assert door.offsets() == [None, 8]
+
+
+async def test_who_is_stopped_while_the_store_is_broken_has_confirmed_nothing(door: Door) -> None:
+    door.faults = {6: [asyncio.CancelledError()]}  # type: ignore[list-item]
+    door.answers(_update(5), _update(6))
+    with pytest.raises(asyncio.CancelledError):
+        await door.poller.run()
+    door.answers(_update(6))
+    await door.run()
+    assert door.accepted == [5, 6]
+    assert door.offsets() == [None, 6, 7]
+
+
+async def test_an_update_nothing_can_be_made_of_blocks_nobody(door: Door) -> None:
+    door.faults = {6: [ValueError("секрет")]}
+    door.full = [StoreUnwritable("disk full")]
+    door.answers(_update(5), _update(6), _update(7))
+    await door.run()
+    assert (door.accepted, door.quarantined) == ([5, 7], [(6, "ValueError")])
+    assert door.waited == [STORE_PAUSE]
 
 
 async def test_kinds_of_update_that_we_do_not_know_are_taken_and_passed(door: Door) -> None:
@@ -108,22 +138,22 @@ async def test_kinds_of_update_that_we_do_not_know_are_taken_and_passed(door: Do
 
 @pytest.mark.parametrize(
     "trouble",
-    [refused(502, "Bad Gateway"), {"status": 200, "nonsense": True}, refused(429, "Too Many Requests: retry after 1", retry_after=1)],
+    [
+        refused(502, "Bad Gateway"),
+        refused(400, "Bad Request: odd"),
+        {"status": 200, "nonsense": True},
+        TelegramNetworkError(GetMe(), "reset"),
+        refused(429, "Too Many Requests: retry after 1", retry_after=1),
+    ],
 )
-async def test_telegrams_troubles_are_waited_out_with_the_offset_kept(door: Door, trouble: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    waited: list[float] = []
-
-    async def at_once(seconds: float) -> None:
-        waited.append(seconds)
-
-    monkeypatch.setattr("bot.telegram.ingest.asyncio.sleep", at_once)
+async def test_telegrams_troubles_are_waited_out_with_the_offset_kept(door: Door, trouble: Any) -> None:
     door.answers(_update(5))
     door.wire.will(trouble)
     door.answers(_update(6))
     await door.run()
     assert door.accepted == [5, 6]
     assert door.offsets() == [None, 6, 6, 7]
-    assert waited == [1]
+    assert door.waited == [1]
 
 
 async def test_a_second_poller_with_the_same_token_ends_this_one(door: Door) -> None:

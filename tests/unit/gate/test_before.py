@@ -28,9 +28,21 @@ FACTS = Facts(
     ("method", "params", "image"),
     [
         ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}}, {"deal:481": {"OPPORTUNITY", "TITLE", "ASSIGNED_BY_ID"}}),
-        ("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 5}}, {"deal:481": {"OPPORTUNITY", "TITLE", "ASSIGNED_BY_ID"}}),
-        ("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"opportunity": 5}}, {"item:177:5": {"opportunity", "title", "assignedById"}}),
-        ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-01"}}, {"task:8017": {"deadline", "title", "responsibleId"}}),
+        (
+            "crm.item.update",
+            {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 5}},
+            {"deal:481": {"OPPORTUNITY", "TITLE", "ASSIGNED_BY_ID"}},
+        ),
+        (
+            "crm.item.update",
+            {"entityTypeId": 177, "id": 5, "fields": {"opportunity": 5}},
+            {"item:177:5": {"opportunity", "title", "assignedById"}},
+        ),
+        (
+            "tasks.task.update",
+            {"taskId": 8017, "fields": {"DEADLINE": "2026-12-01"}},
+            {"task:8017": {"deadline", "title", "responsibleId"}},
+        ),
         ("tasks.task.delegate", {"taskId": 8017, "userId": 8}, {"task:8017": {"title", "responsibleId"}}),
         ("crm.contact.update", {"id": 43, "fields": {"NAME": "И"}}, {"contact:43": {"NAME", "LAST_NAME", "ASSIGNED_BY_ID"}}),
         (
@@ -51,7 +63,11 @@ def test_an_image_holds_what_is_touched_and_whose_it_is(method: str, params: dic
 
 def test_a_batch_shows_every_record_once_with_all_that_is_touched() -> None:
     """Two commands on one record add up."""
-    cmd = {"a": "crm.deal.update?id=481&fields[OPPORTUNITY]=5", "b": "crm.deal.update?id=481&fields[STAGE_ID]=WON", "c": "crm.deal.update?id=482&fields[TITLE]=x"}
+    cmd = {
+        "a": "crm.deal.update?id=481&fields[OPPORTUNITY]=5",
+        "b": "crm.deal.update?id=481&fields[STAGE_ID]=WON",
+        "c": "crm.deal.update?id=482&fields[TITLE]=x",
+    }
     found = before_image(call("batch", {"cmd": cmd}), FACTS)
     assert set(found) == {"deal:481", "deal:482"}
     assert {"OPPORTUNITY", "STAGE_ID", "TITLE"} <= set(found["deal:481"])
@@ -71,3 +87,18 @@ def test_a_record_of_an_undescribed_kind_shows_what_the_call_names() -> None:
     """Without an entity there is no owner or title field to add."""
     made = replace(call("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}}), entities={})
     assert before_image(made, FACTS) == {"deal:481": {"OPPORTUNITY": DEAL["OPPORTUNITY"]}}
+
+
+@pytest.mark.parametrize(
+    ("facts", "tied"),
+    [
+        (FACTS, {"TITLE", "ASSIGNED_BY_ID"}),
+        (Facts(records={("activity", 55): ACTIVITY, ("deal", 481): None}), None),
+        (Facts(records={("activity", 55): ACTIVITY}), None),
+    ],
+)
+def test_a_record_that_something_is_hung_on_shows_whose_it_is(facts: Facts, tied: set[str] | None) -> None:
+    """So that who approves is checked against it too; nothing else of it is kept."""
+    found = before_image(call("crm.activity.update", {"id": 55, "fields": {"OWNER_TYPE_ID": 2, "OWNER_ID": 481}}), facts)
+    assert set(found) == {"activity:55", "deal:481"}
+    assert (found["deal:481"] if tied is None else set(found["deal:481"])) == tied

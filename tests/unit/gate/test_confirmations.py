@@ -18,7 +18,9 @@ DELETE = ("crm.deal.delete", {"id": 481})
 
 
 def decision(entry: dict[str, Any], **more: Any) -> Decision:
-    return Decision(confirmation_id=entry["confirmation_id"], **{"nonce": entry["nonce"], "approve": True, "actor": ANNA, "via": "button", **more})
+    return Decision(
+        confirmation_id=entry["confirmation_id"], **{"nonce": entry["nonce"], "approve": True, "actor": ANNA, "via": "button", **more}
+    )
 
 
 @pytest.mark.req("S004-9", "S004-53", "S004-X3")
@@ -40,7 +42,10 @@ async def test_a_card_keeps_what_is_needed_to_decide_and_to_run(world: World) ->
 async def test_each_card_has_its_own_nonce(world: World) -> None:
     """Two cards never share id or nonce, and both fit into a button."""
     session = await world.session()
-    cards = [await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": n}}, slot=f"t1/1/{n}")) for n in range(1, 9)]
+    cards = [
+        await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": n}}, slot=f"t1/1/{n}"))
+        for n in range(1, 9)
+    ]
     assert len({entry["nonce"] for entry in cards}) == len({entry["confirmation_id"] for entry in cards}) == 8
     assert all(len(f"c1:{entry['confirmation_id']}:{entry['nonce']}:y") <= 64 for entry in cards)
 
@@ -132,7 +137,13 @@ async def test_a_denial_is_final_and_drops_the_timer(world: World) -> None:
     entry = await world.asked(session, effect(*SUM))
     await confirmations.deny(entry, decision(entry, approve=False, reason="не надо"), session, ())
     after = card(session, entry["confirmation_id"])
-    assert (after["status"], after["denied_by"], after["denied_at"], after["via"], after["reason"]) == ("denied", ANNA.key, iso(NOW), "button", "не надо")
+    assert (after["status"], after["denied_by"], after["denied_at"], after["via"], after["reason"]) == (
+        "denied",
+        ANNA.key,
+        iso(NOW),
+        "button",
+        "не надо",
+    )
     assert session.state["denied"][entry["essence"]]["by"] == "Анна"
     assert world.sql.due_timers(NOW + timedelta(days=2)) == []
     with pytest.raises(EffectConflict):

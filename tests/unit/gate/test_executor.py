@@ -46,7 +46,14 @@ def order(world: World, method: str = "tasks.task.add", params: Mapping[str, Any
     what = effect(method, params or {"fields": {"TITLE": "Позвонить"}})
     call = normalise(what, catalogue=world.gate._catalogue, portal="portal.example", actor=ANNA, effect_id="e1")
     assert isinstance(call, Call)
-    given = {"effect_id": effect_id_of("t1/1/1"), "turn_id": "t1", "slot": "t1/1/1", "requested_by": ANNA.key, "proposed_by": "crm_agent", "before": {}}
+    given = {
+        "effect_id": effect_id_of("t1/1/1"),
+        "turn_id": "t1",
+        "slot": "t1/1/1",
+        "requested_by": ANNA.key,
+        "proposed_by": "crm_agent",
+        "before": {},
+    }
     return Order(**{**given, "call": call, **more})
 
 

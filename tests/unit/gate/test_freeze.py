@@ -35,7 +35,13 @@ def test_a_call_comes_back_as_it_was(method: str, params: dict[str, Any], actor:
     assert (back.fingerprint, essence(back), freeze(back)) == (made.fingerprint, essence(made), freeze(made))
 
 
-@given(st.dictionaries(st.sampled_from(["TITLE", "OPPORTUNITY", "UF_CRM_X", "STAGE_ID"]), st.text("аб🙂 \"\\xyz", max_size=9) | st.integers(0, 10**9) | st.booleans(), min_size=1))
+@given(
+    st.dictionaries(
+        st.sampled_from(["TITLE", "OPPORTUNITY", "UF_CRM_X", "STAGE_ID"]),
+        st.text('аб🙂 "\\xyz', max_size=9) | st.integers(0, 10**9) | st.booleans(),
+        min_size=1,
+    )
+)
 def test_any_fields_survive(fields: dict[str, Any]) -> None:
     """Values keep their types."""
     made = call("crm.deal.update", {"id": 481, "fields": {**fields, "TITLE": "x"}})

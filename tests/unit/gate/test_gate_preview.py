@@ -95,21 +95,21 @@ async def test_values_that_hold_already_are_left_out() -> None:
          [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "5\u00a0$"), ("Валюта", "RUB", "USD")]),
         ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "много"}}, [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "много")]),
         ("crm.deal.update", {"id": 481, "fields": {"COMPANY_ID": 12, "CONTACT_IDS": [43, 13]}},
-         [("Компания", "—", "company 12"), ("Контакты", "—", "№13, contact 43")]),
+         [("Компания", "неизвестно", "company 12"), ("Контакты", "неизвестно", "№13, contact 43")]),
         ("crm.deal.update", {"id": 481, "fields": {"COMPANY_ID": "x", "CONTACT_ID": {"0": 43}}},
-         [("Компания", "—", "x"), ("Контакт", "—", "contact 43")]),
+         [("Компания", "неизвестно", "x"), ("Контакт", "—", "contact 43")]),
         ("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "ODD", "OPENED": "maybe", "ASSIGNED_BY_ID": 9}},
          [("Стадия", "Новая", "ODD"), ("Доступна для всех", "Да", "maybe"), ("Ответственный", "Анна", "№9")]),
         ("crm.deal.update", {"id": 481, "fields": {"OPENED": False, "UF_CRM_X": {"a": [1, 2]}}},
-         [("Доступна для всех", "Да", "Нет"), ("UF_CRM_X", "—", "a: 1; 2")]),
+         [("Доступна для всех", "Да", "Нет"), ("UF_CRM_X", "неизвестно", "a: 1; 2")]),
         ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "", "CLOSEDATE": "скоро"}},
          [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "—"), ("Дата завершения", "пт, 25 декабря 2026", "скоро")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"VALUE": "+7901"}, {"ID": 156, "VALUE": "+7902"}, {"ID": 156}]}},
          [("Телефон", "+7900", "добавить +7901; +7900 → +7902; удалить +7900")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 7, "DELETE": "Y", "VALUE": "x"}, "+7"], "EMAIL": "x"}},
-         [("Телефон", "+7900", "удалить №7; +7"), ("Почта", "—", "x")]),
+         [("Телефон", "+7900", "удалить №7; +7"), ("Почта", "неизвестно", "x")]),
         ("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": {"n0": {"value": "+7901", "typeId": "PHONE"}}}},
-         [("Телефоны и почта", "—", "добавить +7901")]),
+         [("Телефоны и почта", "неизвестно", "добавить +7901")]),
         ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02T18:00:00+03:00", "STATUS": 5}},
          [("Крайний срок", "вт, 1 декабря 2026, 10:00", "ср, 2 декабря 2026, 18:00"), ("Состояние", "ждёт выполнения", "завершена")]),
         ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02"}},
@@ -179,7 +179,7 @@ async def test_a_batch_shows_every_command_and_the_sum() -> None:
         ("a", "crm.deal.update", 481), ("b", "crm.deal.update", 500), ("c", "crm.deal.get", 481), ("d", "crm.deal.update", 481),
     ]  # fmt: skip
     assert shown(found["items"][0]) == [("Сумма", "1\u00a0000\u00a0000\u00a0₽", SUM)]
-    assert shown(found["items"][3]) == [("Компания", "—", "из ответа другой команды: $result[c][COMPANY_ID]")]
+    assert shown(found["items"][3]) == [("Компания", "неизвестно", "из ответа другой команды: $result[c][COMPANY_ID]")]
     mixed = {"a": cmd["a"], "b": "crm.deal.add?fields[OPPORTUNITY]=5&fields[CURRENCY_ID]=USD"}
     assert "sum" not in await card("batch", {"cmd": mixed})
     assert "sum" not in await card("batch", {"cmd": {"c": cmd["c"]}})

@@ -1,6 +1,7 @@
 """The gate as a whole, over the real store and wire: what is sent, what waits, what is refused, and that nothing comes twice."""
 
 import asyncio
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ from orchestrator.gate.gate import Decided, effect_id_of
 from orchestrator.messages import Actor, Outcome, Pending, Provenance
 from orchestrator.session import Session
 from state.clock import iso
+from state.events import MessageReceived
+from state.sql import commit as writing
 from state.store import StoreUnwritable
 
-SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
-TITLE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Ромашка-2"}})
-TASK = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
+Wish = tuple[str, dict[str, Any]]
+SUM: Wish = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
+TITLE: Wish = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Ромашка-2"}})
+TASK: Wish = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 
 
 def yes(entry: dict[str, Any], actor: Actor = ANNA, **more: Any) -> Decision:
@@ -246,8 +250,6 @@ async def test_a_denied_call_is_refused_in_its_turn_and_asked_anew_later(world: 
 
 
 def _received(turn_id: str) -> Any:
-    from state.events import MessageReceived  # noqa: PLC0415 - one test needs it
-
     return MessageReceived(turn_id=turn_id, text="подними")
 
 
@@ -256,8 +258,9 @@ async def test_in_shadow_nothing_of_a_plan_is_sent(tmp_path: Path) -> None:
     """A write and a read are planned with what the person would have seen; the wire stays silent but for looking."""
     async with a_world(tmp_path, mode="shadow") as world:
         session = await world.session()
-        for number, what in enumerate([SUM, TASK, ("crm.deal.list", {})], start=1):
-            result = await world.submit(session, effect(*what, slot=f"t1/1/{number}"), mode="shadow")
+        plan: list[Wish] = [SUM, TASK, ("crm.deal.list", {})]
+        for number, (method, params) in enumerate(plan, start=1):
+            result = await world.submit(session, effect(method, params, slot=f"t1/1/{number}"), mode="shadow")
             assert isinstance(result, Outcome)
             assert result.status == "planned"
         assert world.portal.ledger == []
@@ -372,7 +375,7 @@ async def test_a_changed_record_gets_a_new_card(world: World) -> None:
     assert done.outcome is not None
     assert done.outcome.status == "succeeded"
     assert len(world.portal.ledger) == 1
-    assert len([row for row in world.sql.due_timers(world.clock.now().replace(year=2030))]) == 0
+    assert world.sql.due_timers(world.clock.now().replace(year=2030)) == []
 
 
 @pytest.mark.parametrize("method", ["crm.item.update", "tasks.task.update"])
@@ -526,17 +529,14 @@ async def test_who_may_decide(world: World, actor: Actor, code: str) -> None:
 
 
 async def test_the_rights_of_the_requester_hold_at_the_press(world: World) -> None:
-    """A lead's yes does not lend the manager the lead's eyes: the deal has changed hands, so a new card or a refusal follows."""
+    """A lead's yes does not lend the manager the lead's eyes: the deal has changed hands, so it is refused."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     world.portal.records["deal", 481]["ASSIGNED_BY_ID"] = "8"
-    first = await decide(world, session, yes(entry, VERA))
-    assert first.replaced_by is not None
-    new = card(session, first.replaced_by.confirmation_id)
-    second = await decide(world, session, yes(new, VERA))
-    assert second.outcome is not None
-    assert second.outcome.reason is not None
-    assert second.outcome.reason.code == "gate-not-yours"
+    decided = await decide(world, session, yes(entry, VERA))
+    assert decided.outcome is not None
+    assert decided.outcome.reason is not None
+    assert decided.outcome.reason.code == "gate-not-yours"
     assert world.portal.ledger == []
 
 
@@ -605,7 +605,7 @@ async def test_sessions_are_kept_apart(world: World) -> None:
     assert decided.notice is not None
     assert decided.notice.code == "card-outdated"
     assert other.state["agent"]["confirmations"] == {}
-    assert CHAT != other.key
+    assert other.key != CHAT
 
 
 async def test_the_gate_tells_the_policy_of_plans(tmp_path: Path, world: World) -> None:
@@ -613,3 +613,102 @@ async def test_the_gate_tells_the_policy_of_plans(tmp_path: Path, world: World) 
     assert world.gate.halt_on_block is False
     async with a_world(tmp_path, policy={"halt_on_block": True}) as strict:
         assert strict.gate.halt_on_block is True
+
+
+async def test_a_requester_who_lost_access_runs_nothing(world: World) -> None:
+    """Approved by a lead, but the person who asked is no longer in the access file: refused for good, with the reason."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    world.gate._present = lambda actor: None
+    decided = await decide(world, session, yes(entry, VERA))
+    assert decided.outcome is not None
+    assert decided.outcome.reason is not None
+    assert decided.outcome.reason.code == "no-access-any-more"
+    assert world.portal.ledger == []
+
+
+async def test_the_lower_mode_of_who_approves_holds(world: World) -> None:
+    """A lead who may only look on cannot let a change through."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    decided = await decide(world, session, yes(entry, VERA.model_copy(update={"max_mode": "shadow"})))
+    assert decided.outcome is not None
+    assert decided.outcome.reason is not None
+    assert decided.outcome.reason.code == "shadow-now"
+    assert world.portal.ledger == []
+
+
+async def test_a_card_that_is_no_longer_known_runs_nothing(world: World) -> None:
+    """Approved before a restart, forgotten by the state: refused, not run on trust."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    with world.sql._database.write() as transaction:
+        transaction._cursor.execute("update effects set status = 'approved'")
+    session._state["agent"]["confirmations"].clear()
+    decided = await world.gate.run_approved(entry["effect_id"], mode="full", ledger=session)
+    assert decided.outcome is not None
+    assert decided.outcome.reason is not None
+    assert decided.outcome.reason.code == "card-outdated"
+    assert world.portal.ledger == []
+
+
+async def test_above_the_limit_another_person_must_approve(tmp_path: Path) -> None:
+    """The requester cannot, a manager cannot, another lead can; anybody entitled may deny."""
+    async with a_world(tmp_path, policy={"four_eyes_above": 1_000}) as world:
+        session = await world.session()
+        entry = await world.asked(session, effect(*SUM), actor=VERA)
+        own = await decide(world, session, yes(entry, VERA))
+        assert own.notice is not None
+        assert own.notice.code == "four-eyes"
+        other = Actor(key="tg:1009", name="Глеб", role="lead", sees="all", bitrix_user_id=4)
+        manager = await decide(world, session, yes(entry, ANNA))
+        assert manager.notice is not None
+        assert manager.notice.code == "four-eyes"
+        assert world.portal.ledger == []
+        done = await decide(world, session, yes(entry, other))
+        assert done.outcome is not None
+        assert done.outcome.status == "succeeded"
+        second = await world.asked(
+            session, effect("crm.deal.update", {"id": 482, "fields": {"OPPORTUNITY": 9_000}}, slot="t1/1/2"), actor=VERA
+        )
+        denied = await decide(world, session, yes(second, VERA, approve=False))
+        assert denied.notice is not None
+        assert denied.notice.code == "card-denied"
+
+
+@pytest.mark.req("S004-A2")
+@pytest.mark.parametrize("what", [TASK, TITLE])
+async def test_a_wish_whose_first_outcome_is_unknown_asks(world: World, what: Any) -> None:
+    """Asked for again while nobody knows whether it happened: the card says so instead of doing it a second time."""
+    session = await world.session()
+    world.portal.will(what[0], lost)
+    assert (await world.submit(session, effect(*what))).status == "unknown"  # type: ignore[union-attr]
+    again = await world.submit(session, effect(*what, slot="t2/1/1"), turn_id="t2")
+    assert isinstance(again, Pending)
+    assert "same-call-unknown" in [reason.code for reason in again.reasons]
+    assert len(world.portal.ledger) == 1
+
+
+@pytest.mark.req("G2")
+async def test_these_tests_would_see_a_missing_compare_and_set(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the compare-and-set taken out of the store, two processes with one approval do send twice."""
+
+    def unconditional(transaction: Any, statements: Any, commit: Any, change: Any) -> None:
+        known = transaction.row(statements.effect, {"at_effect_id": change.effect_id})
+        expect = ("absent",) if known is None else (known[2],)
+        honest(transaction, statements, commit, dataclasses.replace(change, expect=expect))
+
+    honest = writing._change_effect
+    first = await world.session()
+    entry = await world.asked(first, effect(*SUM))
+    second = await world.session()
+    monkeypatch.setattr(writing, "_change_effect", unconditional)
+    held = Held()
+    world.portal.will("crm.deal.get", held)
+    slow = asyncio.ensure_future(decide(world, first, yes(entry)))
+    await held.arrived.wait()
+    await decide(world, second, yes(entry))
+    world.portal.records["deal", 481]["OPPORTUNITY"] = "1000000.00"
+    held.release.set()
+    await slow
+    assert len(world.portal.written("crm.deal.update")) == 2

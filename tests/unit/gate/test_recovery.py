@@ -177,10 +177,21 @@ async def test_half_a_batch_is_unclear_and_told_key_by_key(world: World, monkeyp
 
 @pytest.mark.parametrize(
     "fault",
-    [unreachable, html, says(403, {"error": "ACCESS_DENIED"}), says(200, {"result": "?"}), says(200, {"result": {"items": 5}}), says(200, [])],
+    [
+        unreachable,
+        html,
+        says(403, {"error": "ACCESS_DENIED"}),
+        says(200, {"result": "?"}),
+        says(200, {"result": {"items": 5}}),
+        says(200, []),
+    ],
 )
-@pytest.mark.parametrize(("what", "reads"), [(UPDATE, "crm.deal.get"), (DEAL_ADD, "crm.deal.list"), (ITEM_ADD, "crm.item.list"), (SMART, "crm.item.get")])
-async def test_an_odd_answer_to_the_look_is_unclear(world: World, what: Any, reads: str, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("what", "reads"), [(UPDATE, "crm.deal.get"), (DEAL_ADD, "crm.deal.list"), (ITEM_ADD, "crm.item.list"), (SMART, "crm.item.get")]
+)
+async def test_an_odd_answer_to_the_look_is_unclear(
+    world: World, what: Any, reads: str, fault: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever the portal says, the session opens and the call stays unknown."""
     row = await died(world, what, fault=cut, monkeypatch=monkeypatch)
     world.portal.will(reads, *[fault] * 3)
@@ -193,7 +204,7 @@ async def test_a_method_that_left_the_catalogue_is_unclear(world: World, monkeyp
     """A newer catalogue without the row must not keep the session closed."""
     await died(world, UPDATE, monkeypatch=monkeypatch)
     with world.sql._database.write() as transaction:
-        transaction._cursor.execute("update effects set call = replace(call, '\"method\":\"crm.deal.update\"', '\"method\":\"crm.deal.gone\"')")
+        transaction._cursor.execute('update effects set call = replace(call, \'"method":"crm.deal.update"\', \'"method":"crm.deal.gone"\')')
     _, found = await recovered(world)
     assert [item.reconciled.verdict for item in found] == ["unclear"]
 
@@ -244,9 +255,15 @@ async def _approve_only(session: Session, entry: dict[str, Any]) -> None:
 @pytest.mark.req("S004-36")
 @pytest.mark.parametrize(
     ("fault", "told"),
-    [(None, ["recovered-done", "card:executed"]), (cut, ["recovered-not-done", "card:refused"]), (lost, ["recovered-done", "card:executed"])],
+    [
+        (None, ["recovered-done", "card:executed"]),
+        (cut, ["recovered-not-done", "card:refused"]),
+        (lost, ["recovered-done", "card:executed"]),
+    ],
 )
-async def test_the_person_is_told_in_the_commit_that_settles_it(world: World, fault: Any, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_person_is_told_in_the_commit_that_settles_it(
+    world: World, fault: Any, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The sentence and the card as it stands; killed before that commit, the next start tells it."""
     row = await died(world, UPDATE, fault=fault, monkeypatch=monkeypatch)
     world.outbox()
@@ -278,3 +295,33 @@ async def test_a_call_without_a_card_is_told_by_a_sentence(world: World, monkeyp
     await recovering.recover(session, world.tools)
     assert world.codes() == ["recovered-done"]
     assert session.state["agent"]["objects"]["current_deal_id"] == 9001
+
+
+@pytest.mark.parametrize("store", [False, True])
+async def test_one_call_that_cannot_be_gone_on_with_does_not_close_the_session(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, store: bool
+) -> None:
+    """Whatever goes wrong with one approved call, the others go on; only a store that gives out is passed up."""
+    session = await world.session()
+    entries = [
+        await world.asked(session, effect("crm.deal.update", {"id": number, "fields": {"OPPORTUNITY": 5}}, slot=f"t/{number}"))
+        for number in (481, 482)
+    ]
+    for entry in entries:
+        await _approve_only(session, entry)
+    go_on, broken = world.gate.run_approved, StoreUnwritable("full") if store else RuntimeError("nobody foresaw this")
+
+    async def first_fails(effect_id: str, **more: Any) -> Any:
+        if effect_id == entries[0]["effect_id"]:
+            raise broken
+        return await go_on(effect_id, **more)
+
+    monkeypatch.setattr(world.gate, "run_approved", first_fails)
+    world.clock.advance(timedelta(minutes=2))
+    opened = await world.session(owner="two")
+    if store:
+        with pytest.raises(StoreUnwritable):
+            await recovering.recover(opened, world.tools)
+        return
+    await recovering.recover(opened, world.tools)
+    assert [params["id"] for _, params in world.portal.ledger] == [482]

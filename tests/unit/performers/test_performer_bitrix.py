@@ -1,6 +1,5 @@
 """One decided call becomes one concrete call; what is known of it comes back, and nothing of the network is raised."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,9 @@ LIMIT = says(503, {"error": "QUERY_LIMIT_EXCEEDED", "error_description": "Too ma
 
 
 @pytest.fixture
-async def performer(world: World) -> AsyncIterator[Performer]:
-    yield world.gate._performers["bitrix"]
+def performer(world: World) -> Performer:
+    """The performer of the world at hand."""
+    return world.gate._performers["bitrix"]
 
 
 def made(world: World, method: str, params: dict[str, Any], actor: Any = VERA) -> Call:
@@ -50,7 +50,9 @@ TASK = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
         ([LIMIT], Succeeded, 2, 1),
     ],
 )
-async def test_a_write_is_sent_again_only_after_proof(world: World, performer: Performer, faults: list[Fault], kind: type, sent: int, made_times: int) -> None:
+async def test_a_write_is_sent_again_only_after_proof(
+    world: World, performer: Performer, faults: list[Fault], kind: type, sent: int, made_times: int
+) -> None:
     """Refused connection and full bucket prove that nothing happened; everything else after sending is said as it is."""
     world.portal.will("tasks.task.add", *faults)
     found = await performer.perform(made(world, *TASK))

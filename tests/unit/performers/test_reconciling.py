@@ -44,7 +44,7 @@ async def test_a_marked_add_without_a_list_is_unclear(world: World) -> None:
     call = normalise(effect("crm.activity.add", params), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call), call
     assert call.spec.marked
-    found = await reconcile(call, {}, world.client, world.gate._records)  # type: ignore[arg-type]
+    found = await reconcile(call, {}, world.client, world.gate._records)
     assert found.verdict == "unclear"
     assert world.portal.requests == []
 

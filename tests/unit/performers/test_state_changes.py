@@ -50,7 +50,11 @@ async def after(world: World, *calls: tuple[str, dict[str, Any]]) -> dict[str, A
         ([("crm.deal.update", {"id": 482, "fields": {"TITLE": "x"}})], {"current_deal_id": 482}, {}),
         ([("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 7}})], {"current_task_id": 9001}, {}),
         ([("tasks.task.update", {"taskId": 8017, "fields": {"TITLE": "x"}})], {"current_task_id": 8017}, {}),
-        ([("crm.item.get", {"entityTypeId": 2, "id": 481})], {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 5}, {"deal:481": ["contact:43", "company:5"]}),
+        (
+            [("crm.item.get", {"entityTypeId": 2, "id": 481})],
+            {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 5},
+            {"deal:481": ["contact:43", "company:5"]},
+        ),
         ([("crm.item.add", {"entityTypeId": 3, "fields": {"name": "x"}})], {"current_contact_id": 9001}, {}),
         ([("crm.item.get", {"entityTypeId": 177, "id": 5})], {}, {}),
         ([("crm.deal.list", {})], {}, {}),
@@ -89,7 +93,7 @@ async def test_done_holds_what_was_done_with_its_time_and_records(world: World) 
 
 @pytest.mark.req("S004-75", "S004-X5")
 async def test_bindings_follow_get_bind_and_unbind(world: World) -> None:
-    """get replaces, bind appends once, unbind removes the pair."""
+    """A get replaces, bind appends once, unbind removes the pair."""
     world.portal.bindings = [{"event": "OnCrmLeadAdd", "handler": "https://old.example/"}]
     found = await after(world, ("event.get", {}), ("event.bind", HOOK), ("event.bind", HOOK))
     assert found["event_bindings"] == [{"event": "ONCRMLEADADD", "handler": "https://old.example/"}, HOOK]
@@ -118,8 +122,13 @@ async def test_a_batch_leaves_one_summary_from_two_successes_on(world: World) ->
     """Two successes: keys and methods; one: its own entry; the current objects and bindings of its commands count."""
     cmd = {"a": "crm.deal.get?id=481", "b": "crm.deal.update?id=482&fields[TITLE]=x", "c": "crm.deal.get?id=999", "d": "event.get"}
     world.portal.bindings = [HOOK]
-    found = await after(world, ("batch", {"cmd": cmd}), ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields[TITLE]=y", "b": "crm.deal.get?id=999"}}))
-    assert [item["description"] for item in found["done"]] == ["batch: a crm.deal.get, b crm.deal.update, d event.get", "crm.deal.update deal 481"]
+    found = await after(
+        world, ("batch", {"cmd": cmd}), ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields[TITLE]=y", "b": "crm.deal.get?id=999"}})
+    )
+    assert [item["description"] for item in found["done"]] == [
+        "batch: a crm.deal.get, b crm.deal.update, d event.get",
+        "crm.deal.update deal 481",
+    ]
     assert found["objects"]["current_deal_id"] == 481
     assert found["objects"]["current_contact_id"] == 43
     assert found["event_bindings"] == [HOOK]

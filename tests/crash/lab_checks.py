@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from crash_script import DONE, NOT_DONE, UNKNOWN, Change, changes
 from lab import Evidence
+from lab_script import DONE, NOT_DONE, UNKNOWN, Change, changes
 
 SETTLED = {"succeeded", "refused", "unknown", "denied"}
 
@@ -105,6 +105,8 @@ def _of_reply(line: Mapping[str, Any], change: Change, effect: Mapping[str, Any]
         match notice["code"]:
             case "outcome-unknown" if own:
                 told.add("unknown")
+            case "done-before" if own and change.method in notice["args"]["calls"]:
+                told.add("done")
             case "recovered-unclear" if about:
                 told.add("unknown")
             case "recovered-done" if about:

@@ -36,6 +36,7 @@ FREE = "заведи сделку Осина, задачу Позвонить и
 BATCH = "поменяй суммы сделок 483 и 484"
 DENIED = "поставь сделке 482 сумму 444004"
 ADD = "заведи сделку Берёза, но сперва спроси меня"
+ONE = "заведи сделку Ольха"
 
 PLANS: dict[str, list[dict[str, Any]]] = {
     SUM: [_call("crm.deal.update", {"OPPORTUNITY": 150001}, 481)],
@@ -59,6 +60,7 @@ PLANS: dict[str, list[dict[str, Any]]] = {
     ],
     DENIED: [_call("crm.deal.update", {"OPPORTUNITY": 444004}, 482)],
     ADD: [_call("crm.deal.add", {"TITLE": "Берёза"}, requires_confirmation=True)],
+    ONE: [_call("crm.deal.add", {"TITLE": "Ольха"})],
 }
 
 CHANGES: dict[str, tuple[Change, ...]] = {
@@ -71,6 +73,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     BATCH: (Change(mark="333003", method="batch"), Change(mark="555005", method="batch")),
     DENIED: (Change(mark="444004", method="crm.deal.update", denied=True),),
     ADD: (Change(mark="Берёза", method="crm.deal.add"),),
+    ONE: (Change(mark="Ольха", method="crm.deal.add"),),
 }
 
 
@@ -87,14 +90,19 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
     "add": _confirmed("add", ADD),
     "sum": _confirmed("sum", SUM),
     "batch": _confirmed("batch", BATCH),
-    "free": (Step(sources=("free/message",), kind="message", text=FREE),),
+    "free": (
+        Step(sources=("free/message",), kind="message", text=FREE),
+        Step(sources=("free/press",), kind="approve"),  # what is left of a plan asks once the outcome of a step is unknown
+    ),
     "deny": (
         Step(sources=("deny/message",), kind="message", text=DENIED),
         Step(sources=("deny/press",), kind="deny"),
         Step(sources=("deny/press-late",), kind="again"),
     ),
 }
-SCRIPTS["whole"] = tuple(step for name in ("sum", "free", "batch", "deny", "add") for step in SCRIPTS[name])
+SINGLE = tuple(SCRIPTS)
+SCRIPTS["whole"] = tuple(step for name in SINGLE for step in SCRIPTS[name])
+SCRIPTS["one"] = (Step(sources=("one/message",), kind="message", text=ONE),)
 
 
 def changes(script: str) -> list[Change]:

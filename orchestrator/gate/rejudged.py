@@ -1,0 +1,53 @@
+"""Whether a card that was approved still says what the press would do, and what a new one must say. Ring 2, pure.
+
+A press counts for what the card showed: the values, how many taps, whether a second person, and why it asked. More than that is asked anew.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.gate.before import before_image
+from orchestrator.gate.effects import Allow, Ask, Call, Facts
+from orchestrator.messages import Actor, Notice
+
+CHANGED = Notice(code="changed-meanwhile")
+STRICTER = Notice(code="stricter-meanwhile")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Again:
+    """A card to show instead of the approved one: the same call, as the world is now."""
+
+    call: Call
+    facts: Facts
+    actor: Actor
+    ask: Ask
+
+    @property
+    def reason(self) -> Notice:
+        """What is said to who pressed."""
+        return self.ask.reasons[0]
+
+
+def again(
+    call: Call, *, facts: Facts, actor: Actor, shown: Mapping[str, Any], entry: Mapping[str, Any], verdict: Allow | Ask
+) -> Again | None:
+    """The new card, or None when `entry` with the before-image `shown` still says everything (DESIGN §3 "Preview", "Four eyes")."""
+    changed = before_image(call, facts) != shown
+    fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
+    if not changed and not _stricter(entry, fresh):
+        return None
+    why = CHANGED if changed else STRICTER
+    return Again(call=call, facts=facts, actor=actor, ask=Ask(reasons=(why, *fresh.reasons), taps=fresh.taps, four_eyes=fresh.four_eyes))
+
+
+def _stricter(entry: Mapping[str, Any], fresh: Ask) -> bool:
+    known = {_kind(Notice.model_validate(reason)) for reason in entry["reasons"]}
+    more_hands = fresh.taps > entry["taps"] or (fresh.four_eyes and not entry.get("four_eyes"))
+    return more_hands or not {_kind(reason) for reason in fresh.reasons} <= known
+
+
+def _kind(reason: Notice) -> tuple[str, ...]:
+    """What makes a reason another one: its code, the command, and the field or record it is about, but no amounts."""
+    return (reason.code, *(str(reason.args.get(name, "")) for name in ("reason", "key", "field", "entity", "id")))
