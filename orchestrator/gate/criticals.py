@@ -80,6 +80,14 @@ def path_of(call: Call, name: str) -> str:
     return f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
 
 
+def code_of(call: Call, name: str) -> str:
+    """The field by the name the catalogue knows it under, so that doors can say it in words."""
+    name = call.spec.stands_for.get(name, name)
+    wanted = fields.squeeze(name, call.entity)
+    entity = call.entities.get(call.entity)
+    return next((known for known in (entity.fields if entity else ()) if fields.squeeze(known, call.entity) == wanted), name)
+
+
 def _of_class(call: Call) -> Iterator[Notice]:
     for letter, code in _CLASS_CODES:
         if letter in call.classes:
@@ -94,9 +102,9 @@ def _of_fields(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Ite
     for name, value in critical.items():
         path = path_of(call, name)
         if any(found == path or found.startswith(f"{path}.") for found in call.references):
-            yield ask("gate-reference-field", field=_code(call, name))
+            yield ask("gate-reference-field", field=code_of(call, name))
         elif call.spec.verb != "add" and not holds(call, name, value, before(call, facts)):
-            yield ask("gate-critical", field=_code(call, name))
+            yield ask("gate-critical", field=code_of(call, name))
     if call.spec.verb == "add":
         yield from _of_add(call, actor=actor, facts=facts)
         extra = {fields.squeeze(name, call.entity) for name in policy.critical_fields}
@@ -120,11 +128,11 @@ def _of_add(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:
         if name in call.system_fields or value in (None, "", [], {}):
             continue
         if key in _SUMS and fields.number(value) != 0:
-            yield ask("gate-add-sum", field=_code(call, name))
+            yield ask("gate-add-sum", field=code_of(call, name))
         elif key in _PEOPLE and fields.ids(value) - speaker:
-            yield ask("gate-add-person", field=_code(call, name))
+            yield ask("gate-add-person", field=code_of(call, name))
         elif _is_later_stage(call, key, value, facts):
-            yield ask("gate-add-stage", field=_code(call, name))
+            yield ask("gate-add-stage", field=code_of(call, name))
 
 
 def _is_later_stage(call: Call, key: str, value: Any, facts: Facts) -> bool:
@@ -137,11 +145,3 @@ def _is_later_stage(call: Call, key: str, value: Any, facts: Facts) -> bool:
 def _category(call: Call) -> str:
     value = fields.value_of(written_fields(call), "CATEGORY_ID", call.entity)
     return str(value) if value not in (None, "") else "0"
-
-
-def _code(call: Call, name: str) -> str:
-    """The field by the name the catalogue knows it under, so that doors can say it in words."""
-    name = call.spec.stands_for.get(name, name)
-    wanted = fields.squeeze(name, call.entity)
-    entity = call.entities.get(call.entity)
-    return next((known for known in (entity.fields if entity else ()) if fields.squeeze(known, call.entity) == wanted), name)

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, assert_never
 
+from orchestrator.gate import criticals
 from orchestrator.gate.effects import Call
 from orchestrator.gate.freeze import essence, freeze
-from orchestrator.gate.ports import Ledger, Performed, Performer, ReadsBack, Rejected, Succeeded, Unknown
+from orchestrator.gate.ports import SAID_NO, Ledger, Performed, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.recovery import look_again
 from orchestrator.messages import Notice, Outcome
 from state.clock import iso
@@ -193,24 +194,35 @@ def _outcome(order: Order, performed: Performed) -> Outcome:
                 entity=performed.entity,
                 created=performed.created,
                 unchanged=performed.unchanged,
-                reason=_no_op(performed.unchanged),
+                reason=_no_op(order.call, performed.unchanged),
                 detail=_told(performed),
                 foreign_text=performed.foreign_text,
                 **common,
             )
         case Rejected():
-            reason = Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})
-            return Outcome(status="refused", reason=reason, detail=performed.detail, foreign_text=performed.foreign_text, **common)
+            return Outcome(
+                status="refused", reason=_refusal(performed), detail=performed.detail, foreign_text=performed.foreign_text, **common
+            )
         case Unknown():
             reason = Notice(code="outcome-unknown", args={"text": performed.detail})
-            return Outcome(status="unknown", reason=reason, detail=performed.detail, foreign_text=performed.foreign_text, **common)
+            doubt = {"detail": performed.detail, "foreign_text": performed.foreign_text}
+            return Outcome(status="unknown", reason=reason, **doubt, **common)
         case _:
             assert_never(performed)
 
 
-def _no_op(unchanged: Sequence[str]) -> Notice | None:
+def _no_op(call: Call, unchanged: Sequence[str]) -> Notice | None:
     """What a person is told when the portal said yes and did nothing."""
-    return Notice(code="not-changed", args={"field": unchanged[0], "more": len(unchanged) - 1}) if unchanged else None
+    if not unchanged:
+        return None
+    return Notice(code="not-changed", args={"field": criticals.code_of(call, unchanged[0]), "more": len(unchanged) - 1})
+
+
+def _refusal(performed: Rejected) -> Notice:
+    """The portal's words, or ours where it had none."""
+    if performed.code == SAID_NO:
+        return Notice(code=SAID_NO)
+    return Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})
 
 
 def _told(performed: Succeeded) -> str:

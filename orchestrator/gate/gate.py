@@ -23,7 +23,7 @@ from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names, preview
 from orchestrator.gate.recovery import Announce, Recovered, reconcile, recover_started
-from orchestrator.gate.rejudged import Again, again
+from orchestrator.gate.rejudged import Again, again, unless_held
 from orchestrator.gate.rights import may_touch, needed
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
 from state.canonical import NotCanonical, dumps, sha256
@@ -106,7 +106,8 @@ class Gate:
             reason = Notice(code="portal-unreadable", args={"text": str(error)})
             return await self._refuse(case, Refuse(reason=reason, detail=f"the record could not be read: {error}"))
         verdict = decide(call, mode=mode, policy=self._policy, actor=actor, facts=facts, effect=effect)
-        return await self._carry_out(case, call, facts, _if_unknown_before(verdict, call, ledger.state))
+        verdict = unless_held(_if_unknown_before(verdict, call, ledger.state), call, facts)
+        return await self._carry_out(case, call, facts, verdict)
 
     async def _carry_out(self, case: _Case, call: Call, facts: Facts, verdict: Verdict) -> Outcome | Pending:
         match verdict:
@@ -170,7 +171,7 @@ class Gate:
             params=call.params,
             provenance=Provenance.model_validate(entry.get("provenance") or {}),
         )
-        verdict = decide(call, mode=mode, policy=self._policy, actor=actor, facts=facts, effect=effect)
+        verdict = unless_held(decide(call, mode=mode, policy=self._policy, actor=actor, facts=facts, effect=effect), call, facts)
         if isinstance(verdict, Refuse):
             return await self._cannot_run(row, verdict.reason, ledger, detail=verdict.detail)
         if isinstance(verdict, PlanOnly):

@@ -64,6 +64,10 @@ class Succeeded:
     """Texts in it (errors of commands, `note`) are not the system's own: somebody may have written them."""
 
 
+SAID_NO = "portal-said-no"
+"""The code of a write that the portal answered with a plain false."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rejected:
     """Proven not to have happened."""

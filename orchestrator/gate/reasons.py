@@ -29,6 +29,7 @@ REFUSALS: dict[str, str] = {
     "gate-unscoped": "{method} cannot be limited to the person's own records.",
     "gate-unread": "the present state of {entity} {id} could not be read.",
     "gate-target-unclear": "{param} does not say which record is meant.",
+    "gate-already-so": "nothing was sent: the record holds these values already ({method}).",
     "gate-no-user": "{name} has no Bitrix24 user, so whose records to use is not known.",
     "gate-policy-refuses": "the policy forbids {method}.",
     "gate-reference": "$result[...] may not stand in {param} of {method}.",

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.gate import criticals
 from orchestrator.gate.before import before_image
-from orchestrator.gate.effects import Allow, Ask, Call, Facts
+from orchestrator.gate.effects import Allow, Ask, Call, Facts, Verdict
+from orchestrator.gate.reasons import refuse
 from orchestrator.messages import Actor, Notice
 
 CHANGED = Notice(code="changed-meanwhile")
@@ -51,3 +53,18 @@ def _stricter(entry: Mapping[str, Any], fresh: Ask) -> bool:
 def _kind(reason: Notice) -> tuple[str, ...]:
     """What makes a reason another one: its code, the command, and the field or record it is about, but no amounts."""
     return (reason.code, *(str(reason.args.get(name, "")) for name in ("reason", "key", "field", "entity", "id")))
+
+
+def unless_held(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
+    """`verdict`, or the refusal of an update whose values the record holds already: it is reported and not sent (DESIGN §3 "Read back").
+
+    In a batch such a command does no harm to the others and goes with them.
+    """
+    if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix" or call.spec.verb != "update":
+        return verdict
+    if isinstance(verdict, Ask) and any(reason.code == "same-call-unknown" for reason in verdict.reasons):
+        return verdict  # the person is told of the first one, whose outcome nobody knows
+    written = criticals.written_fields(call)
+    record = criticals.before(call, facts)
+    held = bool(written) and all(criticals.holds(call, name, value, record) for name, value in written.items())
+    return refuse("gate-already-so", method=call.method) if held else verdict

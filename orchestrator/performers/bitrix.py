@@ -8,7 +8,7 @@ from bitrix.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
 from bitrix.paging import list_all
 from orchestrator.gate.effects import Call
-from orchestrator.gate.ports import Performed, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
+from orchestrator.gate.ports import SAID_NO, Performed, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
 from orchestrator.messages import CommandReport
 from orchestrator.performers.portal_texts import of_command, of_error
 from orchestrator.performers.read_back import read_back
@@ -17,7 +17,6 @@ from orchestrator.performers.state_changes import batch_changes, changes_of, cre
 from state.canonical import storable
 
 SEND_WITHIN = 5.0
-SAID_FALSE = "said_false"
 MAX_ROWS = 500
 """A list read in a turn stops here; counts still come from the portal's total."""
 
@@ -49,7 +48,7 @@ class BitrixPerformer:
             told = of_error(error)
             return Unknown(detail=told.text, foreign_text=told.foreign)
         if _said_no(call, answer.result):
-            return Rejected(code=SAID_FALSE, detail="the portal answered false: it did nothing")
+            return Rejected(code=SAID_NO, detail="the portal answered false: it did nothing")
         return _succeeded(call, storable(answer.result), answer.total)
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
@@ -86,7 +85,7 @@ def _said_no(call: Call, result: Any) -> bool:
 
 def _report(command: Call, item: CommandOutcome, error: str) -> CommandReport:
     if item.status == "success" and _said_no(command, item.result):
-        return CommandReport(key=item.key, method=item.method, status="error", error=SAID_FALSE)
+        return CommandReport(key=item.key, method=item.method, status="error", error=SAID_NO)
     return CommandReport(key=item.key, method=item.method, status=item.status, error=error)
 
 

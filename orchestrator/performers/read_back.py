@@ -20,7 +20,10 @@ _MINUTE = len("2026-12-01T10:00")
 
 
 async def read_back(call: Call, before: Mapping[str, Any], records: Records) -> ReadBack:
-    """The written fields that did not change; nothing, with the reason in `note`, when the record cannot be read. Raises nothing of the network."""
+    """The written fields that did not change, by their names in the call; none, with the reason in `note`, when nothing can be read.
+
+    Raises nothing of the network.
+    """
     old = before.get("{}:{}".format(*call.targets[0])) if _has_own_record(call) else None
     if not old:
         return ReadBack()
@@ -34,7 +37,7 @@ async def read_back(call: Call, before: Mapping[str, Any], records: Records) -> 
         return ReadBack(note="the record could not be read back in time")
     if record is None:
         return ReadBack(note="the record could not be read back: it is not there any more")
-    return ReadBack(unchanged=tuple(name for name, value in _written(call).items() if _unchanged(call, name, value, old, record)))
+    return ReadBack(unchanged=tuple(name for name, value in written_fields(call).items() if _unchanged(call, name, value, old, record)))
 
 
 def _has_own_record(call: Call) -> bool:
@@ -43,12 +46,8 @@ def _has_own_record(call: Call) -> bool:
     return call.targets[0][0] == call.entity
 
 
-def _written(call: Call) -> dict[str, Any]:
-    """What was written, by the names under which the record keeps it."""
-    return {call.spec.stands_for.get(name, name): value for name, value in written_fields(call).items()}
-
-
-def _unchanged(call: Call, name: str, sent: Any, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+def _unchanged(call: Call, written: str, sent: Any, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    name = call.spec.stands_for.get(written, written)
     if not (fields.has(old, name, call.entity) and fields.has(record, name, call.entity)):
         return False
     now = fields.value_of(record, name, call.entity)

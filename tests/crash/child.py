@@ -5,6 +5,7 @@ thread or loop exists, and answers each with the child's exit code.
 """
 
 import asyncio
+import gc
 import importlib
 import json
 import logging
@@ -12,15 +13,15 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from functools import wraps
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_args
 
 import httpx
 from lab_faults import FAULTS
-from lab_script import SCRIPTS, SESSION, Step
+from lab_person import LabClock, Person, Told
+from lab_points import Points, Wire, watch_store
+from lab_script import SCRIPTS
 from pydantic import SecretStr
 
 from bitrix.client import BitrixClient
@@ -29,212 +30,19 @@ from bot import bootstrap
 from bot.settings import Settings
 from orchestrator import workers
 from orchestrator.errors import SettingsError
-from orchestrator.gate.confirmations import second_nonce
-from orchestrator.messages import Actor, Notice
+from orchestrator.messages import Notice
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
-from orchestrator.workers import Orchestrator
 from state import agent_state, journal
-from state.clock import new_id
 from state.sql.dialect import sqlite_url
-from state.sql.store import SqlStore, open_store
-from state.store import EffectStatus, InboxRow, Store
-from state.worker import AsyncStore
+from state.sql.store import open_store
+from state.store import EffectStatus, Store
+
+log = logging.getLogger(__name__)
 
 DEADLINE = 30
-WRITES = ("put_inbox", "next_inbox", "finish_inbox", "acquire", "void_leases", "release", "commit", "outbox_sent")
-ACTOR = Actor(key=SESSION, name="Анна", bitrix_user_id=7)
 AHEAD = timedelta(seconds=120)
 REFUSED = 4
-
-
-class Points:
-    """Counts the places where the process may die, and dies at the one it was given."""
-
-    def __init__(self, target: dict[str, Any] | None, wal: Path) -> None:
-        self.labels: list[str] = []
-        self._target = target or {"at": 0, "how": ""}
-        self._wal = wal
-
-    def hit(self, label: str) -> None:
-        """One place; does not return when it is the one."""
-        if self._due(label):
-            self._die()
-
-    def torn(self, label: str, write: Callable[[], Any]) -> Any:
-        """A write, or only the first half of what it puts into the write-ahead log."""
-        if not self._due(label):
-            return write()
-        size = self._wal.stat().st_size if self._wal.exists() else 0
-        write()
-        grown = self._wal.stat().st_size
-        if grown > size:
-            os.truncate(self._wal, size + (grown - size) // 2)
-        return self._die()
-
-    def _due(self, label: str) -> bool:
-        self.labels.append(label)
-        at = self._target["at"]
-        return len(self.labels) == at or label == at
-
-    def _die(self) -> None:
-        how = self._target["how"]
-        if how == "exit":
-            os._exit(137)
-        self._target = {"at": 0, "how": ""}
-        if how == "stop":
-            self._wal.with_name("stopped").touch()
-        os.kill(os.getpid(), signal.SIGSTOP if how == "stop" else signal.SIGKILL)
-
-
-def watch_store(points: Points) -> None:
-    """Every writing method of the store gets a place before it, one in the middle and one after."""
-    for name in WRITES:
-        setattr(SqlStore, name, _watched(getattr(SqlStore, name), points))
-
-
-def _watched(method: Callable[..., Any], points: Points) -> Callable[..., Any]:
-    @wraps(method)
-    def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
-        label = f"{method.__name__}{_detail(args)}"
-        points.hit(f"{label}:before")
-        answer = points.torn(f"{label}:torn", lambda: method(self, *args, **kwargs))
-        points.hit(f"{label}:after")
-        return answer
-
-    return watched
-
-
-def _detail(args: tuple[Any, ...]) -> str:
-    commit = args[0] if args and hasattr(args[0], "effects") else None
-    if commit is None:
-        return ""
-    events = [type(event).__name__ for event in commit.events]
-    effects = [f"->{change.status}" for change in commit.effects]
-    return f"({','.join([*events, *effects, *(row.kind for row in commit.outbox)])})"
-
-
-class Wire(httpx.AsyncBaseTransport):
-    """The real transport with places before the send, after the other side acted, and after its answer was read."""
-
-    def __init__(self, points: Points) -> None:
-        self._points = points
-        self._inner = httpx.AsyncHTTPTransport(verify=False)  # plain http; a context for https would cost 0.1 s a child
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        label = f"send({request.url.path.rpartition('/')[2]})"
-        self._points.hit(f"{label}:before")
-        request.headers["x-pid"] = str(os.getpid())
-        response = await self._inner.handle_async_request(request)
-        self._points.hit(f"{label}:acted")
-        await response.aread()
-        self._points.hit(f"{label}:after")
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class LabClock:
-    """The machine's clock, which can be put forward: from within, or by a file while the process is stopped."""
-
-    def __init__(self, ahead: float, file: Path) -> None:
-        self.ahead = timedelta(seconds=ahead)
-        self._file = file
-
-    def now(self) -> datetime:
-        """The present moment."""
-        slept = float(self._file.read_text(encoding="utf-8")) if self._file.exists() else 0.0
-        return datetime.now(UTC) + self.ahead + timedelta(seconds=slept)
-
-
-class Told:
-    """What a person saw and what a door acknowledged: lines that are on the disk before anything goes on."""
-
-    def __init__(self, path: Path, generation: int) -> None:
-        self._path = path
-        self._generation = generation
-        self.lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-
-    def add(self, kind: str, **body: Any) -> None:
-        """One line, flushed."""
-        line = {"kind": kind, "generation": self._generation, **body}
-        self.lines.append(line)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-    def acknowledged(self, source: str) -> bool:
-        """Whether the door told the messenger that it has this input."""
-        return any(line["kind"] == "acknowledged" and line["source"] == source for line in self.lines)
-
-    def cards(self, name: str) -> list[dict[str, Any]]:
-        """The cards of that part of the script as the person sees them now."""
-        own = {line["id"] for line in self.lines if line["kind"] == "offered" and line["source"].startswith(f"{name}/")}
-        shown = [line["body"] for line in self.lines if line["kind"] == "card" and line["body"].get("turn_id") in own]
-        return list({body["confirmation_id"]: body for body in shown}.values())
-
-
-class Person:
-    """Writes, reads and presses, one thing after the other; offers again what was not acknowledged."""
-
-    def __init__(self, orchestrator: Orchestrator, store: AsyncStore, told: Told, clock: LabClock) -> None:
-        self._orchestrator = orchestrator
-        self._store = store
-        self._told = told
-        self._clock = clock
-
-    async def act(self, steps: tuple[Step, ...]) -> None:
-        """Everything of the script that was not done yet."""
-        await self.rest()
-        for step in steps:
-            offered = [row for source in step.sources for row in self._rows(step, source)]
-            rows = [row for row in offered if not self._told.acknowledged(row.source)]
-            if rows:
-                for row in rows:
-                    self._told.add("offered", source=row.source, id=row.id)
-                await self._orchestrator.receive(rows)
-                for row in rows:
-                    self._told.add("acknowledged", source=row.source)
-                await self.rest()
-
-    async def rest(self) -> None:
-        """Until nothing is left to work on and everything was told."""
-        while True:
-            while not await self._orchestrator.idle() or await self._store.due_timers(self._clock.now()):
-                await asyncio.sleep(0.002)
-            rows = await self._store.due_outbox("tg", self._clock.now())
-            if not rows:
-                return
-            for row in rows:
-                self._told.add(row.kind, key=row.key, body=dict(row.body))
-                await self._store.outbox_sent(row.id, "1")
-
-    def _rows(self, step: Step, source: str) -> list[InboxRow]:
-        """The message, or a press on every card that waits (`again`: on every card at all)."""
-        if step.kind == "message":
-            return [self._input("message", source, {"text": step.text, "origin": "typed"})]
-        rows = []
-        for card in self._told.cards(source.partition("/")[0]):
-            number = card["confirmation_id"]
-            if step.kind == "again" or card["status"] == "requested":
-                nonce = second_nonce(card["nonce"]) if card["taps"] > 1 else card["nonce"]
-                press = {"confirmation_id": number, "nonce": nonce, "approve": step.kind != "deny", "via": "button"}
-                rows.append(self._input("decision", f"{source}/{number}", press | {"callback_id": f"{source}/{number}"}))
-        return rows
-
-    def _input(self, kind: str, source: str, body: dict[str, Any]) -> InboxRow:
-        return InboxRow(
-            id=new_id(),
-            source=source,
-            session=SESSION,
-            lane="turn" if kind == "message" else "express",
-            kind=kind,
-            actor=ACTOR.model_dump(mode="json"),
-            body=body,
-            received_at=self._clock.now(),
-        )
 
 
 def known_answers(store: Store) -> list[list[Any]]:
@@ -296,7 +104,8 @@ async def _course(config: dict[str, Any], person: Person, clock: LabClock, told:
     if config.get("until_stopped"):
         await person.act(steps[:1])
         told.add("rested")
-        while not Path(config["folder"], "stop").exists():
+        stop = Path(config["folder"], "stop")
+        while not stop.exists():  # noqa: ASYNC240 - a look at a file is what another process can be told by
             await person.rest()
             await asyncio.sleep(0.01)
     else:
@@ -312,9 +121,9 @@ def live(config: dict[str, Any]) -> None:
     """The life of one child; leaves by os._exit."""
     signal.alarm(DEADLINE)
     folder = Path(config["folder"])
-    log = os.open(folder / "child.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
+    output = os.open(folder / "child.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
     logging.basicConfig(level=logging.WARNING, format=f"%(asctime)s {os.getpid()} %(message)s")
     logging.getLogger("orchestrator").setLevel(logging.INFO)
     told = Told(folder / "told.jsonl", config["generation"])
@@ -327,7 +136,7 @@ def live(config: dict[str, Any]) -> None:
         told.add("refused", text=str(error))
         os._exit(REFUSED)
     except BaseException:
-        logging.exception("the child failed")
+        log.exception("the child failed")
         os._exit(1)
     os._exit(0)
 
@@ -338,6 +147,7 @@ def warm_up() -> None:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory() as folder:
         open_store(sqlite_url(Path(folder, "warm.db"))).close()
+    gc.freeze()  # a collection in a child would copy every page of the nursery
 
 
 def main() -> None:
@@ -345,7 +155,7 @@ def main() -> None:
     warm_up()
     workers.POLL = 0.02
     rules = bootstrap._rules(Settings(_env_file=None))
-    bootstrap._rules = lambda _: rules
+    bootstrap._rules = lambda settings: rules
     for line in sys.stdin:
         config = json.loads(line)
         pid = os.fork()

@@ -76,10 +76,12 @@ class World:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection."""
-        with suppress(asyncio.IncompleteReadError, ConnectionError):
-            while await self._one(reader, writer):
-                pass
-        writer.close()
+        try:
+            with suppress(asyncio.IncompleteReadError, ConnectionError):
+                while await self._one(reader, writer):
+                    pass
+        finally:
+            writer.close()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -163,6 +165,7 @@ async def opened_world() -> AsyncIterator[World]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # the transports close in the loop's next round
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +199,7 @@ async def one_run(
     fault: str = "",
 ) -> Evidence:
     """The script from its beginning to its end, through the deaths that were ordered; a fresh child after each."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - a test's own folder
     async with opened_world() as world:
         world.trouble = trouble
         codes = []

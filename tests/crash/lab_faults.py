@@ -54,10 +54,10 @@ def no_compare_and_set() -> None:
     objection_ignored()
     change_effect = writing._change_effect
 
-    def change(transaction: Any, statements: Any, commit: Any, wanted: Any) -> None:
-        change_effect(transaction, statements, commit, replace(wanted, expect=("absent", *get_args(EffectStatus))))
+    def changed(transaction: Any, statements: Any, commit: Any, change: Any) -> None:
+        change_effect(transaction, statements, commit, replace(change, expect=("absent", *get_args(EffectStatus))))
 
-    writing._change_effect = change
+    writing._change_effect = changed
 
 
 def recovery_resends() -> None:

@@ -4,7 +4,8 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,19 @@ class Process:
         (self.folder / "stop").touch()
         return await self._task
 
+    async def over(self) -> int:
+        """The exit code of one that ends by itself."""
+        return await self._task
+
+    async def done_with(self) -> None:
+        """Nothing of it is left, whatever the test came to; one that was stopped would keep the nursery waiting for ever."""
+        if not self._task.done():
+            for line in told(self.folder):
+                if line["kind"] == "begun":
+                    with suppress(ProcessLookupError):
+                        os.kill(line["pid"], signal.SIGKILL)
+        await self._task
+
     @property
     def log(self) -> str:
         """Its own log."""
@@ -65,28 +79,45 @@ class Process:
         return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
-async def test_the_embedded_database_belongs_to_one(nursery: Nursery, second_nursery: Nursery, tmp_path: Path) -> None:
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+async def start() -> AsyncIterator[Start]:
+    """Start processes; none outlives the test."""
+    begun: list[Process] = []
+
+    def starting(*given: Any, **more: Any) -> Process:
+        begun.append(Process(*given, **more))
+        return begun[-1]
+
+    yield starting
+    for process in begun:
+        await process.done_with()
+
+
+async def test_the_embedded_database_belongs_to_one(nursery: Nursery, second_nursery: Nursery, tmp_path: Path, start: Start) -> None:
     """The second process ends with a sentence that says what to do; once the first is gone the next one begins at once."""
     async with opened_world() as world:
-        first = Process(nursery, tmp_path / "data", world, database_url=None)
+        first = start(nursery, tmp_path / "data", world, database_url=None)
         await first.begun()
-        second = Process(second_nursery, tmp_path / "data", world, database_url=None, generation=1)
-        assert await second._task == REFUSED
+        second = start(second_nursery, tmp_path / "data", world, database_url=None, generation=1)
+        assert await second.over() == REFUSED
         sentence = next(line["text"] for line in told(tmp_path / "data") if line["kind"] == "refused")
         assert sentence.startswith("another process works with STATE_DIR")
         assert sentence.endswith("stop it first, or set DATABASE_URL for several")
         assert await first.ended() == 0
-        assert await Process(second_nursery, tmp_path / "data", world, database_url=None)._task == 0
+        assert await start(second_nursery, tmp_path / "data", world, database_url=None).over() == 0
 
 
 @pytest.mark.req("G1")
-async def test_a_session_is_worked_by_one(nursery: Nursery, second_nursery: Nursery, tmp_path: Path) -> None:
+async def test_a_session_is_worked_by_one(nursery: Nursery, second_nursery: Nursery, tmp_path: Path, start: Start) -> None:
     """While one process holds the lease the other leaves the session alone, and hands it the inputs it takes in itself."""
     async with opened_world() as world:
         held = world.model_waits = asyncio.Event()
-        first = Process(nursery, tmp_path / "first", world, script="free")
+        first = start(nursery, tmp_path / "first", world, script="free")
         await world.model_reached.wait()
-        second = Process(second_nursery, tmp_path / "second", world, script="sum")
+        second = start(second_nursery, tmp_path / "second", world, script="sum")
         await until(lambda: "session is worked on elsewhere" in second.log)
         assert [text for _, text, _ in world.asked] == [FREE]
         held.set()
@@ -107,13 +138,15 @@ PAUSES = {
 
 @pytest.mark.req("G1", "G2", "S004-A2")
 @pytest.mark.parametrize("pause", PAUSES)
-async def test_a_paused_owner_writes_nothing_late(pause: str, nursery: Nursery, second_nursery: Nursery, tmp_path: Path) -> None:
+async def test_a_paused_owner_writes_nothing_late(
+    pause: str, nursery: Nursery, second_nursery: Nursery, tmp_path: Path, start: Start
+) -> None:
     """A process that sleeps past its lease finds its session taken over: what it still wants to store is refused, and nothing is done twice."""
     place, asleep, written, status = PAUSES[pause]
     async with opened_world() as world:
-        first = Process(nursery, tmp_path / "first", world, script="one", kill={"at": place, "how": "stop"})
+        first = start(nursery, tmp_path / "first", world, script="one", kill={"at": place, "how": "stop"})
         await until((tmp_path / "first" / "stopped").exists)
-        second = Process(second_nursery, tmp_path / "second", world, ahead=asleep, settles=True, generation=1)
+        second = start(second_nursery, tmp_path / "second", world, ahead=asleep, settles=True, generation=1)
         await second.rested()
         first.wake(asleep)
         await until(lambda: "session was taken over" in first.log)

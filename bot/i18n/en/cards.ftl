@@ -40,6 +40,7 @@ not-your-card = { $who } decides
 changed-meanwhile = The record was changed meanwhile: please check the new values
 stricter-meanwhile = More is needed for this than when the card was made: please check again
 denied-by-model = Withdrawn, nothing was sent
+portal-said-no = Bitrix24 answered no and changed nothing
 portal-refused = Bitrix24 refused: { $text }
 portal-unreadable = The record could not be read in Bitrix24, so nothing was done: { $text }
 outcome-unknown = Outcome unknown: Bitrix24 did not confirm the call. Please look at the record, I will not repeat it.

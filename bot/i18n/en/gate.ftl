@@ -27,6 +27,7 @@ gate-not-yours = Record No. { $id } belongs to a colleague, and you have no acce
 gate-unscoped = Only those who see all records may do this
 gate-unread = Record No. { $id } could not be read, so nothing was touched
 gate-target-unclear = It is not clear which record is meant
+gate-already-so = Already so: the record holds these values, nothing was sent
 gate-no-user = You have no Bitrix24 user here. Ask the administrator to add one
 gate-policy-refuses = The administrator forbids this action: { $method }
 gate-reference = The answer of another command may not stand here: { $param }
@@ -36,6 +37,7 @@ gate-withdrawn = The step was withdrawn, nothing was sent
 ## Refusals because of one command of a batch
 gate-batch-delete = The batch holds a deletion: { $key } ({ $method })
 gate-batch-refused = The batch was not run because of command { $key } ({ $method }): { $reason ->
+    [gate-already-so] { gate-already-so }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }

@@ -27,6 +27,7 @@ gate-not-yours = Запись №{ $id } ведёт другой сотрудн�
 gate-unscoped = Это доступно только тем, кто видит все записи
 gate-unread = Не смог прочитать запись №{ $id }, поэтому ничего не трогаю
 gate-target-unclear = Непонятно, о какой записи речь
+gate-already-so = Уже так: эти значения в записи и стоят, ничего не отправлено
 gate-no-user = Для вас не указан сотрудник Битрикс24. Попросите администратора добавить его
 gate-policy-refuses = Это действие запретил администратор: { $method }
 gate-reference = Нельзя подставлять сюда ответ другой команды: { $param }
@@ -36,6 +37,7 @@ gate-withdrawn = Шаг снят, ничего не отправлено
 ## Отказы из-за одной команды пакета
 gate-batch-delete = В пакете есть удаление: { $key } ({ $method })
 gate-batch-refused = Пакет не выполнен из-за команды { $key } ({ $method }): { $reason ->
+    [gate-already-so] { gate-already-so }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }

@@ -4,7 +4,8 @@ import re
 import secrets
 import unicodedata
 
-_HEADER = re.compile(r"(?im)^([\s*#>_\"'`]*)(THOUGHT|ACTION|ASSISTANT|SYSTEM|OBSERVATION|STATE)([\s*_]*):")
+_WORDS = "THOUGHT|ACTION INPUT|ACTION|ASSISTANT|SYSTEM|OBSERVATION|STATE|FINAL ANSWER|НАБЛЮДЕНИЕ"
+_HEADER = re.compile(rf"(?im)^([\s*#>_\"'`]*)((?:{_WORDS})[ \t*#_`]*(?:[:：]|$))")
 _MARKER = re.compile(r"<<<|>>>")
 _INVISIBLE = {"Cf", "Cc", "Co", "Cs", "Zl", "Zp"}
 
@@ -24,4 +25,4 @@ class Fence:
 def defuse(text: str) -> str:
     """`text` in which no line can pass for a header or a fence, and nothing is invisible."""
     visible = "".join(char if char in "\n\t" or unicodedata.category(char) not in _INVISIBLE else "·" for char in text)
-    return _HEADER.sub(r"\1\2\3 :", _MARKER.sub("‹›", visible))
+    return _HEADER.sub(r"\1·\2", _MARKER.sub("‹›", visible))

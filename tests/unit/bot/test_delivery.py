@@ -12,7 +12,7 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import GetMe
 from door_kit import NOW, TOKEN, Wire, access, refused
-from spine_kit import memory_store, opening_of, until
+from spine_kit import memory_store, until
 
 from bot.telegram.delivery import GIVE_UP, Delivery
 from bot.telegram.people import People
@@ -20,6 +20,7 @@ from orchestrator import outgoing
 from orchestrator.messages import Choice, Notice, Reply, say
 from orchestrator.session import Session, open_session
 from state.clock import FixedClock
+from state.sql.database import Statement
 from state.sql.store import SqlStore
 from state.store import OutboxRow, StoreUnwritable
 from state.worker import AsyncStore
@@ -42,6 +43,7 @@ class Post:
     wire: Wire
     delivery: Delivery
     sessions: dict[str, Session] = field(default_factory=dict)
+    put_ids: list[str] = field(default_factory=list)
 
     async def put(self, *rows: OutboxRow) -> None:
         """Queue rows as a turn does."""
@@ -49,12 +51,15 @@ class Post:
             if row.session not in self.sessions:
                 self.sessions[row.session] = await open_session(self.store, self.clock, row.session, "one")
             await self.sessions[row.session].commit(actor="test", outbox=[row])
+            self.put_ids.append(row.id)
         self.delivery.wake()
 
     def rows(self) -> list[tuple[str, int, str]]:
-        """Status, attempts and note of every row, in order."""
-        with opening_of(self.sql) as connection:
-            return [tuple(row) for row in connection.execute("SELECT status, attempts, note FROM outbox ORDER BY rowid")]
+        """Status, attempts and note of every row that was put, in order; a delivered one is no longer kept."""
+        with self.sql._database.read() as look:
+            found = look.rows(Statement("SELECT id, status, attempts, note FROM outbox", {}), {})
+        kept = {row_id: (str(status), int(attempts), str(note)) for row_id, status, attempts, note in found}
+        return [kept.get(row_id, ("sent", 0, "")) for row_id in self.put_ids]
 
     async def until_states(self, *states: str) -> None:
         """Wait until the rows stand so; the clock moves on for those that wait."""

@@ -155,12 +155,12 @@ async def test_neither_the_old_nor_the_new_value_is_unclear(world: World, meanwh
         (TASK_ADD, None),
         (TASK_ADD, cut),
         (PART, cut),
-        (("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_000_000, "TITLE": "Ромашка"}}), None),
+        (("crm.deal.update", {"id": 481, "fields": {"UF_CRM_X": "1"}}), cut),
         (("task.checklistitem.update", {"TASKID": 8017, "ITEMID": 1, "FIELDS": {"TITLE": "Счёт-2"}}), cut),
     ],
 )
 async def test_what_leaves_no_mark_is_left_to_a_person(open_world: World, what: Any, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task without a mark, a part of a record, values that were there before: never guessed, never called undone."""
+    """A task without a mark, a part of a record, a value that the record does not show: never guessed, never called undone."""
     await died(open_world, what, fault=fault, monkeypatch=monkeypatch)
     _, found = await recovered(open_world, later=SETTLED)
     assert [item.reconciled.verdict for item in found] == ["unclear"]

@@ -1,1 +1,68 @@
-"""In the making."""
+"""What a turn knows at its beginning: the numbers the person wrote and the records they had before; nothing else is trusted."""
+
+import pytest
+
+from orchestrator.engines.crm_agent.replies import with_tables
+from orchestrator.engines.crm_agent.work import start
+from orchestrator.messages import Table, Text
+from state.agent_state import empty
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("сделка 481", {481}),
+        ("№481 и 482.", {481, 482}),
+        ("до 150 000", {150, 0}),
+        ("1,5 млн и 2.5", set()),
+        ("0481", {481}),
+        ("нет чисел", set()),
+        ("12345678901", set()),
+    ],
+)
+def test_numbers_of_the_person_name_records(text: str, numbers: set[int]) -> None:
+    """Of any kind; parts of sums with a comma are none."""
+    found = start(text, "", empty()).targets
+    assert {int(target.partition(":")[2]) for target in found} == numbers
+    assert all(f"deal:{number}" in found and f"task:{number}" in found for number in numbers)
+
+
+def test_the_current_record_counts_when_the_person_had_it() -> None:
+    """A record that only a read of the model made current does not."""
+    state = empty()
+    state["agent"]["objects"] |= {"current_deal_id": 5, "current_task_id": 6}
+    state["trusted"] = ["deal:5", "contact:9"]
+    assert start("дальше", "", state).targets == {"deal:5"}
+
+
+def test_quoted_text_taints_from_the_start() -> None:
+    """And its numbers name nothing."""
+    work = start("что это?", "сделка 481", empty())
+    assert (work.prose, work.targets) == (True, set())
+    provenance = work.provenance()
+    assert (provenance.prose, provenance.person_text) == (True, "что это?")
+
+
+def test_only_the_last_labels_are_told() -> None:
+    """A long turn does not grow without bound."""
+    work = start("x", "", empty())
+    work.labels.extend(str(number) for number in range(500))
+    assert work.provenance().external == tuple(str(number) for number in range(300, 500))
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("до [[list 1]] после", ["text", "table", "text"]),
+        ("[[ LIST 1 ]]", ["table"]),
+        ("[[list 2]]", []),
+        ("[[list x]] [[list]]", ["text"]),
+        ("", []),
+        ("[[list 1]][[list 1]]", ["table", "table"]),
+    ],
+)
+def test_markers_of_lists(text: str, kinds: list[str]) -> None:
+    """In order; one without a table disappears, anything else is text."""
+    parts = with_tables(text, {1: Table()})
+    assert [part.kind for part in parts] == kinds
+    assert all(not isinstance(part, Text) or part.text.strip() for part in parts)
