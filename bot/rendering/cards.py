@@ -127,5 +127,5 @@ def _executed(body: Mapping[str, Any], tr: Translator, who: str, at: str) -> str
 
 def _names(codes: Sequence[str], preview: Mapping[str, Any]) -> str:
     """Fields as the card calls them."""
-    known = {line["field"]: line["name"] for line in preview.get("lines") or ()}
+    known = {line.get("field"): line["name"] for line in preview.get("lines") or ()}
     return ", ".join(str(known.get(code, code)) for code in codes)

@@ -73,8 +73,9 @@ class Delivery:
                 rows = []
                 await asyncio.sleep(STORE_PAUSE)
             if not rows:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), POLL)
+                with contextlib.suppress(TimeoutError):  # wait_for of Python 3.11 would swallow a stop that meets a wake
+                    async with asyncio.timeout(POLL):
+                        await self._wake.wait()
 
     async def _deliver_chat(self, rows: Sequence[OutboxRow]) -> None:
         """One chat's rows in order; the first that must wait holds the rest back."""

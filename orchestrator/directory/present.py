@@ -6,6 +6,7 @@ does not see cannot talk it into anything. What is shown taints the turn (DESIGN
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,14 +22,28 @@ MODEL_ROWS = 50
 MAX_LABEL = 120
 MAX_PROSE = 4000
 _CRM = ("deal", "lead", "contact", "company", "task")
-_LABELS = frozenset({"TITLE", "NAME", "LAST_NAME", "SECOND_NAME", "COMPANY_TITLE", "POST", "SUBJECT", "WORK_POSITION", "EMAIL", "PHONE"})
+_LABELS = frozenset({"TITLE", "NAME", "LAST_NAME", "SECOND_NAME", "COMPANY_TITLE", "POST", "SUBJECT", "WORK_POSITION"})
+_OWN_RECORDS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|item)|tasks\.task)\.(?:get|list|add|update)")
+_REACH = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
+_ADDRESS = re.compile(
+    r"\+?[0-9][0-9 ().-]{2,30}(?:[0-9]|[0-9] ?(?:доб\.?|ext\.?|#) ?[0-9]{1,8})"
+    r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
+)
+"""A phone or an e-mail address; whatever else stands in such a field is somebody's text."""
 _PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|")
 
 
 async def present(outcome: Outcome, naming: Naming, actor: Actor) -> Presented:
     """See the module docstring; may raise BitrixError."""
+    found = await _found(outcome, naming, actor)
+    text = "; ".join(part for part in (found.text, outcome.detail) if part)
+    return replace(found, text=text, prose=found.prose or outcome.foreign_text)
+
+
+async def _found(outcome: Outcome, naming: Naming, actor: Actor) -> Presented:
+    """What the result holds. Parts of a record (its products, its checklist) have numbers of their own, so they are no records."""
     rows = rows_of(outcome.result)
-    if outcome.entity in _CRM and rows and not outcome.commands:
+    if outcome.entity in _CRM and rows and _OWN_RECORDS.fullmatch(outcome.method):
         return await _records(outcome, rows, naming, actor)
     if outcome.entity == "user" and rows:
         return await _users(rows, naming, actor)
@@ -96,13 +111,24 @@ def _fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[str, An
             continue
         if isinstance(value, (int, float)) or (isinstance(value, str) and _PLAIN.fullmatch(value)):
             fields[key] = value
-        elif name in _LABELS or name in {"COMPANYTITLE", "LASTNAME"}:
-            fields[key] = cut(value, limit=MAX_LABEL) if isinstance(value, str) else value
-            labels.append(str(fields[key]))
+        elif name in _REACH and (reach := _reach(value)):
+            fields[key] = reach
+            labels.extend(reach)
+        elif isinstance(value, str) and (name in _LABELS or name in {"COMPANYTITLE", "LASTNAME"}):
+            fields[key] = cut(value, limit=MAX_LABEL)
+            labels.append(fields[key])
         elif name in asked:
             fields[key] = cut(str(value), limit=MAX_PROSE)
             prose = True
     return fields, labels, prose
+
+
+def _reach(value: Any) -> list[str]:
+    """The phones and addresses of a field, when it holds nothing else; their own comments and names are left out."""
+    elements = value if isinstance(value, list) else [value]
+    values = [item.get("VALUE", item.get("value")) if isinstance(item, Mapping) else item for item in elements]
+    known = [item for item in values if isinstance(item, str) and len(item) <= MAX_LABEL and _ADDRESS.fullmatch(item.strip())]
+    return known if len(known) == len(values) else []
 
 
 def _sum(rows: Sequence[Mapping[str, Any]], actor: Actor) -> str:
@@ -125,9 +151,16 @@ def _other(outcome: Outcome) -> Presented:
     result = mask_value(outcome.result)
     rows = rows_of(result)
     if rows:
-        shown = tuple({key: cut(value, limit=MAX_PROSE) if isinstance(value, str) else value for key, value in row.items()} for row in rows)
+        shown = tuple({key: _short(value) for key, value in row.items()} for row in rows)
         return Presented(rows=shown[:MODEL_ROWS], total=max(outcome.total or 0, len(rows)), prose=_has_prose(rows))
     return Presented(text=cut(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=_has_prose(result))
+
+
+def _short(value: Any) -> Any:
+    """A value that cannot fill the prompt: long text is cut, a long structure becomes the beginning of its text."""
+    if isinstance(value, str):
+        return cut(value, limit=MAX_PROSE)
+    return value if len(str(value)) <= MAX_PROSE else cut(str(value), limit=MAX_PROSE)
 
 
 def _has_prose(value: Any) -> bool:

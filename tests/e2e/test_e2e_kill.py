@@ -78,7 +78,7 @@ async def _killed_while_an_approved_write_is_judged_and_sent(world: World, numbe
 
 
 async def _killed_during_a_free_write(world: World, life: Life) -> None:
-    """The turn goes on from the recorded plan: the step is named unknown, the model only hears what became of it."""
+    """The turn goes on from the recorded plan: the step is named unknown, the turn ends there, and the model is not asked again."""
     boris = world.boris
     await world.break_portal("delay_answer", TASK, seconds=300)
     async with life():
@@ -90,7 +90,7 @@ async def _killed_during_a_free_write(world: World, life: Life) -> None:
         await until(lambda: _count(boris.seen(sent), 2), "what is known of the call, and the answer", START)
         assert "Исход неизвестен" in texts(await boris.seen(sent))
         later = (await world.prompts())[asked:]
-        assert ["OBSERVATION" in prompt["messages"][-1]["content"] for prompt in later] == [True]
+        assert later == []
         assert await world.writes() == [UPDATE, TASK]
 
 

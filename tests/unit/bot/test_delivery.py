@@ -29,7 +29,12 @@ CHAT, OTHER = "tg:1007", "tg:1006"
 ENTRY = {"confirmation_id": "0a1b2c3d4e", "nonce": "12345678", "method": "crm.deal.update", "taps": 1, "requested_by_name": "Анна"} | {
     "expires_at": "2026-11-22T12:00:00Z",
     "status": "requested",
-    "preview": {"verb": "update", "entity": "deal", "title": "Ромашка", "lines": [{"name": "Сумма", "before": "1", "after": "2"}]},
+    "preview": {
+        "verb": "update",
+        "entity": "deal",
+        "title": "Ромашка",
+        "lines": [{"field": "OPPORTUNITY", "name": "Сумма", "before": "1", "after": "2"}],
+    },
 }
 
 
@@ -42,6 +47,7 @@ class Post:
     clock: FixedClock
     wire: Wire
     delivery: Delivery
+    task: asyncio.Future[None]
     sessions: dict[str, Session] = field(default_factory=dict)
     put_ids: list[str] = field(default_factory=list)
 
@@ -57,7 +63,7 @@ class Post:
     def rows(self) -> list[tuple[str, int, str]]:
         """Status, attempts and note of every row that was put, in order; a delivered one is no longer kept."""
         with self.sql._database.read() as look:
-            found = look.rows(Statement("SELECT id, status, attempts, note FROM outbox", {}), {})
+            found = look.rows(Statement(sql="SELECT id, status, attempts, note FROM outbox", fixed={}), {})
         kept = {row_id: (str(status), int(attempts), str(note)) for row_id, status, attempts, note in found}
         return [kept.get(row_id, ("sent", 0, "")) for row_id in self.put_ids]
 
@@ -90,8 +96,8 @@ async def _posting() -> AsyncIterator[Post]:
     delivery = Delivery(Bot(TOKEN, session=wire), store, People(access()), clock)
     task = asyncio.ensure_future(delivery.run())
     try:
-        yield Post(sql, store, clock, wire, delivery)
-        assert not task.done(), "the delivery died"
+        yield Post(sql, store, clock, wire, delivery, task)
+        assert not task.done() or task.cancelled(), "the delivery died"
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -250,7 +256,7 @@ async def test_a_long_text_goes_in_pieces_with_the_buttons_under_the_last(post: 
 
 
 async def test_of_a_long_card_the_last_message_is_edited_and_says_how_it_stands(post: Post) -> None:
-    lines = [{"name": f"Поле {n}", "before": "", "after": "я" * 190} for n in range(30)]
+    lines = [{"field": f"UF_{n}", "name": f"Поле {n}", "before": "", "after": "я" * 190} for n in range(30)]
     preview = {**ENTRY["preview"], "lines": lines}  # type: ignore[dict-item]
     await post.put(_card(preview=preview))
     await post.until_states("sent")
@@ -297,3 +303,12 @@ async def test_trouble_and_typing_go_out_at_once_and_fail_silently(post: Post) -
     post.clock.advance(timedelta(seconds=5))
     await post.delivery.partial(CHAT, "слова")
     assert len(post.wire.calls("sendChatAction")) == 2
+
+
+async def test_a_stop_that_meets_a_wake_is_a_stop(post: Post) -> None:
+    """A stop that is swallowed would keep the whole program from ending."""
+    await until(lambda: bool(post.delivery._wake._waiters))  # type: ignore[attr-defined]
+    post.delivery.wake()
+    post.task.cancel()
+    await asyncio.wait({post.task}, timeout=2)
+    assert post.task.cancelled()
