@@ -307,7 +307,7 @@ async def test_trouble_and_typing_go_out_at_once_and_fail_silently(post: Post) -
 
 async def test_a_stop_that_meets_a_wake_is_a_stop(post: Post) -> None:
     """A stop that is swallowed would keep the whole program from ending."""
-    await until(lambda: bool(post.delivery._wake._waiters))  # type: ignore[attr-defined]
+    await until(lambda: bool(post.delivery._wake._waiters))
     post.delivery.wake()
     post.task.cancel()
     await asyncio.wait({post.task}, timeout=2)

@@ -20,7 +20,7 @@ def _covered(text: str, entity: MessageEntity) -> str:
 def test_every_entity_covers_exactly_its_span_and_the_text_is_the_words_alone(parts: list[Span]) -> None:
     text, entities = render(spans(*parts))
     assert text == "".join(part.text for part in parts)
-    wanted = [(part.style, part.text, None) for part in parts if part.text and part.style]
+    wanted: list[tuple[str, str, str | None]] = [(part.style, part.text, None) for part in parts if part.text and part.style]
     wanted += [("text_link", part.text, part.url) for part in parts if part.text and part.url]
     assert sorted(wanted, key=str) == sorted(((str(entity.type), _covered(text, entity), entity.url) for entity in entities), key=str)
 

@@ -6,6 +6,7 @@ import string
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -35,11 +36,19 @@ FAMILY = re.compile(
 )
 
 
+@cache
+def _nodes() -> list[tuple[str, ast.Call | ast.Constant]]:
+    """Every call and every constant of the program with its place."""
+    return [
+        (f"{path.relative_to(ROOT)}:{node.lineno}", node)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.Call, ast.Constant))
+    ]
+
+
 def _calls() -> Iterator[tuple[str, ast.Call]]:
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                yield f"{path.relative_to(ROOT)}:{node.lineno}", node
+    return ((place, node) for place, node in _nodes() if isinstance(node, ast.Call))
 
 
 def _named(node: ast.Call) -> ast.expr | None:
@@ -77,10 +86,9 @@ def _used() -> dict[str, str]:
         for prefix in prefixes:
             for ending in BUILT[prefix]:
                 found.setdefault(prefix + ending, place)
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and FAMILY.fullmatch(node.value):
-                found.setdefault(node.value, str(path.relative_to(ROOT)))
+    for place, node in _nodes():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and FAMILY.fullmatch(node.value):
+            found.setdefault(node.value, place)
     return found
 
 
@@ -95,7 +103,7 @@ def _messages(locale: Locale) -> list[ftl.Message]:
     return [entry for entry in entries if isinstance(entry, ftl.Message)]
 
 
-class _Variables(Visitor):  # type: ignore[misc]
+class _Variables(Visitor):
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.references: set[str] = set()

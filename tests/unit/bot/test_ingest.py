@@ -84,7 +84,7 @@ async def test_updates_are_taken_in_order_and_confirmed_by_the_next_poll(door: D
         {"update_id": 6, "message": raw_message("x", date="вчера")},
         {"update_id": 6, "callback_query": {"id": "1"}},
         {"update_id": 6, "message": "строка"},
-        {"update_id": 6, "message": raw_message("секрет", **{"from": {"id": "не число"}})},
+        {"update_id": 6, "message": raw_message("секрет", via={"id": "не число"})},
     ],
 )
 async def test_a_bad_update_is_quarantined_without_its_content_and_the_next_accepted(door: Door, bad: dict[str, Any]) -> None:

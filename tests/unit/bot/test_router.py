@@ -72,7 +72,7 @@ def test_a_stranger_is_told_their_id_in_private_and_nothing_in_a_group() -> None
     "update",
     [
         message("привет", sender=None, sender_chat={"id": GROUP, "type": "channel", "title": "К"}),
-        message("привет", **{"from": person(ANNA, bot=True)}),
+        message("привет", sender=ANNA, via=person(ANNA, bot=True)),
         Update.model_validate({"update_id": 1}),
         Update.model_validate({"update_id": 1, "channel_post": raw_message("да", sender=None, chat=GROUP)}),
         Update.model_validate({"update_id": 1, "edited_message": raw_message("да", sender=STRANGER)}),

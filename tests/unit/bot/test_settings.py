@@ -123,4 +123,4 @@ def test_missing_settings_are_named_together() -> None:
 def test_settings_do_not_change() -> None:
     settings = load_settings(_env_file=None)
     with pytest.raises(ValueError, match="frozen"):
-        settings.agent_mode = "full"
+        settings.agent_mode = "full"  # type: ignore[misc]

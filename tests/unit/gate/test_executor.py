@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -152,18 +153,12 @@ async def test_a_lost_lease_stores_nothing_late(world: World) -> None:
     act.go.clear()
     writing = asyncio.ensure_future(executor.write(order(world), act, session))
     await act.begun.wait()
-    world.clock.advance(_minutes(5))
+    world.clock.advance(timedelta(minutes=5))
     await world.session(owner="two")
     act.go.set()
     with pytest.raises(StaleEpoch):
         await writing
     assert world.types() == ["CallStarted"]
-
-
-def _minutes(count: int) -> Any:
-    from datetime import timedelta  # noqa: PLC0415 - one test needs it
-
-    return timedelta(minutes=count)
 
 
 async def test_whoever_cancels_waits_for_the_outcome(world: World) -> None:
@@ -199,3 +194,18 @@ async def test_a_read_needs_no_intent_and_is_never_unknown(world: World, answer:
     assert outcome.status == status
     assert world.events()[0].data["params"]["filter"]["ID"] == 5
     assert order(world).call_class == "W"
+
+
+async def test_a_program_held_up_after_its_intent_does_not_act(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paused between intent and act: the world it was judged in has moved on, so nothing is sent, and that is proven."""
+    session, act = await world.session(), Act(world, Succeeded(result=1))
+    commit = world.sql.commit
+
+    def paused(what: Commit) -> Any:
+        found = commit(what)
+        world.clock.advance(timedelta(seconds=6))
+        return found
+
+    monkeypatch.setattr(world.sql, "commit", paused)
+    outcome = await executor.write(order(world), act, session)
+    assert (outcome.status, act.calls, await in_store(session, world)) == ("refused", 0, "refused")

@@ -394,6 +394,16 @@ async def test_a_name_that_fits_nothing_skips_its_step_only() -> None:
     assert "no deal is called" in ctx.prompt()[-1]["content"]
 
 
+@pytest.mark.req("S004-A4")
+async def test_a_name_that_fits_nothing_stops_the_plan_too_where_the_policy_says_so() -> None:
+    """halt_on_block stops at the first step that does not run, whatever the reason."""
+    ctx = Fake(reply(step("crm.deal.get", id="@deal:Пион"), step("crm.deal.list")), reply(text="Не нашёл."), halt_on_block=True)
+    ctx.resolve = lambda **_: Unresolved(notice=Notice(code="not-found", args={"name": "Пион"}), detail="no deal is called 'Пион'")
+    end = await run(ctx)
+    assert ctx.effects == []
+    assert codes(end) == ["not-found"]
+
+
 @pytest.mark.req("S004-A2")
 async def test_a_recorded_plan_is_gone_on_with_and_never_made_anew() -> None:
     """After a restart names are not looked up again: the plan itself may have changed what they mean."""
