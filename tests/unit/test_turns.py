@@ -1,6 +1,5 @@
 """A turn from its input to its one last commit: recorded once, resumed without asking twice, honest when it is cut short."""
 
-import asyncio
 import dataclasses
 import json
 from datetime import timedelta
@@ -8,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, MODEL_KEY, VERA, World, a_world, command, message, press, raise_sum, reply, step, until
-from spine_portal import CODE, Held, lost, says
+from spine_kit import ANNA, BORIS, CHAT, MODEL_KEY, VERA, World, a_world, command, message, press, raise_sum, reply, step
+from spine_portal import CODE, lost, says
 
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Actor
@@ -18,6 +17,8 @@ from orchestrator.turns import effective_mode, run_turn
 from state.store import InboxRow, StoreUnwritable
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
+
+
 LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})
 
 
@@ -127,33 +128,6 @@ async def test_a_format_error_is_mended_once(world: World) -> None:
     await world.turn(session, message("покажи сделки"))
     assert world.events("TurnFinished")[0].data["reason"] == "answered"
     assert "could not be read" in world.model.prompts[1][-1]["content"]
-
-
-async def test_trouble_after_a_write_does_not_say_that_nothing_was_done(world: World) -> None:
-    """Who is told "nothing was done, ask again" would get it twice: what was done is named."""
-    session = await world.session()
-    world.model.will(reply(TASK, text="Создаю."), ModelClientError("unreachable"))
-    await world.turn(session, message("создай задачу"))
-    row = world.outbox()[0]
-    assert [notice["code"] for notice in row.body["notices"]] == ["degraded-partly", "done-before"]
-    assert row.body["notices"][1]["args"] == {"calls": "tasks.task.add"}
-
-
-async def test_a_stop_after_a_lost_answer_says_that_too(world: World) -> None:
-    """An outcome nobody knows is said even when the turn is broken off in its next step."""
-    held = Held()
-    world.portal.will("tasks.task.add", lost)
-    world.portal.will("crm.deal.list", held)
-    world.model.will(reply(TASK, LIST))
-    async with world.working():
-        await world.orchestrator.receive([message("создай задачу и покажи сделки")])
-        await held.arrived.wait()
-        await world.orchestrator.receive([command("stop")])
-        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
-        held.release.set()
-        await world.idle()
-    last = next(row for row in world.outbox() if row.body.get("turn_id"))
-    assert [notice["code"] for notice in last.body["notices"]] == ["stopped", "outcome-unknown"]
 
 
 async def test_nobody_goes_on_from_an_unknown_outcome(world: World) -> None:
@@ -309,70 +283,6 @@ async def test_an_answered_question_survives_a_crash(world: World, kept: int, mo
         world.model.script.clear()
     sent = world.portal.written("tasks.task.add")
     assert len(sent) == 1
-
-
-async def test_stop_ends_the_turn_and_tells_what_was_done(world: World) -> None:
-    """A call on its way is heard to its end and named in the answer; /stop twice changes nothing."""
-    held = Held()
-    world.portal.will("tasks.task.add", held)
-    world.model.will(reply(TASK, step("tasks.task.add", {"fields": {"TITLE": "Вторая"}})))
-    async with world.working():
-        await world.orchestrator.receive([message("создай две задачи")])
-        await held.arrived.wait()
-        await world.orchestrator.receive([command("stop"), command("stop")])
-        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
-        held.release.set()
-        await world.idle()
-    assert [params["fields"]["TITLE"] for _, params in world.portal.ledger] == ["Позвонить"]
-    assert world.types()[-3:] == ["CallStarted", "CallSucceeded", "TurnFinished"]
-    rows = world.outbox()
-    last = next(row for row in rows if row.body.get("turn_id"))
-    assert [notice["code"] for notice in last.body["notices"]] == ["stopped", "done-before"]
-    assert {notice["code"] for row in rows for notice in row.body["notices"]} >= {"stopping"}
-
-
-async def test_a_stopped_turn_shows_the_cards_it_made(world: World) -> None:
-    """A card that was stored goes out, or its button would be nowhere."""
-    held = Held()
-    world.portal.will("tasks.task.add", held)
-    world.model.will(reply(raise_sum(), TASK))
-    async with world.working():
-        await world.orchestrator.receive([message("сумму 481 до 1 200 000 и задачу")])
-        await held.arrived.wait()
-        await world.orchestrator.receive([command("stop")])
-        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
-        held.release.set()
-        await world.idle()
-    assert "card:requested" in world.codes()
-
-
-async def test_the_end_of_the_program_leaves_the_turn_for_the_next_start(world: World) -> None:
-    """SIGTERM while the model thinks: no answer, the row waits, and the next start works it."""
-    world.model.gate = asyncio.Event()
-    world.model.will(reply(text="Вот."), reply(text="Вот."))
-    async with world.working():
-        await world.orchestrator.receive([message("покажи сделки")])
-        await until(lambda: bool(world.model.prompts))
-    assert world.outbox() == []
-    world.model.gate.set()
-    async with world.working():
-        await world.idle()
-    assert world.codes() == ["reply"]
-    assert world.types().count("MessageReceived") == 1
-
-
-async def test_the_end_of_the_program_hears_an_approved_call_to_its_end(world: World) -> None:
-    """SIGTERM while the call of a pressed card is on its way: its outcome is stored before the program ends."""
-    world.model.will(reply(raise_sum()))
-    await world.work(message("подними сумму сделки 481 до 1 200 000"))
-    entry = world.outbox()[-1].body
-    held = Held()
-    world.portal.will("crm.deal.update", held)
-    async with world.working():
-        await world.orchestrator.receive([press(entry)])
-        await held.arrived.wait()
-        asyncio.get_running_loop().call_later(0.05, held.release.set)
-    assert world.types()[-1] == "CallSucceeded"
 
 
 @pytest.mark.req("S004-A12", "S004-42", "S004-41")

@@ -309,6 +309,8 @@ class _Turn:
                     self._work.prose = True  # the portal's sentence may quote anybody
             case "succeeded":
                 line["status"] = "ok"
+                if outcome.reason is not None:  # the portal said yes and changed nothing: the person hears it from code
+                    self._work.notices.append(outcome.reason)
                 line |= await self._learn(number, outcome)
             case _:
                 assert_never(outcome.status)

@@ -1,0 +1,36 @@
+"""Wishes and presses that the tests of the gate share."""
+
+from typing import Any
+
+from spine_kit import ANNA, World
+
+from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.gate import Decided
+from orchestrator.messages import Actor
+from orchestrator.session import Session
+from state.store import StoreUnwritable
+
+Wish = tuple[str, dict[str, Any]]
+
+
+SUM: Wish = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
+
+
+TITLE: Wish = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Ромашка-2"}})
+
+
+TASK: Wish = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
+
+
+def yes(entry: dict[str, Any], actor: Actor = ANNA, **more: Any) -> Decision:
+    return Decision(
+        confirmation_id=entry["confirmation_id"], actor=actor, **{"approve": True, "nonce": entry["nonce"], "via": "button", **more}
+    )
+
+
+async def decide(world: World, session: Session, decision: Decision, mode: str = "full") -> Decided:
+    return await world.gate.decide_card(decision, mode=mode, ledger=session)  # type: ignore[arg-type]
+
+
+def full_disk(commit: Any) -> Any:
+    raise StoreUnwritable("no space left")
