@@ -64,7 +64,8 @@ class Orchestrator:
                     self._wake.clear()
                     await self._scan(group)
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._wake.wait(), POLL)
+                        async with asyncio.timeout(POLL):  # wait_for of Python 3.11 may swallow a cancel that meets a wake
+                            await self._wake.wait()
         finally:
             while self._sessions:
                 _, session = self._sessions.popitem()
