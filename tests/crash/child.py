@@ -61,8 +61,9 @@ def inspected(store: Store) -> dict[str, Any]:
         streams[stream]["loaded"] = journal.state_of(store, stream)[0]
     effects = [row for stream in store.streams() for status in get_args(EffectStatus) for row in store.effects(stream, status)]
     shown = [{"effect_id": row.effect_id, "status": row.status, "call": dict(row.call)} for row in effects]
-    types = [event.type for stream in store.streams() for event in store.read_events(stream)]
-    return {"streams": streams, "effects": shown, "events": types}
+    events = [event for stream in store.streams() for event in store.read_events(stream)]
+    doubted = [event.data["effect_id"] for event in events if event.type == "CallOutcomeUnknown"]
+    return {"streams": streams, "effects": shown, "doubted": doubted, "events": [event.type for event in events]}
 
 
 async def play(config: dict[str, Any], points: Points, told: Told) -> None:

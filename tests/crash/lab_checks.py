@@ -87,7 +87,7 @@ def _told(change: Change, effect: Mapping[str, Any], run: Evidence) -> set[str]:
             last_card = line["body"]["status"]
             told |= {{"executed": "done", "refused": "not done"}.get(last_card, last_card)}
         if line["kind"] == "reply":
-            told |= _of_reply(line, change, effect)
+            told |= _of_reply(line, change, effect, doubted=effect["effect_id"] in run.report["doubted"])
     if effect["call"]["confirmation_id"]:
         final = {"succeeded": "executed", "refused": "refused", "unknown": "unknown", "denied": "denied"}[effect["status"]]
         if last_card != final:
@@ -95,13 +95,13 @@ def _told(change: Change, effect: Mapping[str, Any], run: Evidence) -> set[str]:
     return told
 
 
-def _of_reply(line: Mapping[str, Any], change: Change, effect: Mapping[str, Any]) -> set[str]:
+def _of_reply(line: Mapping[str, Any], change: Change, effect: Mapping[str, Any], *, doubted: bool) -> set[str]:
     text = json.dumps(line["body"]["parts"], ensure_ascii=False)
     words = {DONE: "done", UNKNOWN: "unknown", NOT_DONE: "not done"}
     told = {meaning for word, meaning in words.items() if f"{word}:{change.mark}" in text}
     for notice in line["body"]["notices"]:
         own = line["key"] == f"turn:{effect['call']['turn_id']}"
-        about = notice["args"].get("method") == change.method
+        about = doubted and notice["args"].get("method") == change.method
         match notice["code"]:
             case "outcome-unknown" if own:
                 told.add("unknown")

@@ -1,11 +1,11 @@
 """Faults planted into a child to see whether the lab has teeth. Never imported by anything but the child."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
 from orchestrator import turns
+from orchestrator.context import Recorded
 from orchestrator.gate import confirmations, executor, gate
 from orchestrator.gate.freeze import thaw
 from orchestrator.gate.ports import Reconciled, Unknown
@@ -99,27 +99,29 @@ def model_asked_again() -> None:
     """A turn that is run again does not look for the answers it already has."""
     begin = turns._begin
 
-    async def forgetful(*given: Any) -> dict[int, Any]:
+    async def forgetful(*given: Any) -> Any:
         await begin(*given)
-        return {}
+        return Recorded()
 
     turns._begin = forgetful  # type: ignore[assignment]
 
 
 def early_acknowledgement() -> None:
     """An input is acknowledged before it is stored."""
-    receive = Orchestrator.receive
-    kept = set()
+    receive, idle = Orchestrator.receive, Orchestrator.idle
+    kept: list[Any] = []
 
     async def hasty(self: Any, rows: Any) -> list[bool]:
-        async def later() -> None:
-            await asyncio.sleep(0.05)
-            await receive(self, rows)
-
-        kept.add(asyncio.ensure_future(later()))
+        kept.append(rows)
         return [True] * len(rows)
 
+    async def stored_by_then(self: Any) -> bool:
+        while kept:
+            await receive(self, kept.pop())
+        return await idle(self)
+
     Orchestrator.receive = hasty  # type: ignore[method-assign]
+    Orchestrator.idle = stored_by_then  # type: ignore[method-assign]
 
 
 FAULTS: dict[str, Callable[[], None]] = {
