@@ -126,11 +126,6 @@ def snapshot_of(stream: str, seq: int, state: State) -> Snapshot:
     return Snapshot(stream=stream, seq=seq, state={"shape": SHAPE, "state": state})
 
 
-def snapshot_is_due(before: int, after: int) -> bool:
-    """Whether a commit that moves a stream from `before` to `after` should bring a snapshot."""
-    return before // SNAPSHOT_EVERY != after // SNAPSHOT_EVERY
-
-
 def _from_snapshot(store: Store, stream: str) -> tuple[State, int] | None:
     snapshot = store.snapshot(stream)
     if snapshot is None:

@@ -11,7 +11,7 @@ from bot.settings import Settings, load_settings, need
 from orchestrator.errors import SettingsError
 
 EXAMPLE = Path(__file__).parents[3] / ".env.example"
-SECRET = "https://romashka.bitrix24.ru/rest/1/abcdef0123456789/"
+SECRET = "https://romashka.example/rest/1/abcdef0123456789/"
 
 
 @pytest.fixture(autouse=True)

@@ -124,9 +124,3 @@ def test_a_long_stream_is_read_in_pages(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert (seq, state["agent"]["goals"][:2], len(state["history"])) == (9, ["8", "7"], 9)
     assert isinstance(found, journal.Verified)
-
-
-@pytest.mark.parametrize(("before", "after", "due"), [(0, 49, False), (49, 50, True), (48, 53, True), (50, 99, False)])
-def test_a_snapshot_is_due_every_fifty_events(before: int, after: int, *, due: bool) -> None:
-    """However many events a commit brings, the fiftieth brings a snapshot."""
-    assert journal.snapshot_is_due(before, after) is due
