@@ -8,9 +8,10 @@ import platform
 import sys
 from pathlib import Path
 
+from bench.bulk import bulk_benches
 from bench.turn import turn_benches
 
-BENCHES = {"turn": turn_benches}
+BENCHES = {"turn": turn_benches, "bulk": bulk_benches}
 RESULTS = Path(__file__).parent / "results.jsonl"
 
 

@@ -3,8 +3,10 @@
 A pure table over status and body; it never sees the address that was asked.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,10 +28,13 @@ class Answer:
     time: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read(status: int, body: bytes, *, location: str = "") -> Answer:
-    """The answer in `body`; raise the `BitrixError` that this status and body prove (S004-X8)."""
+def read(status: int, body: bytes, *, location: str = "", setting: str = "BITRIX_WEBHOOK_URL") -> Answer:
+    """The answer in `body`; raise the `BitrixError` that this status and body prove (S004-X8).
+
+    `setting` is where the portal's address is kept: the error of a redirect names it.
+    """
     if 300 <= status < 400:  # noqa: PLR2004 - the redirect class of HTTP
-        raise _moved(status, location)
+        raise _moved(status, location, setting)
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -44,6 +49,27 @@ def read(status: int, body: bytes, *, location: str = "") -> Answer:
     return Answer(data["result"], _count(data.get("total")), _count(data.get("next")), time if isinstance(time, dict) else {})
 
 
+def number(value: object) -> float | None:
+    """A finite JSON number, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def reset_moment(data: Mapping[str, Any]) -> datetime | None:
+    """When the portal forgets the oldest use of a method, if `data` says so."""
+    reset = number(data.get("operating_reset_at"))
+    try:
+        return datetime.fromtimestamp(reset, UTC) if reset else None
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _free_at(data: Mapping[str, Any]) -> datetime | None:
+    time = data.get("time")
+    return (reset_moment(time) if isinstance(time, dict) else None) or reset_moment(data)
+
+
 def _error(status: int, data: Mapping[str, Any]) -> BitrixError:
     error = data["error"]
     if isinstance(error, dict):  # REST v3 nests them
@@ -51,20 +77,20 @@ def _error(status: int, data: Mapping[str, Any]) -> BitrixError:
     else:
         code, description = "" if error is None else str(error), str(data.get("error_description") or "")
     if status in _NOT_EXECUTED.get(code, ()):
-        return NotSent(description or "the portal's limit is reached", code=code, status=status)
+        return NotSent(description or "the portal's limit is reached", code=code, status=status, free_at=_free_at(data))
     if 400 <= status < 500 and status != _REQUEST_TIMEOUT:  # noqa: PLR2004 - the refusal class of HTTP
         return Refused(code, description, status)
     return OutcomeUnknown(description or "the portal failed", code=code, status=status)
 
 
-def _moved(status: int, location: str) -> OutcomeUnknown:
+def _moved(status: int, location: str, setting: str) -> OutcomeUnknown:
     try:
         host = urlsplit(location).hostname or ""
     except ValueError:
         host = ""
     where = f" to {host}" if host else ""
     return OutcomeUnknown(
-        f"the portal redirects{where}: it was probably renamed, put its new address into BITRIX_WEBHOOK_URL",
+        f"the portal redirects{where}: it was probably renamed, put its new address into {setting}",
         status=status,
         transient=False,
     )

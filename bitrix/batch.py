@@ -54,6 +54,7 @@ class CommandOutcome:
     error: str = ""
     description: str = ""
     total: int | None = None
+    next: int | None = None
 
 
 def parse_commands(cmd: Any) -> tuple[Command, ...]:
@@ -107,19 +108,19 @@ def read_answer(commands: Sequence[Command], answer: Answer, *, halt: bool = Fal
     A command without a word in the answer was not run if the batch halted at an error before it, else it is unknown.
     """
     body = answer.result if isinstance(answer.result, Mapping) else {}
-    results, errors, totals = (_by_key(body.get(name)) for name in ("result", "result_error", "result_total"))
+    names = ("result", "result_error", "result_total", "result_next")
+    results, errors, totals, nexts = (_by_key(body.get(name)) for name in names)
     outcomes: list[CommandOutcome] = []
     failed = False
     for command in commands:
         key = command.key
-        total = totals.get(key)
         if key in errors:
             failed = True
             code, description = _error(errors[key])
             outcome = CommandOutcome(key, command.method, "error", error=code, description=description)
         elif key in results:
-            count = total if isinstance(total, int) and not isinstance(total, bool) else None
-            outcome = CommandOutcome(key, command.method, "success", result=results[key], total=count)
+            total, following = _count(totals.get(key)), _count(nexts.get(key))
+            outcome = CommandOutcome(key, command.method, "success", result=results[key], total=total, next=following)
         else:
             outcome = CommandOutcome(key, command.method, "not_run" if halt and failed else "unknown")
         outcomes.append(outcome)
@@ -175,6 +176,10 @@ def _by_key(value: Any) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
     return {str(index): item for index, item in enumerate(value)} if isinstance(value, list) else {}
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _error(entry: Any) -> tuple[str, str]:

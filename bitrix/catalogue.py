@@ -62,7 +62,16 @@ class Method(BaseModel):
     asks: bool = False
     """Every call asks, whatever it changes: completing a task, starting a workflow."""
     note: str = ""
+    scope: str = ""
+    """The right a webhook or application needs for it, as the documentation names it: crm, task, im …; basic = every one has it.
+    `insufficient_scope` is answered with this name. The file's `scope` holds where the row has none."""
+    app_only: bool = False
+    """Works for an application (OAuth) only; a webhook gets WRONG_AUTH_TYPE."""
+    rare: bool = False
+    """Not part of a sales team's day: judged like any other, but not worth a line in the list of methods
+    that every request to a model carries."""
     source: str = ""
+    """The page of the vendor's documentation below api-reference/, or the folder of the family's pages."""
 
     @property
     def reads_only(self) -> bool:
@@ -147,13 +156,15 @@ def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Cat
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER) or {}  # noqa: S506 - a safe loader, in C
         for name, row in (content.get("entities") or {}).items():
             entities[name] = _parsed(Entity, {"name": name, **row}, path.name)
-        defaults = content.get("sets") or {}
-        methods.extend(_parsed(Method, row, path.name) for entry in content.get("methods") or [] for row in _expand(entry, defaults))
+        scope = {"scope": content["scope"]} if "scope" in content else {}
+        sets = content.get("sets") or {}
+        entries = content.get("methods") or []
+        methods.extend(_parsed(Method, row, path.name) for entry in entries for row in _expand({**scope, **entry}, sets, path.name))
     methods.extend(_parsed(Method, row, "policy") for row in extra)
     return Catalogue(methods, entities)
 
 
-def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Iterable[dict[str, Any]]:
+def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]], where: str) -> Iterable[dict[str, Any]]:
     """One row per name of `names`; "$name" entries of `critical` and `params` become the named set of the file.
 
     A read may always be repeated, so only rows that change something say whether they may.
@@ -161,12 +172,15 @@ def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Iterable
     shared = {key: value for key, value in entry.items() if key != "names"}
     if shared.get("classes") == ["R"]:
         shared.setdefault("idempotent", True)
+    names = entry.get("names") or (entry.get("name"),)
     for column in ("critical", "params"):
         listed: list[str] = []
         for item in entry.get(column, ()):
+            if item.startswith("$") and item[1:] not in sets:
+                msg = f"{where}: row {names[0]}: {column} names {item}, which is no set of this file"
+                raise ValueError(msg)
             listed.extend(sets[item[1:]] if item.startswith("$") else [item])
         shared[column] = listed
-    names = entry.get("names") or (entry.get("name"),)
     return [{**shared, "name": name} for name in names]
 
 

@@ -1,16 +1,18 @@
-"""Ring 1. One webhook, one door: sends a call and says what is proven about it.
+"""Ring 1. One portal, one door: sends a call and says what is proven about it.
 
-Repeats only what is safe to repeat, follows no redirect, and lets no address out. Knows nothing of consent or rights.
+Repeats only what is safe to repeat, follows only a renamed portal, and lets no address out. Knows nothing of consent.
 """
 
 import asyncio
+import contextlib
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import httpx
 import orjson
@@ -19,20 +21,25 @@ from tenacity import AsyncRetrying, RetryCallState
 
 from bitrix import answers
 from bitrix.answers import Answer
-from bitrix.errors import RATE_LIMIT, BitrixError, NotSent, OutcomeUnknown
-from bitrix.limiter import Limiter, Priority
+from bitrix.auth import LOOPBACK, Auth, Grant, Webhook
+from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
+from bitrix.limiter import Fate, Limiter, Priority
 from bitrix.methods import is_method_name
+from bitrix.operating import OperatingTime, methods_of
+from bitrix.renamed import Home, Moved
 
 __all__ = ["Answer", "BitrixClient"]
+
+T = TypeVar("T")
 
 MAX_ANSWER_BYTES = 20_000_000
 USER_AGENT = "Sdelka/0.1 (Telegram copilot for Bitrix24)"
 _TRIES = 3
-_TRIES_WHEN_LIMITED = 6  # the bucket drains within seconds; a spent time limit (429) does not, so it gets 3
+_TRIES_WHEN_LIMITED = 6  # the bucket drains within seconds
+_TRIES_OF_BULK = 20  # a spent time limit comes back minute by minute, within ten
 _LONGEST_PAUSE = 8.0
 _LIMITS = httpx.Limits(max_connections=10, max_keepalive_connections=10, keepalive_expiry=4.0)
-_PATH = re.compile(r"(/rest/[0-9]+/[A-Za-z0-9_-]+)/?", re.ASCII)
-_LOOPBACK = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|::1", re.ASCII)
+_EXPIRED = ("expired_token", 401)
 _BODY = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 # Raised by httpx before the first byte of the request is written, and by nothing later: name lookup, connecting, the
@@ -48,27 +55,44 @@ _NEVER_SENT = (
 )
 
 
-class BitrixClient:
-    """Calls methods of one portal through one incoming webhook (seed rows S004-40, S004-41, S004-X8).
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One call, made ready; `deadline` is when its last send must have begun."""
 
-    Raises ValueError, without naming the address, if `webhook` is not `https://<portal>/rest/<user>/<code>/`; plain
-    http is taken on loopback only. Close it with `aclose` or use it as a context manager.
+    method: str
+    body: bytes
+    methods: Mapping[str, str]
+    repeatable: bool
+    priority: Priority
+    deadline: float
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class BitrixClient:
+    """Calls methods of one portal through one `Auth` (seed rows S004-40, S004-41, S004-X8).
+
+    The address of an incoming webhook may be given instead; ValueError if it is none, see `Webhook`. Close it with
+    `aclose` or use it as a context manager; the `Auth` is closed with it.
     """
 
     def __init__(
         self,
-        webhook: SecretStr | str,
+        auth: Auth | SecretStr | str,
         *,
         limiter: Limiter,
         transport: httpx.AsyncBaseTransport | None = None,
         connect_timeout: float = 3.05,
         read_timeout: float = 65.0,
+        operating_limit: float = 480.0,
+        now: Callable[[], datetime] = _utc_now,
     ) -> None:
-        url = _webhook(webhook.get_secret_value() if isinstance(webhook, SecretStr) else webhook)
-        self._root = SecretStr(f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}")
-        self._portal = url.netloc.decode().lower()
-        self._scheme = url.scheme
+        self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
+        self._home = Home(self._auth.root, setting=self._auth.setting)
         self._limiter = limiter
+        self._operating = OperatingTime(operating_limit, clock=limiter.clock, now=now)
         self._timeout = httpx.Timeout(read_timeout, connect=connect_timeout, pool=connect_timeout)
         # A slow drip never trips the read timeout; by this time connecting is long over, so it counts as sent.
         self._patience = read_timeout + 3 * connect_timeout
@@ -76,7 +100,7 @@ class BitrixClient:
             transport=transport,
             limits=_LIMITS,
             follow_redirects=False,
-            trust_env=not _LOOPBACK.fullmatch(url.host),
+            trust_env=not LOOPBACK.fullmatch(httpx.URL(self._auth.base_url).host),
             # A session cookie would make the portal run our requests one after another, and is a second identity.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             headers={"User-Agent": USER_AGENT, "Accept": "application/json", "Content-Type": "application/json"},
@@ -84,13 +108,18 @@ class BitrixClient:
 
     @property
     def portal(self) -> str:
-        """Host and port of the portal in lower case; not a secret."""
-        return self._portal
+        """Host and port of the portal in lower case; not a secret, and the same after the portal was renamed."""
+        return self._auth.portal
 
     @property
     def base_url(self) -> str:
         """Where people open the portal, for links to cards; without a trailing slash."""
-        return f"{self._scheme}://{self._portal}"
+        return self._auth.base_url
+
+    @property
+    def is_application(self) -> bool:
+        """Whether calls run in the context of an application: event subscriptions need that, a webhook is none."""
+        return self._auth.is_application
 
     async def call(
         self,
@@ -105,23 +134,31 @@ class BitrixClient:
 
         A write (`repeatable=False`) is sent again only after a proof that nothing was executed; a read up to three
         times. `send_within` bounds the seconds until the last send begins. A cancelled call has an unknown outcome.
+        Where the time budget of a method is spent, bulk work waits until it is free; an interactive call is `NotSent` at
+        once, with `free_at`.
         """
         body = _body(method, params)
         if self._http.is_closed:
             raise NotSent("the client is closed")
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)
+        request = _Request(method, body, methods_of(method, params), repeatable, priority, deadline)
         attempts = AsyncRetrying(
-            retry=partial(_may_repeat, repeatable=repeatable),
-            stop=partial(self._is_over, deadline=deadline),
-            wait=_pause,
+            retry=partial(_may_repeat, request),
+            stop=partial(self._is_over, request),
+            wait=partial(self._pause, request),
             sleep=self._limiter.sleep,
             reraise=True,
         )
-        return await attempts(self._attempt, method, body, priority, deadline)
+        return await attempts(self._try, request)
+
+    def free_at(self, method: str) -> datetime | None:
+        """When the portal lets this method run again; None = now, as far as it has told."""
+        return self._operating.free_at([method])
 
     async def aclose(self) -> None:
         """Close the connections; calls still under way end as `OutcomeUnknown`."""
         await self._http.aclose()
+        await self._auth.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -130,36 +167,66 @@ class BitrixClient:
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"<BitrixClient {self._portal}>"
+        return f"<BitrixClient {self.portal}>"
 
-    async def _attempt(self, method: str, body: bytes, priority: Priority, deadline: float) -> Answer:
-        await self._admit(priority, deadline)
+    async def _try(self, request: _Request) -> Answer:
+        """One try. An expired token proves that nothing was executed, so even a write goes again, until a new one was refused."""
+        grant = await self._in_time(self._auth.grant(), request.deadline)
+        new = not self.is_application
+        while True:
+            try:
+                return await self._send(request, grant)
+            except Refused as refusal:
+                if new or (refusal.code, refusal.status) != _EXPIRED:
+                    raise
+            grant = await self._in_time(self._auth.renew(grant), request.deadline)
+            new = grant.new
+
+    async def _send(self, request: _Request, grant: Grant) -> Answer:
+        """Send it, and once more where the portal lives now."""
+        signed = replace(request, body=grant.sign(request.body))
+        for _ in range(2):
+            with contextlib.suppress(Moved):
+                return await self._attempt(signed)
+        raise OutcomeUnknown("the portal redirects from one name to another and on", transient=False)
+
+    async def _attempt(self, request: _Request) -> Answer:
+        free_at = self._operating.free_at(request.methods.values())
+        if free_at is not None:
+            raise NotSent("Method is blocked due to operation time limit", code=TIME_LIMIT, free_at=free_at)
+        await self._admit(request)
+        fate = Fate.UNHEARD
         try:
-            return await self._exchange(method, body, deadline)
-        except NotSent as refusal:
-            if refusal.code == RATE_LIMIT:
-                self._limiter.penalize()
+            answer = await self._exchange(request)
+            fate = Fate.PASSED
+        except BitrixError as error:
+            fate = _fate(error)
+            if isinstance(error, NotSent) and error.code == TIME_LIMIT:
+                self._operating.block(request.method, error.free_at)
+                error.free_at = self._operating.free_at([request.method])
             raise
+        finally:
+            self._limiter.settle(fate)
+        self._operating.hear(request.methods, answer)
+        return answer
 
-    async def _admit(self, priority: Priority, deadline: float) -> None:
-        try:
+    async def _admit(self, request: _Request) -> None:
+        await self._in_time(self._limiter.acquire(request.priority), request.deadline)
+
+    async def _in_time(self, wait: Awaitable[T], deadline: float) -> T:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if math.isinf(deadline) else deadline - self._limiter.clock()):
-                await self._limiter.acquire(priority)
-        except TimeoutError:
-            late = True
-        else:
-            late = False
-        if late:
-            raise NotSent("the call could not be sent in time")
+                return await wait
+        raise NotSent("the call could not be sent in time")
 
-    async def _exchange(self, method: str, body: bytes, deadline: float) -> Answer:
-        url = f"{self._root.get_secret_value()}/{method}"
+    async def _exchange(self, request: _Request) -> Answer:
+        url = self._home.url(request.method)
         # The problem is raised outside of `except`: the error of httpx holds the request, and with it the address.
         problem: BitrixError
         try:
             async with (
                 asyncio.timeout(self._patience),
-                self._http.stream("POST", url, content=body, timeout=self._timeouts(deadline)) as response,
+                self._http.stream("POST", url, content=request.body, timeout=self._timeouts(request.deadline)) as response,
             ):
                 status, location = response.status_code, response.headers.get("location", "")
                 content = await _content(response)
@@ -170,7 +237,9 @@ class BitrixClient:
         except (httpx.HTTPError, OSError) as error:
             problem = OutcomeUnknown(f"the answer was lost: {error or type(error).__name__}")
         else:
-            return answers.read(status, content, location=location)
+            if self._home.follow(url, status, location):
+                raise Moved(status=status)
+            return answers.read(status, content, location=location, setting=self._auth.setting)
         raise problem
 
     def _timeouts(self, deadline: float) -> httpx.Timeout:
@@ -182,29 +251,24 @@ class BitrixClient:
             pool=min(left, usual.pool or left),
         )
 
-    def _is_over(self, state: RetryCallState, *, deadline: float) -> bool:
+    def _is_over(self, request: _Request, state: RetryCallState) -> bool:
+        tries = _tries(_error(state), request.priority)
+        return state.attempt_number >= tries or self._limiter.clock() + state.upcoming_sleep >= request.deadline
+
+    def _pause(self, request: _Request, state: RetryCallState) -> float:
         error = _error(state)
-        tries = _TRIES_WHEN_LIMITED if isinstance(error, NotSent) and error.code == RATE_LIMIT else _TRIES
-        return state.attempt_number >= tries or self._limiter.clock() + state.upcoming_sleep >= deadline
-
-
-def _webhook(text: str) -> httpx.URL:
-    try:
-        url = httpx.URL(text.strip())
-    except httpx.InvalidURL:
-        url = httpx.URL()
-    plain = not url.userinfo and not url.query and not url.fragment and _PATH.fullmatch(url.path)
-    secure = url.scheme == "https" or (url.scheme == "http" and _LOOPBACK.fullmatch(url.host))
-    if not (url.host and plain and secure):
-        msg = "the webhook address must look like https://<portal>/rest/<user>/<code>/"
-        raise ValueError(msg)
-    return url
+        code = error.code if isinstance(error, NotSent) else ""
+        if code == TIME_LIMIT:
+            return self._operating.wait(request.methods.values())
+        return min(_LONGEST_PAUSE, (1.0 if code else 0.5) * 2.0 ** (state.attempt_number - 1))
 
 
 def _body(method: str, params: Mapping[str, Any]) -> bytes:
     """The request body. Keys keep their order: it is the order of commands in `cmd` and of sorting in `order`."""
     if not is_method_name(method):
         raise NotSent("the method name is not one plain dotted name")
+    if "auth" in params:  # a second `auth` would win over the one that `Grant.sign` puts first
+        raise NotSent("the parameters may not hold `auth`")
     try:
         _refuse_not_a_number(params)
         return orjson.dumps(dict(params), option=_BODY)
@@ -239,17 +303,28 @@ def _error(state: RetryCallState) -> BaseException | None:
     return state.outcome.exception() if state.outcome else None
 
 
-def _may_repeat(state: RetryCallState, *, repeatable: bool) -> bool:
+def _fate(error: BitrixError) -> Fate:
+    """Whatever has a status came from behind the bucket, except its own refusal."""
+    if isinstance(error, NotSent) and error.code == RATE_LIMIT:
+        return Fate.REFUSED
+    return Fate.UNHEARD if error.status is None else Fate.PASSED
+
+
+def _may_repeat(request: _Request, state: RetryCallState) -> bool:
     match _error(state):
-        case NotSent():
-            return True
+        case NoAccess():
+            return False
+        case NotSent(code=code):
+            return code != TIME_LIMIT or request.priority is Priority.BULK
         case OutcomeUnknown(transient=True):
-            return repeatable
+            return request.repeatable
         case _:
             return False
 
 
-def _pause(state: RetryCallState) -> float:
-    error = _error(state)
-    first = 1.0 if isinstance(error, NotSent) and error.code else 0.5
-    return min(_LONGEST_PAUSE, first * 2.0 ** (state.attempt_number - 1))
+def _tries(error: BaseException | None, priority: Priority) -> int:
+    match error:
+        case NotSent(code=code) if code in {RATE_LIMIT, TIME_LIMIT}:
+            return _TRIES_OF_BULK if priority is Priority.BULK else _TRIES_WHEN_LIMITED
+        case _:
+            return _TRIES

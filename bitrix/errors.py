@@ -2,6 +2,7 @@
 
 BitrixError
 ├── NotSent          nothing was executed: never sent, or refused before execution (rate or time limit)
+│   └── NoAccess     the same, and no repetition helps: the application has to be put in order by a person
 ├── Refused          the portal answered an error that proves it did not act
 └── OutcomeUnknown   sent, and no proof either way: never send a write again, look it up
 ValueError
@@ -13,6 +14,7 @@ No text here can hold an address, a webhook code or a token: every sentence pass
 
 import html
 import re
+from datetime import datetime
 
 from bitrix.masking import mask
 
@@ -45,7 +47,19 @@ class BitrixError(Exception):
 class NotSent(BitrixError):
     """Nothing was executed: the request did not reach the portal or was turned away by a limit.
 
-    Speaks to the person who asked: the same call may be made again, even a write. `code` names the limit, if one.
+    Speaks to the person who asked: the same call may be made again, even a write. `code` names the limit, if one, and
+    `free_at` the moment from which it is worth trying, if that is known.
+    """
+
+    def __init__(self, detail: str = "", *, code: str = "", status: int | None = None, free_at: datetime | None = None) -> None:
+        super().__init__(detail, code=code, status=status)
+        self.free_at = free_at
+
+
+class NoAccess(NotSent):
+    """Nothing was executed, and nothing will be until somebody renews the application's access.
+
+    Speaks to those who run the program: the sentence names the setting. `code` is the authorization server's.
     """
 
 

@@ -1,6 +1,7 @@
-"""Ring 1. The portal's leaky bucket, kept on our side, and the only clock of the client. Knows nothing of HTTP."""
+"""Ring 1. Who may send to the portal and when, and the only clock of the client. Knows nothing of HTTP."""
 
 import asyncio
+import contextlib
 import enum
 import heapq
 import itertools
@@ -9,9 +10,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Self
 
+from bitrix.plan import Plan
+from bitrix.shared_level import SharedLevel, Traffic
+
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
-_EPSILON = 1e-9
+QUANTUM = 5
+"""So many interactive sends may be unknown to the other processes; the error of the shared bucket is this for each of them."""
+REPORT_EVERY = 0.5
 
 
 class Priority(enum.IntEnum):
@@ -21,26 +27,45 @@ class Priority(enum.IntEnum):
     BULK = 1
 
 
+class Fate(enum.Enum):
+    """What the portal's bucket did with one send, as far as we heard."""
+
+    PASSED = enum.auto()
+    REFUSED = enum.auto()
+    UNHEARD = enum.auto()
+
+
 _Ticket = tuple[Priority, int]
 
 
 class Limiter:
-    """Lets sends through so that the portal's counter stays below its threshold.
+    """Lets sends through one by one so that the portal's counter stays below its threshold.
 
-    The counter rises by one with each send, refused ones too, and drains at `rate` a second; above `burst` the portal
-    refuses. One limiter serves every client of a portal and source address within a process. Source: bitrix24 limits.
+    One limiter serves every client of a portal and source address within a process; `shared` joins the processes. An
+    interactive send far below the threshold goes at once and is told to the others within half a second; any other takes
+    its place in the shared bucket first. Each `acquire` is followed by one `settle`. Source: bitrix24 limits.
     """
 
-    def __init__(self, rate: float = 2.0, burst: float = 50, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
-        if rate <= 0 or burst < 1:
-            msg = "a limiter needs a rate above 0 and a burst of at least 1"
-            raise ValueError(msg)
+    def __init__(
+        self,
+        rate: float = 2.0,
+        burst: float = 50,
+        *,
+        shared: SharedLevel | None = None,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        """ValueError for a rate or burst with which nothing could be sent."""
         self.clock = clock
         self.sleep = sleep
-        self._rate = rate
-        self._burst = burst
+        self._plan = Plan(rate, burst)
+        self._shared = shared if self._plan.limits else None
         self._level = 0.0
         self._seen_at = clock()
+        self._heard_at = -math.inf
+        self._in_flight = 0
+        self._untold = Traffic()
+        self._telling: asyncio.Task[None] | None = None
         self._numbers = itertools.count()
         self._queue: list[_Ticket] = []
         self._called: dict[_Ticket, asyncio.Event] = {}
@@ -51,30 +76,88 @@ class Limiter:
         return cls(burst=math.inf, clock=clock, sleep=sleep)
 
     async def acquire(self, priority: Priority = Priority.INTERACTIVE) -> None:
-        """Return when one request may be sent and count it; a cancelled wait counts nothing and holds nobody up."""
+        """Return when one request may be sent and count it; a cancelled wait sends nothing and holds nobody up."""
         ticket = (priority, next(self._numbers))
         heapq.heappush(self._queue, ticket)
         self._called[ticket] = asyncio.Event()
         try:
-            while (delay := self._delay(ticket)) != 0:
+            while (delay := await self._try(ticket)) != 0:
                 await self._wait(ticket, delay)
-            self._level += 1
+            self._in_flight += 1
         finally:
             self._leave(ticket)
 
-    def penalize(self) -> None:
-        """Note that the portal refused: others fill the same bucket, so assume it is full."""
-        if math.isfinite(self._burst):
+    def settle(self, fate: Fate) -> None:
+        """Note what became of one send; after a refusal the bucket counts as full, with the refused request in it."""
+        self._in_flight -= 1
+        if fate is not Fate.UNHEARD:
+            self._heard_at = self.clock()
+        if fate is Fate.REFUSED:
             self._drain()
-            self._level = max(self._level, self._burst)
+            self._level = self._plan.reported(self._level, 0, 1)
+            self._note(refused=1)
+        self._call_next()
 
-    def _delay(self, ticket: _Ticket) -> float | None:
-        """Seconds until the head of the queue may go; None for everybody behind it."""
-        if self._queue[0] != ticket:
+    async def aclose(self) -> None:
+        """Tell the other processes what they do not know yet, and end."""
+        if self._telling is not None:
+            self._telling.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._telling
+        if self._shared is not None and self._untold != Traffic():
+            await self._shared.add(self._plan, self._take_untold())
+
+    async def _try(self, ticket: _Ticket) -> float | None:
+        """0 when the ticket has its place, else the seconds after which to try again; None: it will be called."""
+        if self._queue[0] != ticket or self._must_hear(ticket[0]):
             return None
         self._drain()
-        over = self._level + 1 - self._burst
-        return over / self._rate if over > _EPSILON else 0.0
+        delay = self._plan.wait(self._level)
+        if delay == 0 and self._shared is not None and self._is_near(ticket[0]):
+            return await self._take(self._shared)
+        if delay == 0:
+            self._level += 1
+            self._note(sent=1)
+        return delay
+
+    def _must_hear(self, priority: Priority) -> bool:
+        """Nobody knows how full others made the bucket, so one send goes alone before bulk work follows it."""
+        silent = self.clock() - self._heard_at >= self._plan.seconds_to_drain
+        return priority is Priority.BULK and self._plan.limits and silent and self._in_flight > 0
+
+    def _is_near(self, priority: Priority) -> bool:
+        return priority is Priority.BULK or self._untold.sent >= QUANTUM or self._level + 1 > self._plan.ceiling / 2
+
+    async def _take(self, shared: SharedLevel) -> float:
+        place = await shared.take(self._plan, self._take_untold())
+        self._drain()
+        if place is None:
+            self._level += 1
+            return 0.0
+        self._meet(place.level)
+        return place.wait
+
+    def _note(self, *, sent: int = 0, refused: int = 0) -> None:
+        if self._shared is None:
+            return
+        self._untold = Traffic(self._untold.sent + sent, self._untold.refused + refused)
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell(self._shared))
+
+    async def _tell(self, shared: SharedLevel) -> None:
+        while self._untold != Traffic():
+            level = await shared.add(self._plan, self._take_untold())
+            if level is not None:
+                self._drain()
+                self._meet(level)
+            await self.sleep(REPORT_EVERY)
+
+    def _take_untold(self) -> Traffic:
+        untold, self._untold = self._untold, Traffic()
+        return untold
+
+    def _meet(self, level: float) -> None:
+        self._level = max(self._level, level + self._untold.sent)
 
     async def _wait(self, ticket: _Ticket, delay: float | None) -> None:
         if delay is not None:
@@ -88,10 +171,13 @@ class Limiter:
         del self._called[ticket]
         self._queue.remove(ticket)
         heapq.heapify(self._queue)
+        self._call_next()
+
+    def _call_next(self) -> None:
         if self._queue:
             self._called[self._queue[0]].set()
 
     def _drain(self) -> None:
         now = self.clock()
-        self._level = max(0.0, self._level - (now - self._seen_at) * self._rate)
+        self._level = self._plan.drained(self._level, now - self._seen_at)
         self._seen_at = now

@@ -1,11 +1,11 @@
-"""Ring 1. Reads a whole list page by page; only for reads, which may be repeated. Refuses to grow without bound."""
+"""Ring 1. Reads the first rows of a list into memory; only for reads, which may be repeated. Whole lists: `bitrix.bulk`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bitrix.bulk_lists import nonsense, rows_of
 from bitrix.client import BitrixClient
-from bitrix.errors import OutcomeUnknown
 from bitrix.limiter import Priority
 
 
@@ -18,7 +18,7 @@ class Pages:
     complete: bool
 
 
-async def list_all(
+async def first_rows(
     client: BitrixClient,
     method: str,
     params: Mapping[str, Any],
@@ -34,21 +34,12 @@ async def list_all(
     start = 0
     while True:
         answer = await client.call(method, {**params, "start": start}, repeatable=True, priority=priority)
-        rows += _rows(answer.result)
+        rows += rows_of(answer.result)
         if answer.next is None:
             enough = answer.total is None or len(rows) >= answer.total
             return Pages(rows[:max_rows], answer.total, complete=enough and len(rows) <= max_rows)
         if len(rows) >= max_rows:
             return Pages(rows[:max_rows], answer.total, complete=False)
         if answer.next <= start:
-            raise OutcomeUnknown("the portal's list does not move on to its next page", transient=False)
+            raise nonsense("does not move on to its next page")
         start = answer.next
-
-
-def _rows(result: object) -> list[Any]:
-    if isinstance(result, dict):  # {"items": […]}, {"tasks": […]}, {"categories": […]}: one list under a name of its own
-        lists = [value for value in result.values() if isinstance(value, list)]
-        result = lists[0] if len(lists) == 1 else None
-    if not isinstance(result, list):
-        raise OutcomeUnknown("the portal's answer is not a list", transient=False)
-    return result

@@ -32,6 +32,8 @@ class Person(BaseModel):
     """Default: own for managers, all for leads and admins."""
     time_zone: Annotated[str, AfterValidator(_zone)] = "Europe/Moscow"
     locale: Literal["ru", "en"] = "ru"
+    notify: Literal["none", "own"] = "own"
+    """Whether changes of their own records in the portal are told to them."""
 
     def actor(self) -> Actor:
         """The person as the orchestrator knows them."""
@@ -73,6 +75,15 @@ class Access:
         """The rights that `actor` has now: those of the file for people in Telegram, their own for everybody else."""
         kind, _, number = actor.key.partition(":")
         return self.actor(int(number)) if kind == "tg" else actor
+
+    def people_by_bitrix(self, user_id: int) -> list[Actor]:
+        """Those who are this employee in the portal and want to be told of changes of their records."""
+        return [person.actor() for person in self._by_telegram.values() if person.bitrix_user_id == user_id and person.notify == "own"]
+
+    def bitrix_users(self) -> list[int]:
+        """The employees whose records somebody wants to be told of."""
+        numbers = {person.bitrix_user_id for person in self._by_telegram.values() if person.notify == "own"}
+        return sorted(number for number in numbers if number is not None)
 
     def __len__(self) -> int:
         """How many people may use the bot."""

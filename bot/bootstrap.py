@@ -14,6 +14,9 @@ from bitrix.catalogue import Catalogue, load_catalogue
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
 from bitrix.masking import mask
+from bitrix.plan import plan_named
+from bitrix.shared_level import SharedLevel
+from bot.portal_auth import portal_auth
 from bot.settings import Settings
 from orchestrator.audit import Audit
 from orchestrator.context import Query
@@ -32,6 +35,8 @@ from orchestrator.messages import Actor, Mode
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.performers.bitrix import BitrixPerformer
+from orchestrator.portal_events.audience import Audience, Nobody
+from orchestrator.portal_events.watching import PortalWatch
 from orchestrator.turns import Partial, Present, Tools
 from orchestrator.workers import Orchestrator, Trouble
 from state.clock import Clock, SystemClock
@@ -40,6 +45,7 @@ from state.sql.store import open_store
 from state.store import Store, StoreError
 from state.worker import AsyncStore
 
+NOBODY = Nobody()
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
@@ -51,14 +57,18 @@ def build_orchestrator(
     partial: Partial,
     clock: Clock | None = None,
     present: Present = lambda actor: actor,
-) -> tuple[Orchestrator, list[BitrixClient | ModelClient]]:
+    audience: Audience = NOBODY,
+) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter]]:
     """The orchestrator, and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
-    client = _client(settings)
+    clock = clock or SystemClock()
+    auth = portal_auth(settings, store, clock.now)
+    limiter = _limiter(settings, store, auth.portal, clock)
+    client = BitrixClient(auth, limiter=limiter, operating_limit=settings.bitrix_operating_limit, now=clock.now)
     model = ModelClient(
         ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
     )
-    made = assemble(settings, store, client, model, trouble=trouble, partial=partial, clock=clock or SystemClock(), present=present)
-    return made, [client, model]
+    made = assemble(settings, store, client, model, trouble=trouble, partial=partial, clock=clock, present=present, audience=audience)
+    return made, [client, model, limiter]
 
 
 def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the outside
@@ -71,6 +81,7 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
     partial: Partial,
     clock: Clock,
     present: Present = lambda actor: actor,
+    audience: Audience = NOBODY,
 ) -> Orchestrator:
     """Put the parts together around two given wires; benches and tests hand in their own transports."""
     policy, catalogue = _rules(settings)
@@ -97,7 +108,7 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
         hosts=frozenset({client.portal}) | policy.http_hosts,
         present=present,
     )
-    return Orchestrator(tools, clock, trouble=trouble)
+    return Orchestrator(tools, clock, trouble=trouble, portal=PortalWatch(reads, naming, store, clock, audience=audience, present=present))
 
 
 def _agent(settings: Settings, catalogue: Catalogue, policy: Policy) -> CrmAgent:
@@ -154,15 +165,10 @@ def _rules(settings: Settings) -> tuple[Policy, Catalogue]:
     return policy, catalogue
 
 
-def _client(settings: Settings) -> BitrixClient:
-    limiter = Limiter(settings.bitrix_rate, settings.bitrix_burst) if settings.bitrix_rate else Limiter.off()
-    webhook = settings.bitrix_webhook_url
-    if webhook is None:
-        raise SettingsError("the setting is missing: BITRIX_WEBHOOK_URL")
-    try:
-        return BitrixClient(webhook, limiter=limiter)
-    except ValueError as error:
-        raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
+def _limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock) -> Limiter:
+    """The one limiter of this process for the portal, which counts all its clients together: they must share it."""
+    plan = plan_named(settings.bitrix_plan)
+    return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now))
 
 
 def _methods(catalogue: Catalogue, policy: Policy) -> Callable[[Mode], str]:

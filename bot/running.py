@@ -4,25 +4,31 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
 
 from aiogram.exceptions import TelegramConflictError, TelegramUnauthorizedError
 
 from bot.access import load_access
 from bot.bootstrap import build_orchestrator, opened_store
-from bot.settings import Settings, need
+from bot.http_api.app import make_app
+from bot.http_api.portal_events import portal_events
+from bot.http_api.server import listening, serve
+from bot.settings import Settings, need, portal_settings
 from bot.telegram.door import TelegramDoor, make_bot
 from bot.telegram.people import People
 from orchestrator.errors import SettingsError
 from orchestrator.workers import Orchestrator
-from state.clock import SystemClock
+from state.clock import Clock, SystemClock
 
 log = logging.getLogger(__name__)
+
+Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None) -> None:
     """Serve Telegram until SIGTERM or SIGINT; raises SettingsError when it cannot begin."""
-    need(settings, "telegram_bot_token", "bitrix_webhook_url")
+    need(settings, "telegram_bot_token", *portal_settings(settings))
     access = load_access(settings.access_file)
     if not len(access):
         log.warning("ACCESS_FILE names nobody: every message will be answered with the writer's id", extra={"action": "no_access"})
@@ -35,23 +41,44 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             raise SettingsError("the setting is missing: TELEGRAM_BOT_TOKEN")
         door = TelegramDoor(make_bot(token.get_secret_value(), settings.telegram_api_base), store, People(access), clock)
         orchestrator, closing = build_orchestrator(
-            settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock, present=access.present
+            settings,
+            store,
+            trouble=door.delivery.trouble,
+            partial=door.delivery.partial,
+            clock=clock,
+            present=access.present,
+            audience=access,
         )
         try:
-            await _until_stopped(lambda: _serve(door, orchestrator, ready))
+            async with _event_door(settings, orchestrator, clock) as events:
+                await _until_stopped(lambda: _serve(door, orchestrator, events, ready))
         finally:
             for part in closing:
                 await part.aclose()
 
 
-async def _serve(door: TelegramDoor, orchestrator: Orchestrator, ready: Callable[[], None]) -> None:
+@contextlib.asynccontextmanager
+async def _event_door(settings: Settings, orchestrator: Orchestrator, clock: Clock) -> AsyncIterator[Work | None]:
+    """What serves the portal's events, its port already taken; None without a token to know them by."""
+    if not settings.event_tokens:
+        yield None
+        return
+    with contextlib.closing(listening(settings.http_host, settings.http_port)) as listener:
+        session = await orchestrator.listen_to_portal()
+        app = make_app(portal_events(orchestrator.receive, settings.event_tokens, session, clock))
+        yield lambda: serve(app, listener)
+
+
+async def _serve(door: TelegramDoor, orchestrator: Orchestrator, events: Work | None, ready: Callable[[], None]) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(orchestrator.run())
         group.create_task(door.run(orchestrator))
+        if events is not None:
+            group.create_task(events())
         ready()
 
 
-async def _until_stopped(serve: Callable[[], Awaitable[None]]) -> None:
+async def _until_stopped(serve: Work) -> None:
     """Run until a stop signal; calls on their way are heard to their end, everything else waits in the inbox."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

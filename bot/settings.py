@@ -5,9 +5,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from bitrix.plan import plan_named
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Mode
 
@@ -29,6 +30,11 @@ def _duration(value: object) -> object:
         raise ValueError(_NO_DURATION) from None
 
 
+def _plan(text: str) -> str:
+    plan_named(text)
+    return text
+
+
 class Settings(BaseSettings):
     """Names are fixed by DESIGN §6; each has one sentence in `.env.example`. Secrets have no default."""
 
@@ -42,19 +48,42 @@ class Settings(BaseSettings):
     bitrix_webhook_url: SecretStr | None = Field(
         None, description="Incoming webhook of the portal, https://<portal>/rest/<user>/<code>/ ; it is a secret."
     )
+    bitrix_portal: str | None = Field(None, description="Address of the portal for an application, such as company.bitrix24.ru.")
+    bitrix_oauth_client_id: str | None = Field(None, description="Id of the portal's local application, used instead of the webhook.")
+    bitrix_oauth_client_secret: SecretStr | None = Field(None, description="Secret key of the local application.")
+    bitrix_oauth_refresh_token: SecretStr | None = Field(
+        None, description="Refresh token the application got last; later ones are stored, a new one here begins anew."
+    )
+    bitrix_oauth_base: str = Field("https://oauth.bitrix.info", description="Authorization server; change it for a local one.")
     agent_mode: Mode = Field("shadow", description="What may run: shadow (nothing), canary (reads and safe creates), full.")
     agent_max_iterations: int = Field(6, ge=1, le=20, description="How often the model may be asked within one turn.")
     confirmation_ttl: Annotated[timedelta, BeforeValidator(_duration)] = Field(
         timedelta(hours=24), gt=timedelta(0), description="How long a card waits for a decision, such as 24h."
     )
+    bitrix_event_token: SecretStr | None = Field(
+        None,
+        description="Token of the portal's outgoing webhook, several with commas; without it no events are received, see docs/events.md.",
+    )
+    http_host: str = Field("127.0.0.1", description="Address on which events of the portal are received.")
+    http_port: int = Field(8080, ge=1, le=65535, description="Port on which events of the portal are received.")
     policy_file: Path | None = Field(None, description="Your own policy (YAML) over data/policy.yaml.")
     access_file: Path | None = Field(None, description="Who may use the bot (YAML), see docs/access.md; nobody without it.")
     database_url: SecretStr | None = Field(None, description="SQLAlchemy URL of the database; by default SQLite in STATE_DIR.")
     state_dir: Path = Field(Path("data/state"), description="Folder of the embedded database.")
     log_dir: Path = Field(Path("data/logs"), description="Folder of the audit logs, one JSONL file a user.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the program's own log says.")
-    bitrix_rate: float = Field(2.0, ge=0, description="Requests a second the portal's plan allows; 0 = no limit.")
-    bitrix_burst: int = Field(50, ge=1, description="Requests the portal's plan allows at once.")
+    bitrix_plan: Annotated[str, AfterValidator(_plan)] = Field(
+        "standard", description="How often the portal may be called: standard, enterprise, off, or your own rate/burst such as 10/300."
+    )
+    bitrix_operating_limit: float = Field(
+        480.0, ge=0, description="Seconds of work the portal grants a method in ten minutes; 0 = only its own refusals count."
+    )
+
+    @property
+    def event_tokens(self) -> tuple[SecretStr, ...]:
+        """The tokens that prove an event; none means that nothing is received."""
+        listed = self.bitrix_event_token.get_secret_value().split(",") if self.bitrix_event_token else []
+        return tuple(SecretStr(token.strip()) for token in listed if token.strip())
 
     @property
     def database(self) -> SecretStr:
@@ -71,6 +100,13 @@ def load_settings(**overrides: Any) -> Settings:
     except ValidationError as error:
         faults = [f"{'.'.join(str(part) for part in item['loc']).upper()}: {item['msg']}" for item in error.errors()]
         raise SettingsError("settings: " + "; ".join(faults)) from None
+
+
+def portal_settings(settings: Settings) -> tuple[str, ...]:
+    """The names that must be set before the portal can be called: those of the application if there is one."""
+    if settings.bitrix_oauth_client_id is None:
+        return ("bitrix_webhook_url",)
+    return ("bitrix_portal", "bitrix_oauth_client_id", "bitrix_oauth_client_secret", "bitrix_oauth_refresh_token")
 
 
 def need(settings: Settings, *names: str) -> None:

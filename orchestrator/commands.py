@@ -38,7 +38,13 @@ async def _about_card(row: InboxRow, actor: Actor, session: Session, tools: Tool
     """The two buttons of a card that decide nothing: look again at an unknown outcome, show the exact call."""
     entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
     rows: list[OutboxRow] = []
-    if entry is None:
+    if entry is None and row.body["name"] == "check":
+        effect = await session.effect(row.body["confirmation_id"])  # a call without a card is named by itself
+        if effect is None or effect.stream != session.stream:
+            rows.append(outgoing.reply_row(session.key, say(Notice(code="details-none")), session.now))
+        else:
+            await recovering.recheck(effect.effect_id, session, tools)
+    elif entry is None:
         rows.append(outgoing.reply_row(session.key, say(Notice(code="details-none")), session.now))
     elif row.body["name"] == "check":
         await recovering.recheck(entry["effect_id"], session, tools)

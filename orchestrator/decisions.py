@@ -6,8 +6,8 @@ from typing import Any
 
 from orchestrator import outgoing
 from orchestrator.gate import confirmations
+from orchestrator.gate.approved import Decided
 from orchestrator.gate.confirmations import Decision
-from orchestrator.gate.gate import Decided
 from orchestrator.messages import Notice, Outcome, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools, admitted

@@ -114,6 +114,8 @@ class Pending(Frozen):
     confirmation_id: str
     method: str
     reasons: tuple[Notice, ...] = ()
+    notice: Notice | None = None
+    """What the person is told besides the card: that it has been waiting since an earlier request."""
 
 
 class Choice(Frozen):

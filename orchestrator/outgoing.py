@@ -31,6 +31,11 @@ def code_row(session: str, text: str, now: datetime) -> OutboxRow:
     return _row(session, "code", {"text": text}, now, "")
 
 
+def news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
+    """What changed in the portal without the person's doing; no part of their conversation."""
+    return _row(session, "news", body, now, "")
+
+
 def toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
     """The answer to one press."""
     return _row(session, "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")

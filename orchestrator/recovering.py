@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from orchestrator import outgoing
 from orchestrator.decisions import finish_approved
+from orchestrator.gate.named import doubt
 from orchestrator.gate.recovery import TIMER, Recovered
 from orchestrator.messages import Notice, say
 from orchestrator.session import Session
@@ -49,8 +50,7 @@ def _announce(session: Session) -> Callable[[Recovered], list[OutboxRow]]:
 
     def rows(found: Recovered) -> list[OutboxRow]:
         stored, seen, now = found.row.call, found.reconciled, session.now
-        args = {"method": stored["call"]["method"], "verdict": seen.verdict, "detail": seen.detail}
-        told = say(Notice(code=f"recovered-{seen.verdict.replace('_', '-')}", args=args))
+        told = say(Notice(code=f"recovered-{seen.verdict.replace('_', '-')}", args=doubt(found.row.effect_id, stored)))
         entry = session.state["agent"]["confirmations"].get(stored["confirmation_id"])
         if entry is None:
             return [outgoing.reply_row(session.key, told, now)]

@@ -5,7 +5,7 @@ lease decides, and every append is fenced by its epoch.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -40,6 +40,8 @@ class Session:
         self._order = asyncio.Lock()
         self.used_at = clock.now()
         """When something was last committed."""
+        self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
+        """Told of the effects of each commit, once it is stored and before anything comes of it."""
 
     @property
     def now(self) -> datetime:
@@ -93,6 +95,8 @@ class Session:
                 self._snapshot_seq = snapshot.seq
             agent_state.fold(self._state, ((item.type, dict(item.data), item.ts) for item in stored))
             self.used_at = commit.now
+            for watcher in self.watchers if commit.effects else ():
+                watcher(commit.effects)
             if stored:
                 self._seq = stored[-1].seq
 

@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from uuid import uuid4
 
-from orchestrator import commands, decisions, outgoing, timers, turns
-from orchestrator.errors import SessionTaken
+from orchestrator import commands, decisions, outgoing, pasting, timers, turns
+from orchestrator.errors import SessionTaken, SettingsError
 from orchestrator.messages import Notice, say
+from orchestrator.portal_events.watching import SESSION, TIMER, PortalWatch
 from orchestrator.recovering import recover
 from orchestrator.session import LEASE, Session, open_session
 from orchestrator.turns import Tools
@@ -34,9 +35,12 @@ Trouble = Callable[[str, Notice], Awaitable[None]]
 class Orchestrator:
     """See the module docstring. `run` works until it is cancelled; `receive` is what doors call."""
 
-    def __init__(self, tools: Tools, clock: Clock, *, trouble: Trouble, owner: str | None = None) -> None:
-        """`owner` names this process in leases."""
+    def __init__(
+        self, tools: Tools, clock: Clock, *, trouble: Trouble, portal: PortalWatch | None = None, owner: str | None = None
+    ) -> None:
+        """`portal` watches the portal's events, `owner` names this process in leases."""
         self.tools = tools
+        self._portal = portal
         self._clock = clock
         self._trouble = trouble
         self._owner = owner or uuid4().hex
@@ -45,9 +49,17 @@ class Orchestrator:
         self._opening: dict[str, asyncio.Lock] = {}
         self._lanes: dict[tuple[str, Lane], asyncio.Task[None]] = {}
         self._holding: dict[tuple[str, Lane], asyncio.Task[None]] = {}
+        self._passed_over: set[tuple[str, Lane]] = set()
         self._troubled: set[str] = set()
         self._turns = asyncio.Semaphore(MAX_TURNS)
         self.listeners: list[Callable[[], None]] = []
+
+    async def listen_to_portal(self) -> str:
+        """Find out what the portal has changed while nobody listened; the session that its events belong to. Raises StoreError."""
+        if self._portal is None:
+            raise SettingsError("the portal is not watched")
+        await self.receive([self._portal.start_row(self._clock.now())])
+        return self._portal.session
 
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
         """Store inputs durably, then wake the worker; False where an input was known already. Raises StoreError."""
@@ -86,7 +98,9 @@ class Orchestrator:
             log.error("the store cannot be read: %s", error, extra={"action": "store_trouble"})  # noqa: TRY400 - no stack needed
             return
         for key, lane in ready:
-            if (key, lane) not in self._lanes:
+            if (key, lane) in self._lanes:
+                self._passed_over.add((key, lane))
+            else:
                 task = group.create_task(self._drain(key, lane))
                 self._lanes[key, lane] = task
                 task.add_done_callback(self._forgetting(key, lane))
@@ -94,6 +108,9 @@ class Orchestrator:
     def _forgetting(self, key: str, lane: Lane) -> Callable[[asyncio.Task[None]], None]:
         def forget(_: asyncio.Task[None]) -> None:
             self._lanes.pop((key, lane), None)
+            if (key, lane) in self._passed_over:  # the row may have come after the lane's last look
+                self._passed_over.discard((key, lane))
+                self._wake.set()
 
         return forget
 
@@ -142,6 +159,12 @@ class Orchestrator:
 
     async def _give_up(self, row: InboxRow, session: Session) -> None:
         """Tell the person first: a crash in between tells them twice, in the same message, but never not at all."""
+        if self._portal is not None and session.key.startswith(SESSION):  # nobody reads there
+            log.error("an event of the portal is given up", extra={"action": "event_failed", "row": row.id})
+            if row.kind == "timer":
+                await self._portal.put_off(row, session)
+            await self.tools.store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
+            return
         current = session.state["turn"]
         events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current["turn_id"] == row.id else []
         reply = say(Notice(code="failed", args={"id": row.id[-8:]}))
@@ -152,13 +175,21 @@ class Orchestrator:
     async def _dispatch(self, row: InboxRow, session: Session) -> None:
         match row.kind:
             case "message":
-                await self._turn(row, session)
+                whole = await pasting.whole(row, session, self.tools.store)
+                if whole is not None:
+                    await self._turn(whole, session)
             case "decision":
                 await decisions.run_decision(row, session, self.tools)
             case "command":
                 if row.body["name"] == "stop":
                     self._stop(session.key)
                 await commands.run_command(row, session, self.tools)
+            case "portal_start" if self._portal is not None:
+                await self._portal.started(row, session)
+            case "portal_event" if self._portal is not None:
+                await self._portal.received(row, session)
+            case "timer" if self._portal is not None and row.body["kind"] == TIMER:
+                await self._portal.look(row, session)
             case "timer":
                 await timers.run_timer(row, session, self.tools)
             case _:
@@ -183,6 +214,8 @@ class Orchestrator:
             if busy:  # a lane still works with the state that was given up: a second one beside it would part from it
                 await asyncio.wait(busy)
             session = await open_session(self.tools.store, self._clock, key, self._owner)
+            if self._portal is not None:
+                session.watchers.append(self._portal.recent.note)
             await recover(session, self.tools)
             self._sessions[key] = session
             return session

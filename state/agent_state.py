@@ -12,6 +12,8 @@ KEEP_HISTORY = 20
 _OPEN = frozenset({"requested", "approved", "unknown"})
 KEEP_GOALS = 10
 KEEP_GOAL_LENGTH = 500
+KEEP_DUE = 2000
+KEEP_SEEN = 1000
 
 
 def empty() -> State:
@@ -219,6 +221,40 @@ def _cleared(state: State, data: dict[str, Any], ts: str) -> None:
     state.update(fresh)
 
 
+def _portal(state: State) -> dict[str, Any]:
+    """What the portal's own session knows of its records; no other session has it."""
+    found: dict[str, Any] = state.setdefault("portal", {"due": {}, "seen": {}, "look_at": "", "tries": 0, "told_at": ""})
+    return found
+
+
+def _portal_event(state: State, data: dict[str, Any], ts: str) -> None:
+    portal = _portal(state)
+    target, action = data.get("target"), data.get("action")
+    if target:
+        before = portal["due"].get(target) or {"action": action, "ts": ts}
+        portal["due"][target] = {**before, "action": "add" if before["action"] == "add" and action == "update" else action}
+        _cut(portal["due"], KEEP_DUE)
+    if data.get("look_at"):
+        portal["look_at"] = data["look_at"]
+
+
+def _look_failed(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    _portal(state).update(tries=data["tries"], look_at=data["look_at"])
+
+
+def _seen(state: State, data: dict[str, Any], ts: str) -> None:
+    portal = _portal(state)
+    for target in (*sorted(data["records"]), *data["gone"]):
+        portal["due"].pop(target, None)
+        portal["seen"].pop(target, None)  # seen again: young again
+    portal["seen"].update(sorted(data["records"].items()))
+    _cut(portal["seen"], KEEP_SEEN)
+    portal.update(tries=0, look_at=data.get("look_at", ""))
+    if data.get("told"):
+        portal["told_at"] = ts
+
+
 def _forget_planned(state: State, entry: dict[str, Any]) -> None:
     planned = state["agent"]["next_planned_actions"]
     slot = entry.get("slot")
@@ -254,4 +290,7 @@ _STEPS: dict[str, Fold] = {
     "OutcomeReconciled": _reconciled,
     "TurnFinished": _finished,
     "ConversationCleared": _cleared,
+    "PortalEventReceived": _portal_event,
+    "PortalLookFailed": _look_failed,
+    "RecordsSeen": _seen,
 }

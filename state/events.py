@@ -297,6 +297,39 @@ class ConversationCleared(Event):
     by: str
 
 
+class PortalEventReceived(Event):
+    """The portal posted that something changed there; what it is now is looked up later."""
+
+    event: str
+    target: str = ""
+    """ "deal:481"; "" for an event about no record that is watched."""
+    action: Literal["add", "update", "delete", ""] = ""
+    ts: int
+    member_id: str = ""
+    look_at: str = ""
+    """When the look at what is due was set for, if this event set it."""
+
+
+class PortalLookFailed(Event):
+    """The portal could not be read; what is due stays due."""
+
+    reason: str
+    tries: int
+    look_at: str
+
+
+class RecordsSeen(Event):
+    """A look at changed records: their watched values as they are now. Who was told of it went out in the same commit."""
+
+    records: dict[str, dict[str, str]] = Field(default_factory=dict)
+    gone: list[str] = Field(default_factory=list)
+    """Deleted, or not to be read any more."""
+    told: list[str] = Field(default_factory=list)
+    """The chats that were told."""
+    look_at: str = ""
+    """When the next look was set for, while something is still due."""
+
+
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 """(type, version) -> the function that lifts its data to version + 1."""

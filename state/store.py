@@ -181,6 +181,10 @@ class Store(Protocol):
         """The oldest new row of that lane; counts the attempt durably."""
         ...
 
+    def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
+        """The new rows of that lane, oldest first, the one at work too; counts no attempt."""
+        ...
+
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """Close a row without events (a poison row is quarantined with its reason, never dropped)."""
         ...
@@ -259,6 +263,10 @@ class Store(Protocol):
 
     def set_value(self, key: str, value: str) -> None:
         """Set a small named value durably."""
+        ...
+
+    def swap_value(self, key: str, expected: str | None, value: str) -> bool:
+        """Set it durably if it is `expected` now (None: not set yet); else change nothing and return False."""
         ...
 
     def close(self) -> None:

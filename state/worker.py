@@ -125,6 +125,10 @@ class AsyncStore:
         """See `Store.next_inbox`."""
         return await self._writer.call(self._store.next_inbox, session, lane)
 
+    async def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
+        """See `Store.waiting_inbox`."""
+        return await self._reader.call(self._store.waiting_inbox, session, lane, limit)
+
     async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """See `Store.finish_inbox`."""
         await self._writer.call(self._store.finish_inbox, row_id, status, note)
@@ -204,3 +208,7 @@ class AsyncStore:
     async def set_value(self, key: str, value: str) -> None:
         """See `Store.set_value`."""
         await self._writer.call(self._store.set_value, key, value)
+
+    async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
+        """See `Store.swap_value`."""
+        return await self._writer.call(self._store.swap_value, key, expected, value)

@@ -1,13 +1,12 @@
 """The command line: `sdelka run | chat | demo | sandbox`. Errors of settings are one sentence and exit code 2. Ring 3."""
 
 import asyncio
+import gc
 import os
 import sys
 
 import typer
 
-from bot.logs import set_up_logging
-from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
 _SERVERS = ("portal", "telegram", "model")
@@ -20,10 +19,16 @@ app = typer.Typer(
 @app.command()
 def run() -> None:
     """Serve Telegram until stopped."""
+    from bot.logs import set_up_logging  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
+    from bot.settings import load_settings  # noqa: PLC0415 - see above
+
+    settings = load_settings()
+    set_up_logging(settings.log_level)
+    gc.disable()  # what is imported stays: to look through it for garbage again and again takes a tenth of the start
     from bot.running import run_bot  # noqa: PLC0415 - aiogram takes seconds to import, other commands need none of it
 
-    settings = _settings()
-    set_up_logging(settings.log_level)
+    gc.freeze()
+    gc.enable()
     asyncio.run(run_bot(settings))
 
 
@@ -35,8 +40,10 @@ def chat(
 ) -> None:
     """Talk to the copilot in this terminal; changes are confirmed with y or n."""
     from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
+    from bot.logs import set_up_logging  # noqa: PLC0415 - see run
+    from bot.settings import load_settings  # noqa: PLC0415 - see run
 
-    settings = _settings()
+    settings = load_settings()
     set_up_logging("ERROR")
     asyncio.run(run_chat(settings, name=name, user=user, language="en" if language == "en" else "ru"))
 
@@ -58,10 +65,6 @@ def sandbox(context: typer.Context) -> None:
 def _become(module: str, arguments: list[str]) -> None:
     """Run another program in place of this one: the product never imports the sandbox."""
     os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606 - our own module, no shell
-
-
-def _settings() -> Settings:
-    return load_settings()
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """The card of a confirmation in each of its states (facts: telegram §5). Rendered from the stored request, never from the model. Ring 3."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from bot.rendering.spans import Span, Spans, bold, joined, plain, spans
 
 MAX_ITEMS = 15
 MAX_LINES = 40
+MAX_BEFORES = 3
 _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
 
 
@@ -70,20 +72,39 @@ def _items(preview: Mapping[str, Any], body: Mapping[str, Any], tr: Translator) 
 
 
 def _grouped(items: Sequence[Mapping[str, Any]], reports: Mapping[str, Mapping[str, Any]], tr: Translator) -> list[Spans]:
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    """One line for all commands that do the same; what stood there before is said with its count where it differs."""
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for item in items:
-        changes = "; ".join(f"{line['name']} → {line['after']}" for line in item.get("lines") or ())
+        changes = (f"{line['name']} → {line['after']}" for line in item.get("lines") or ())
         words = plain(heading({**item, "title": ""}, item.get("method", ""), tr))
-        groups.setdefault((words, changes), []).append(item)
-    return [_group(words, changes, members, reports) for (words, changes), members in groups.items()]
+        groups.setdefault((words, *changes), []).append(item)
+    return [_group(words, members, reports, tr) for (words, *_), members in groups.items()]
 
 
-def _group(words: str, changes: str, members: Sequence[Mapping[str, Any]], reports: Mapping[str, Mapping[str, Any]]) -> Spans:
+def _group(words: str, members: Sequence[Mapping[str, Any]], reports: Mapping[str, Mapping[str, Any]], tr: Translator) -> Spans:
+    same = zip(*(item.get("lines") or () for item in members), strict=True)  # the members of a group have equally many lines
+    changes = "; ".join(_change_of_all(lines, tr) for lines in same)
     names = [
         spans(_mark(item, reports), Span(str(item.get("title") or item.get("id") or "?"), url=str(item.get("url") or "")))
         for item in members
     ]
     return spans(bold(f"{words} × {len(members)}"), f" — {changes}: " if changes else ": ", joined(names, ", "))
+
+
+def _change_of_all(lines: Sequence[Mapping[str, Any]], tr: Translator) -> str:
+    """ "Ответственный: Анна (9), Вера (2) → Борис": the commonest values before, and how many others there are."""
+    name, after = lines[0]["name"], lines[0]["after"]
+    befores = Counter(str(line.get("before") or "") for line in lines)
+    if set(befores) == {""}:
+        return f"{name}: {after}"
+    if len(befores) == 1:
+        return f"{name}: {next(iter(befores))} → {after}"
+    named = befores.most_common(MAX_BEFORES)
+    said = [tr.say("card-group-before", value=value or "—", count=count) for value, count in named]
+    if len(befores) > MAX_BEFORES:
+        left = len(lines) - sum(count for _, count in named)
+        said.append(tr.say("card-group-rest", kinds=len(befores) - MAX_BEFORES, count=left))
+    return f"{name}: {', '.join(said)} → {after}"
 
 
 def _mark(item: Mapping[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:

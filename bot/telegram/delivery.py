@@ -24,6 +24,7 @@ from aiogram.types import InlineKeyboardMarkup, MessageEntity
 
 from bot.i18n.translate import Translator, as_notice
 from bot.rendering.cards import card_text
+from bot.rendering.news import news_text
 from bot.rendering.replies import reply_text
 from bot.rendering.spans import Span, Spans, spans
 from bot.telegram.entities import render
@@ -40,8 +41,12 @@ log = logging.getLogger(__name__)
 POLL = 0.5
 STORE_PAUSE = 5
 GIVE_UP = timedelta(hours=24)
+LONGEST_WAIT = 3600
+"""Telegram's number is obeyed up to here, then asked for again: a nonsensical one must not silence a chat for years."""
 TYPING = timedelta(seconds=4)
 """Clients show "typing" for five seconds; telling them with every piece of a streamed answer would meet the flood limit."""
+_FLOOD = "Too Many Requests"
+"""A 429 that names no wait, or 0, reaches us as an error of no special kind: aiogram keeps only Telegram's words of it."""
 
 
 class Delivery:
@@ -86,17 +91,8 @@ class Delivery:
     async def _deliver(self, row: OutboxRow) -> bool:
         try:
             ref = self._delivered.get(row.id) or await self._send(row)
-        except TelegramRetryAfter as error:
-            await self._later(row, error.retry_after, "429")
-            return False
-        except (TelegramNetworkError, TelegramServerError, ClientDecodeError) as error:
-            await self._later(row, min(60, 2 ** min(row.attempts, 6)), type(error).__name__)
-            return False
-        except TelegramForbiddenError as error:
-            await self._store.outbox_failed(row.id, f"forbidden: {error.message}")
-        except TelegramAPIError as error:
-            log.error("a message cannot be delivered: %s", error.message, extra={"action": "delivery_failed"})  # noqa: TRY400
-            await self._store.outbox_failed(row.id, error.message)
+        except (TelegramAPIError, ClientDecodeError) as error:
+            return not await self._refused(row, error)
         except StoreError:
             raise
         except Exception as error:
@@ -108,12 +104,16 @@ class Delivery:
             del self._delivered[row.id]
         return True
 
-    async def _later(self, row: OutboxRow, seconds: float, note: str) -> None:
-        if self._clock.now() - row.created_at > GIVE_UP:
-            log.error("a message was not delivered for a day", extra={"action": "delivery_failed", "row": row.id})
-            await self._store.outbox_failed(row.id, note)
-        else:
-            await self._store.outbox_retry(row.id, self._clock.now() + timedelta(seconds=seconds), note)
+    async def _refused(self, row: OutboxRow, error: TelegramAPIError | ClientDecodeError) -> bool:
+        """True when the row is to be tried again; what no waiting mends is given up, and so is what did not get through for a day."""
+        wait = _wait(error, row.attempts)
+        if wait is not None and self._clock.now() - row.created_at <= GIVE_UP:
+            await self._store.outbox_retry(row.id, self._clock.now() + timedelta(seconds=wait), type(error).__name__)
+            return True
+        level = logging.INFO if isinstance(error, TelegramForbiddenError) else logging.ERROR  # whoever blocks the bot is no trouble of ours
+        log.log(level, "a message cannot be delivered: %s", error.message, extra={"action": "delivery_failed", "row": row.id})
+        await self._store.outbox_failed(row.id, f"{type(error).__name__}: {error.message}")
+        return False
 
     async def _send(self, row: OutboxRow) -> str:
         tr = self._people.translator(row.session)
@@ -122,6 +122,8 @@ class Delivery:
                 return await self._toast(row, tr)
             case "card":
                 return await self._message(row, card_text(row.body, tr), card_keyboard(row.body, tr))
+            case "news":
+                return await self._message(row, news_text(row.body, tr), None)
             case "code":
                 return await self._message(row, spans(Span(str(row.body["text"]), "code")), None)
             case _:
@@ -189,6 +191,14 @@ def chat_of(session: str) -> tuple[int, int | None]:
     """ "tg:1007:5" → chat 1007, thread 5."""
     parts = session.split(":")
     return int(parts[1]), int(parts[2]) if len(parts) > 2 else None  # noqa: PLR2004 - channel, chat, thread
+
+
+def _wait(error: TelegramAPIError | ClientDecodeError, attempts: int) -> float | None:
+    """Seconds until the next try; None for what no waiting mends."""
+    if isinstance(error, TelegramRetryAfter):
+        return min(max(error.retry_after, 1), LONGEST_WAIT)
+    passing = isinstance(error, TelegramNetworkError | TelegramServerError | ClientDecodeError)
+    return min(60, 2 ** min(attempts, 6)) if passing or _FLOOD in str(error.message) else None
 
 
 def _by_session(rows: Sequence[OutboxRow]) -> list[list[OutboxRow]]:

@@ -74,7 +74,7 @@ class TelegramDoor:
                 await self.bot.set_my_commands(commands, language_code=locale if locale == "en" else None)
 
     async def _accept(self, update: Update) -> None:
-        routed = route(update, self._people.access, self.bot.id, await self._cards(update), self._clock.now())
+        routed = route(update, self._people.access, await self.bot.me(), await self._cards(update), self._clock.now())
         if routed.rows:
             await self._store_rows(routed)
         if routed.callback_id and (not routed.rows or routed.rows[0].kind != "decision"):
@@ -123,7 +123,7 @@ class TelegramDoor:
     async def _quarantine(self, update_id: int, why: str) -> None:
         row = InboxRow(
             id=new_id(),
-            source=f"telegram:{self.bot.id}:{update_id}",
+            source=f"telegram:{(await self.bot.me()).id}:{update_id}",
             session="tg:0",
             lane="turn",
             kind="unreadable",

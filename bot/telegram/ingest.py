@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 ALLOWED = ["message", "edited_message", "callback_query", "my_chat_member"]
 LONG_POLL = 25
 STORE_PAUSE = 1.0
+LONGEST_WAIT = 3600
+"""Telegram's number is obeyed up to here; a nonsensical one must not silence the bot for years."""
 PAUSES = (1.0, 2.0, 5.0, 15.0)
 
 Accept = Callable[[Update], Awaitable[None]]
@@ -65,13 +67,14 @@ class Poller:
             except (TelegramUnauthorizedError, TelegramConflictError):
                 raise
             except TelegramRetryAfter as error:
-                await asyncio.sleep(error.retry_after)
+                await asyncio.sleep(min(max(error.retry_after, 1), LONGEST_WAIT))
             except (TelegramAPIError, ClientDecodeError) as error:
                 failures += 1
                 log.warning("telegram did not answer: %s", type(error).__name__, extra={"action": "poll_failed"})
                 await asyncio.sleep(PAUSES[min(failures, len(PAUSES)) - 1])
 
     async def _round(self) -> None:
+        await self._bot.me()  # asked once and kept: whoever accepts must know which commands and mentions are for this bot
         method = RawUpdates(offset=self._offset, timeout=LONG_POLL, allowed_updates=ALLOWED)
         for raw in await self._bot(method, request_timeout=LONG_POLL + 15):
             await self._take(raw)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from aiogram.types import CallbackQuery, Message, Update
+from aiogram.types import CallbackQuery, Message, Update, User
 
 from bot.access import Access
 from bot.i18n.translate import Translator
+from bot.telegram.addressing import is_for, words
 from bot.telegram.callbacks import CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, unpack
 from orchestrator.messages import Actor, Notice
 from state.canonical import clean_text
@@ -46,18 +47,22 @@ class Card:
     taps: int
 
 
-def route(update: Update, access: Access, bot_id: int, cards: "tuple[Card, ...]", now: datetime) -> Routed:
-    """The meaning of `update`; `cards` are the open ones of its chat."""
-    source = f"telegram:{bot_id}:{update.update_id}"
+def route(update: Update, access: Access, me: User, cards: "tuple[Card, ...]", now: datetime) -> Routed:
+    """The meaning of `update` for the bot `me`; `cards` are the open ones of its chat."""
+    source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
         return _press(update.callback_query, access, source, now)
-    if update.message is not None:
-        return _message(update.message, access, source, cards, now)
-    if update.edited_message is not None and update.edited_message.from_user is not None:
-        edited = update.edited_message
-        known = access.actor(edited.from_user.id) if edited.from_user else None
-        return Routed(session=session_of(edited), say=Notice(code="edited-ignored") if known else None)
+    if update.message is not None and is_for(update.message, me):
+        return _message(update.message, access, me, _Arrival(source=source, cards=cards, now=now))
+    if update.edited_message is not None and is_for(update.edited_message, me):
+        return _edited(update.edited_message, access, me)
     return Routed()
+
+
+def _edited(message: Message, access: Access, me: User) -> Routed:
+    """Told that it changes nothing; what only moves by itself, such as a live location, is no edit of words."""
+    known = message.from_user is not None and access.actor(message.from_user.id) is not None
+    return Routed(session=session_of(message), say=Notice(code="edited-ignored")) if known and words(message, me) else Routed()
 
 
 def session_of(message: Message) -> str:
@@ -66,7 +71,16 @@ def session_of(message: Message) -> str:
     return f"tg:{message.chat.id}{thread}"
 
 
-def _message(message: Message, access: Access, source: str, cards: "tuple[Card, ...]", now: datetime) -> Routed:
+@dataclass(frozen=True, kw_only=True)
+class _Arrival:
+    """How and when a message came."""
+
+    source: str
+    cards: "tuple[Card, ...]"
+    now: datetime
+
+
+def _message(message: Message, access: Access, me: User, arrival: _Arrival) -> Routed:
     session = session_of(message)
     if message.from_user is None or message.from_user.is_bot:
         return Routed()
@@ -74,15 +88,15 @@ def _message(message: Message, access: Access, source: str, cards: "tuple[Card, 
     if actor is None:
         alone = message.chat.type == "private"
         return Routed(session=session, say=Notice(code="stranger", args={"id": str(message.from_user.id)}) if alone else None)
-    text = clean_text(message.text or message.caption or "").strip()
+    text = words(message, me)
     if not text:
         return Routed(session=session, say=Notice(code="only-text"))
     if len(text) > MAX_TEXT:
         return Routed(session=session, say=Notice(code="too-long", args={"length": len(text), "limit": MAX_TEXT}))
-    make = _Maker(source=source, session=session, actor=actor, now=now)
+    make = _Maker(source=arrival.source, session=session, actor=actor, now=arrival.now)
     if text.startswith("/") and message.forward_origin is None:
         return make.command(text)
-    return _typed_decision(message, text, cards, make) or make.message(message, text)
+    return _typed_decision(message, text, arrival.cards, make) or make.message(message, text)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,14 @@ Rows come as the portal gives them, classic (TITLE) or new (title) spelling; a v
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, Literal, assert_never
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from orchestrator.directory.money_style import NO_BOOK, Book
+from orchestrator.directory.reference_data import INVOICE, QUOTE
 from orchestrator.directory.sum_format import format_sum_short
 from orchestrator.directory.text import Locale, clean, cut
 
-Entity = Literal["deal", "lead", "contact", "company", "task", "user"]
 Row = Mapping[str, Any]
 
 SEPARATOR: Final = " · "
@@ -23,14 +24,20 @@ _UNTITLED: Final = {"ru": "без названия", "en": "untitled"}
 _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 
 
-def deal_label(row: Row, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def deal_label(row: Row, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: Book = NO_BOOK) -> str:
     """«Ромашка · 1,2 млн ₽ · Договор · №481»; a long title is cut, sum, stage and number stay."""
-    return _line(_title(row, locale), (_sum(row, locale), _detail(stage_name), _number(row)), limit)
+    return _line(_title(row, locale), (_sum(row, locale, book), _detail(stage_name), _number(row)), limit)
 
 
-def lead_label(row: Row, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def lead_label(row: Row, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: Book = NO_BOOK) -> str:
     """«Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»."""
-    return _line(_title(row, locale), (_detail(_person(row)), _sum(row, locale), _detail(status_name), _number(row)), limit)
+    return _line(_title(row, locale), (_detail(_person(row)), _sum(row, locale, book), _detail(status_name), _number(row)), limit)
+
+
+def item_label(row: Row, *, kind_name: str, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: Book = NO_BOOK) -> str:
+    """«Поставка · 100 ₽ · Подготовка · №12» of a smart process, an invoice or a quote; one without a title goes by its kind."""
+    title = _shown(_get(row, "TITLE", "title")) or _shown(kind_name) or _UNTITLED[locale]
+    return _line(title, (_sum(row, locale, book), _detail(stage_name), _number(row)), limit)
 
 
 def company_label(row: Row, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
@@ -44,14 +51,14 @@ def contact_label(row: Row, *, company_name: str | None = None, locale: Locale =
     return _line(_shown(_person(row)) or _UNTITLED[locale], details, limit)
 
 
-def user_label(row: Row, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """«Борис Орлов · менеджер · №7»."""
-    details = (_detail(_get(row, "WORK_POSITION", "workPosition")), _number(row))
+def user_label(row: Row, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+    """«Борис Орлов · менеджер · Отдел продаж · №7»."""
+    details = (_detail(_get(row, "WORK_POSITION", "workPosition")), _detail(department), _number(row))
     return _line(_shown(_person(row)) or _UNTITLED[locale], details, limit)
 
 
-def card_url(portal: str, entity: Entity, record_id: int, *, user: int = 0) -> str:
-    """The address of a card on the portal's host; ValueError for an id below one or an address without a host.
+def card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
+    """The address of a card on the portal's host, "" for kinds without one; ValueError for an id below one or no host.
 
     Only scheme and host of `portal` are used, so that a webhook address given by mistake does not get its code shown.
     """
@@ -61,19 +68,26 @@ def card_url(portal: str, entity: Entity, record_id: int, *, user: int = 0) -> s
     if record_id < 1 or user < 0:
         raise ValueError("a record has a positive id")
     host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
-    return f"{parts.scheme}://{host}{_path(entity, record_id, user)}"
+    path = _path(entity, record_id, user)
+    return f"{parts.scheme}://{host}{path}" if path else ""
 
 
-def _path(entity: Entity, record_id: int, user: int) -> str:
+def _path(entity: str, record_id: int, user: int) -> str:
+    """Invoices are a smart process with the number 31; quotes have a page of their own."""
     match entity:
-        case "deal" | "lead" | "contact" | "company":
+        case "deal" | "lead" | "contact" | "company" | "quote":
             return f"/crm/{entity}/details/{record_id}/"
+        case _ if entity == QUOTE:
+            return f"/crm/quote/details/{record_id}/"
+        case "invoice":
+            return _path(INVOICE, record_id, user)
         case "task":
             return f"/company/personal/user/{user}/tasks/task/view/{record_id}/"
         case "user":
             return f"/company/personal/user/{record_id}/"
         case _:
-            assert_never(entity)
+            number = entity.removeprefix("item:")
+            return f"/crm/type/{number}/details/{record_id}/" if number != entity and number.isascii() and number.isdecimal() else ""
 
 
 def amount_of(value: Any) -> Decimal | None:
@@ -116,9 +130,9 @@ def _number(row: Row) -> str:
     return f"№{number}" if number else ""
 
 
-def _sum(row: Row, locale: Locale) -> str:
+def _sum(row: Row, locale: Locale, book: Book) -> str:
     amount = amount_of(_get(row, "OPPORTUNITY", "opportunity"))
     if amount is None:
         return ""
     currency = _shown(_get(row, "CURRENCY_ID", "currencyId"))
-    return format_sum_short(amount, currency or None, locale=locale)
+    return format_sum_short(amount, currency or None, locale=locale, book=book)

@@ -3,22 +3,27 @@
 One fits: used and named. Two to six: buttons. More: «Уточните». None: «Не нашёл». A choice names a record; it consents to nothing.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from bitrix.errors import BitrixError
 from orchestrator.directory import ranking
 from orchestrator.directory.answers import Option, Resolution, Resolved, Several, Unresolved
 from orchestrator.directory.labels import user_label
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.paradigms import shared_start
-from orchestrator.directory.portal_reads import PortalReads, Row
+from orchestrator.directory.portal_reads import PortalReads
+from orchestrator.directory.reference import works_here
+from orchestrator.directory.reference_data import Category, Row, Stage
 from orchestrator.directory.stems import mentioned, tokens
 from orchestrator.directory.values import resolve_date, resolve_sum
 from orchestrator.messages import Actor, Notice
 from state.clock import Clock
 
 _SHORTEST = 3
+_FROM = re.compile(r"(?<=\w)\s+(?:из|from)\s+(.+)$", re.IGNORECASE)
 _RECORDS = ("deal", "lead", "contact", "company", "task")
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
 
@@ -40,6 +45,7 @@ class Lookup:
     def __init__(self, reads: PortalReads, naming: Naming, clock: Clock) -> None:
         """Keep the parts."""
         self._reads = reads
+        self._reference = reads.reference
         self._naming = naming
         self._clock = clock
 
@@ -57,9 +63,11 @@ class Lookup:
             case "stage":
                 return await self._stage(words, place)
             case "category":
-                return await self._category(words)
+                return await self._category(words, place)
             case "date":
-                return resolve_date(words, field=_field_of(reference, place.params), actor=place.actor, now=self._clock.now())
+                field = _field_of(reference, place.params)
+                kind = await self._kind_of_field(field, place)
+                return resolve_date(words, field=field, kind=kind, actor=place.actor, now=self._clock.now())
             case "sum":
                 return resolve_sum(words, place.actor)
             case _:
@@ -91,7 +99,7 @@ class Lookup:
         found: set[str] = set()
         for target, title in list(titles.items())[:100]:
             if len(found) < 3 and mentioned(title, text):  # noqa: PLR2004 - a request names a few records, not dozens
-                entity, number = target.split(":")
+                entity, _, number = target.rpartition(":")
                 answer = await self.record(entity, title, actor, text) if entity in _RECORDS else None
                 if isinstance(answer, Resolved) and answer.value == int(number):
                     found.add(target)
@@ -126,19 +134,26 @@ class Lookup:
         return Resolved(value=int(number), target=f"{entity}:{number}", named=f"{entity}:{number}" in place.state["trusted"])
 
     async def _user(self, words: str, place: Place) -> Resolution:
-        users = await self._reads.users()
-        rows = [
-            {"id": number, "title": f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), "row": row}
-            for number, row in users.items()
-            if row.get("ACTIVE") in (True, "Y", "true", None)
-        ]
-        found = ranking.choose(words, rows, me=place.actor.bitrix_user_id)
+        name, department = _with_department(words)
+        inside = await self._department(department) if department else None
+
+        def chosen(users: Mapping[int, Row]) -> ranking.Chosen:
+            rows = [
+                {"id": number, "title": f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), "row": row}
+                for number, row in users.items()
+                if works_here(row) and (inside is None or inside & _numbers(row.get("UF_DEPARTMENT")))
+            ]
+            return ranking.choose(name if inside is not None else words, rows, me=place.actor.bitrix_user_id)
+
+        found = chosen(await self._reference.users(has=lambda users: not isinstance(chosen(users), ranking.Nothing)))
+        if isinstance(found, ranking.Found) and self._writes(place) and not await self._reference.is_active(int(found.row["id"])):
+            found = ranking.Nothing()
         match found:
             case ranking.Found():
                 return Resolved(value=int(found.row["id"]), label=str(found.row["title"]), named=mentioned(words, place.text))
             case ranking.Several():
-                options = tuple(Option(value=int(row["id"]), label=user_label(row["row"], locale=place.actor.locale)) for row in found.rows)
-                return Several(ask=Notice(code="which-user", args={"name": words}), options=options)
+                options = [Option(value=int(row["id"]), label=await self._user_label(row["row"], place)) for row in found.rows]
+                return Several(ask=Notice(code="which-user", args={"name": words}), options=tuple(options))
             case ranking.TooMany():
                 notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
                 return Unresolved(notice=notice, detail=f"{found.count} employees fit {words!r}")
@@ -151,18 +166,27 @@ class Lookup:
 
     async def _stage(self, words: str, place: Place) -> Resolution:
         entity = self._naming.entity_of(place.method, place.params)
-        category = await self._category_of(entity, place.params)
-        stages = await self._reads.stages("lead" if entity == "lead" else "deal", category)
-        rows = [{"id": number, "title": stage.name} for number, stage in enumerate(stages, start=1)]
-        found = ranking.choose(words, rows, me=None)
+        entity = entity if entity == "lead" or entity.startswith("item:") else "deal"
+
+        def chosen(stages: Sequence[Stage]) -> ranking.Chosen:
+            rows = [{"id": number, "title": stage.name} for number, stage in enumerate(stages, start=1)]
+            return ranking.choose(words, rows, me=None)
+
+        stages = await self._reference.stages(
+            entity,
+            await self._category_of(entity, place.params),
+            fresh=self._writes(place),
+            has=lambda stages: not isinstance(chosen(stages), ranking.Nothing),
+        )
+        found = chosen(stages)
         known = ", ".join(stage.name for stage in stages)
         match found:
             case ranking.Found():
                 stage = stages[int(found.row["id"]) - 1]
                 return Resolved(value=stage.id, label=stage.name, named=True)
             case ranking.Several():
-                chosen = [stages[int(row["id"]) - 1] for row in found.rows]
-                options = tuple(Option(value=stage.id, label=stage.name) for stage in chosen)
+                fitting = [stages[int(row["id"]) - 1] for row in found.rows]
+                options = tuple(Option(value=stage.id, label=stage.name) for stage in fitting)
                 return Several(ask=Notice(code="which-stage", args={"name": words}), options=options)
             case ranking.TooMany() | ranking.Nothing():
                 notice = Notice(code="stage-not-found", args={"name": words, "known": known})
@@ -170,29 +194,77 @@ class Lookup:
             case _:
                 assert_never(found)
 
-    async def _category_of(self, entity: str, params: Mapping[str, Any]) -> int:
-        if entity != "deal":
-            return 0
-        fields = params.get("fields") if isinstance(params.get("fields"), Mapping) else {}
-        given = (fields or {}).get("CATEGORY_ID", (fields or {}).get("categoryId"))
-        if given is not None and str(given).isdecimal():
-            return int(given)
+    async def _category_of(self, entity: str, params: Mapping[str, Any]) -> int | None:
+        """The funnel a step is about: as it says, else that of its record; None = the usual one."""
+        if entity == "lead":
+            return None
+        for place in ("fields", "filter"):
+            given = params.get(place)
+            if isinstance(given, Mapping):
+                number = given.get("CATEGORY_ID", given.get("categoryId"))
+                if number is not None and str(number).isdecimal():
+                    return int(number)
         number = params.get("id") or params.get("ID")
         if number is None or not str(number).isdecimal():
-            return 0
-        record = (await self._reads.records([("deal", int(number))]))["deal", int(number)] or {}
-        return int(record.get("CATEGORY_ID") or 0)
+            return None
+        record = (await self._reads.records([(entity, int(number))]))[entity, int(number)] or {}
+        return int(record.get("CATEGORY_ID") or record.get("categoryId") or 0)
 
-    async def _category(self, words: str) -> Resolution:
-        categories = await self._reads.categories()
-        found = ranking.choose(words, [{"id": number, "title": name} for number, name in categories.items()], me=None)
+    async def _category(self, words: str, place: Place) -> Resolution:
+        entity = self._naming.entity_of(place.method, place.params)
+
+        def chosen(items: Sequence[Category]) -> ranking.Chosen:
+            # A funnel may have the number 0, which is no number for a ranked row.
+            rows = [{"id": index, "title": item.name, "row": item} for index, item in enumerate(items, start=1)]
+            return ranking.choose(words, rows, me=None)
+
+        items = await self._reference.categories(
+            entity if entity.startswith("item:") else "deal",
+            fresh=self._writes(place),
+            has=lambda items: isinstance(chosen(items), ranking.Found),
+        )
+        found = chosen(items)
         if isinstance(found, ranking.Found):
-            return Resolved(value=int(found.row["id"]), label=str(found.row["title"]), named=True)
-        known = ", ".join(categories.values())
+            return Resolved(value=found.row["row"].id, label=str(found.row["title"]), named=True)
+        known = ", ".join(item.name for item in items)
         return Unresolved(
             notice=Notice(code="category-not-found", args={"name": words, "known": known}),
             detail=f"no single funnel is called {words!r}; there are: {known}",
         )
+
+    async def _kind_of_field(self, field: str, place: Place) -> str:
+        """The type of one of the portal's own fields; the others are known by their names."""
+        code = field.lstrip("<>=!@%")
+        if not code.lower().startswith("uf"):
+            return ""
+        return await self._naming.field_type(self._naming.entity_of(place.method, place.params), code)
+
+    def _writes(self, place: Place) -> bool:
+        """Whether the step changes something: then what it is judged by is read now."""
+        method = self._reads.catalogue.find(place.method)
+        return method is None or not method.reads_only
+
+    async def _user_label(self, row: Row, place: Place) -> str:
+        return user_label(row, department=await self._naming.department(row), locale=place.actor.locale)
+
+    async def _department(self, words: str) -> frozenset[int] | None:
+        """The departments whose name the words give; None when they give none, so that «из Казани» stays part of a name."""
+        try:
+            departments = await self._reference.departments()
+        except BitrixError:  # a right of its own: without it the words are a name
+            return None
+        found = frozenset(number for number, item in departments.items() if mentioned(item.name, words) or mentioned(words, item.name))
+        return found or None
+
+
+def _with_department(words: str) -> tuple[str, str]:
+    """«Анна из отдела продаж» → («Анна», «отдела продаж»)."""
+    found = _FROM.search(words)
+    return (words[: found.start()].strip(), found[1]) if found else (words, "")
+
+
+def _numbers(value: Any) -> frozenset[int]:
+    return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
 
 
 def _search_start(word: str) -> str:

@@ -1,36 +1,23 @@
-"""Reads of the portal that code makes for itself: records, employees, stages, funnels. Ring 2; never writes.
+"""Reads of the portal that code makes for itself: records, lists, and through `reference` the data behind names. Ring 2; never writes.
 
-Reference data is kept for five minutes and read again when a name or number is missing; records are always read afresh.
+Records are always read afresh; reference data is kept as `reference` says.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bitrix.batch import Command, build_cmd, read_answer
 from bitrix.catalogue import Catalogue, Entity
 from bitrix.client import BitrixClient
 from bitrix.errors import OutcomeUnknown, Refused
-from bitrix.paging import list_all
+from bitrix.paging import first_rows
+from orchestrator.directory.reference import Reference
+from orchestrator.directory.reference_data import Row, Stage
 from state.canonical import storable
 from state.clock import Clock
 
-KEEP = timedelta(minutes=5)
 _CHUNK = 50
-_MAX_USERS = 2000
 Target = tuple[str, int]
-Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stage:
-    """A stage of a funnel of deals, or a status of leads."""
-
-    id: str
-    name: str
-    sort: int
 
 
 class PortalReads:
@@ -40,9 +27,7 @@ class PortalReads:
         """Keep the parts; nothing is read yet."""
         self.client = client
         self.catalogue = catalogue
-        self._clock = clock
-        self._kept: dict[str, tuple[datetime, Any]] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
+        self.reference = Reference(client, clock)
 
     async def records(self, targets: Sequence[Target]) -> Mapping[Target, Row | None]:
         """Each target's record as it is now, None where it does not exist."""
@@ -56,19 +41,23 @@ class PortalReads:
 
     async def users(self) -> Mapping[int, Row]:
         """Every employee by id, the dismissed too."""
-        return await self._keep("users", self._read_users)  # type: ignore[no-any-return]
+        return await self.reference.users()
 
     async def categories(self) -> Mapping[int, str]:
         """Funnels of deals: id → name."""
-        return await self._keep("categories", self._read_categories)  # type: ignore[no-any-return]
+        return {item.id: item.name for item in await self.reference.categories("deal")}
 
     async def stages(self, entity: str, category: int = 0) -> Sequence[Stage]:
-        """Stages of a funnel of deals, or the statuses of leads, in order."""
-        key = "STATUS" if entity == "lead" else "DEAL_STAGE" if category == 0 else f"DEAL_STAGE_{category}"
-        return await self._keep(key, lambda: self._read_stages(key))  # type: ignore[no-any-return]
+        """Stages of a funnel, or the statuses of leads, in order."""
+        return await self.reference.stages(entity, category)
 
-    async def first_stages(self) -> Mapping[str, str]:
-        """ "deal:0" → the first stage of that funnel, "lead:0" → the first status."""
+    async def first_stages(self, wanted: Collection[str] | None = None) -> Mapping[str, str]:
+        """ "deal:1", "lead:0", "item:177:10" → the first stage of that funnel.
+
+        Those that are `wanted` are read now, so that a write can be judged by them; without a wish those of all deals and leads, as kept.
+        """
+        if wanted is not None:
+            return await self.reference.first_stages(wanted)
         firsts = {f"deal:{category}": await self.stages("deal", category) for category in await self.categories()}
         firsts["lead:0"] = await self.stages("lead")
         return {key: stages[0].id for key, stages in firsts.items() if stages}
@@ -77,15 +66,23 @@ class PortalReads:
         """Rows whose title begins a word with `start`; ranking is the caller's."""
         spec = self.catalogue.entities[entity]
         method, params = _search_call(entity, spec.list, start, extra)
-        return (await list_all(self.client, method, params, max_rows=500)).rows
+        return (await first_rows(self.client, method, params, max_rows=500)).rows
 
     async def rows(self, method: str, params: Mapping[str, Any], *, limit: int = 500) -> list[Row]:
         """All rows of a list, up to `limit`."""
-        return (await list_all(self.client, method, params, max_rows=limit)).rows
+        return (await first_rows(self.client, method, params, max_rows=limit)).rows
 
-    def forget(self) -> None:
-        """Drop what is kept."""
-        self._kept.clear()
+    def forget(self, kind: str = "", *detail: str) -> None:
+        """Drop what is kept, or outdate one kind of it."""
+        self.reference.forget(kind, *detail)
+
+    def forget_for_event(self, event_name: str) -> None:
+        """Outdate what an event of the portal changed."""
+        self.reference.forget_for_event(event_name)
+
+    def forget_for_call(self, method: str) -> None:
+        """Outdate what a call of ours changed, whether or not it succeeded."""
+        self.reference.forget_for_call(method)
 
     async def _record(self, target: Target) -> Row | None:
         spec, params = self._get(target)
@@ -119,29 +116,6 @@ class PortalReads:
                 raise OutcomeUnknown(f"{target[0]} {target[1]} could not be read: {outcome.description or outcome.status}")
             found[target] = None
         return found
-
-    async def _keep(self, key: str, read: Callable[[], Awaitable[Any]]) -> Any:
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = self._kept.get(key)
-            if kept is not None and self._clock.now() - kept[0] < KEEP:
-                return kept[1]
-            value = await read()
-            self._kept[key] = (self._clock.now(), value)
-            return value
-
-    async def _read_users(self) -> Mapping[int, Row]:
-        pages = await list_all(self.client, "user.get", {}, max_rows=_MAX_USERS)
-        return {int(row["ID"]): row for row in pages.rows}
-
-    async def _read_categories(self) -> Mapping[int, str]:
-        answer = await self.client.call("crm.category.list", {"entityTypeId": 2}, repeatable=True)
-        return {int(row["id"]): str(row["name"]) for row in answer.result["categories"]}
-
-    async def _read_stages(self, key: str) -> Sequence[Stage]:
-        params = {"filter": {"ENTITY_ID": key}, "order": {"SORT": "ASC"}}
-        rows = (await list_all(self.client, "crm.status.list", params, max_rows=500)).rows
-        stages = [Stage(id=str(row["STATUS_ID"]), name=str(row["NAME"]), sort=int(row.get("SORT") or 0)) for row in rows]
-        return sorted(stages, key=lambda stage: stage.sort)
 
 
 def _search_call(entity: str, method: str, start: str, extra: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any
 from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import Presented
 from orchestrator.directory.labels import amount_of
+from orchestrator.directory.money_style import NO_BOOK, Book
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.sum_format import format_sum_short
 from orchestrator.directory.text import cut
@@ -30,6 +31,8 @@ _ADDRESS = re.compile(
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
 )
 """A phone or an e-mail address; whatever else stands in such a field is somebody's text."""
+_CHOSEN = re.compile(r"\[?'?[0-9]{1,15}'?(?:, '?[0-9]{1,15}'?)*\]?", re.ASCII)
+"""The numbers of chosen list values, or one."""
 _PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|")
 
 
@@ -43,11 +46,17 @@ async def present(outcome: Outcome, naming: Naming, actor: Actor) -> Presented:
 async def _found(outcome: Outcome, naming: Naming, actor: Actor) -> Presented:
     """What the result holds. Parts of a record (its products, its checklist) have numbers of their own, so they are no records."""
     rows = rows_of(outcome.result)
-    if outcome.entity in _CRM and rows and _OWN_RECORDS.fullmatch(outcome.method):
-        return await _records(outcome, rows, naming, actor)
+    entity = _kind(outcome, naming)
+    if rows and _OWN_RECORDS.fullmatch(outcome.method) and (entity in _CRM or entity.startswith("item:")):
+        return await _records(outcome.model_copy(update={"entity": entity}), rows, naming, actor)
     if outcome.entity == "user" and rows:
         return await _users(rows, naming, actor)
     return _other(outcome)
+
+
+def _kind(outcome: Outcome, naming: Naming) -> str:
+    """What kind the records are of; a smart process is told by the call alone."""
+    return naming.entity_of(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
 
 
 def rows_of(result: Any) -> list[Mapping[str, Any]]:
@@ -73,16 +82,18 @@ async def _records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: 
     for row in rows:
         number = int(row.get("ID") or row.get("id") or 0)
         label = mask(await naming.label(outcome.entity, row, actor.locale))
-        table.append(Row(label=label, url=naming.card_url(outcome.entity, number)))
+        table.append(Row(label=label, url=naming.card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)))
         titles[f"{outcome.entity}:{number}"] = mask(naming.title_of(outcome.entity, row))
         if len(shown) < MODEL_ROWS:
             fields, texts, has_prose = _fields(row, asked)
-            shown.append({"id": number, "label": label, **fields})
+            named = await _own_fields(outcome.entity, row, naming)
+            shown.append({"id": number, "label": label, **fields, **({"names": named} if named else {})})
+            texts.extend(named.values())
             labels.extend([label, *texts])
             prose = prose or has_prose
     total = max(outcome.total or 0, len(rows))
     complete = total <= len(rows)
-    sum_text = _sum(rows, actor) if complete else ""
+    sum_text = _sum(rows, actor, await naming.book() if complete else NO_BOOK) if complete else ""
     made = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
     return Presented(rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles)
 
@@ -123,6 +134,17 @@ def _fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[str, An
     return fields, labels, prose
 
 
+async def _own_fields(entity: str, row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
+    """Values of the portal's own list fields by name, which are labels that an administrator chose; texts of people stay prose."""
+    found: dict[str, str] = {}
+    for key, value in row.items():
+        if key.lower().startswith("uf") and _CHOSEN.fullmatch(str(value)):
+            words = await naming.choice(entity, key, value)
+            if words:
+                found[key] = cut(mask(words), limit=MAX_LABEL)
+    return found
+
+
 def _reach(value: Any) -> list[str]:
     """The phones and addresses of a field, when it holds nothing else; their own comments and names are left out."""
     elements = value if isinstance(value, list) else [value]
@@ -131,7 +153,7 @@ def _reach(value: Any) -> list[str]:
     return known if len(known) == len(values) else []
 
 
-def _sum(rows: Sequence[Mapping[str, Any]], actor: Actor) -> str:
+def _sum(rows: Sequence[Mapping[str, Any]], actor: Actor, book: Book) -> str:
     """ "12,4 млн ₽", one part for each currency; "" where there are no sums."""
     totals: dict[str, Decimal] = {}
     for row in rows:
@@ -139,7 +161,7 @@ def _sum(rows: Sequence[Mapping[str, Any]], actor: Actor) -> str:
         if amount is not None:
             currency = str(row.get("CURRENCY_ID") or row.get("currencyId") or "")
             totals[currency] = totals.get(currency, Decimal(0)) + amount
-    parts = [format_sum_short(amount, currency or None, locale=actor.locale) for currency, amount in sorted(totals.items())]
+    parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(totals.items())]
     return " + ".join(parts)
 
 

@@ -4,10 +4,9 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import Final
 
 from orchestrator.directory.currencies import SIGNS
+from orchestrator.directory.money_style import GAP, NO_BOOK, Book, fraction_places
 from orchestrator.directory.text import Locale
 
-# A sum that wraps between two lines can be misread on the card where a person approves it.
-GAP: Final = "\u00a0"
 _CENT: Final = Decimal("0.01")
 _MILLION: Final = Decimal(10) ** 6
 _BILLION: Final = Decimal(10) ** 9
@@ -15,46 +14,56 @@ _UNITS: Final = {"ru": {_MILLION: "млн", _BILLION: "млрд"}, "en": {_MILLI
 _DIGITS: Final = 60
 
 
-def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru") -> str:
-    """The exact sum: «1 200 000 ₽», "₽1,200,000"; kopecks only if there are any. ValueError for NaN and infinity."""
-    return _with_currency(_number(amount, locale), currency, locale)
+def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: Book = NO_BOOK) -> str:
+    """The exact sum: «1 200 000 ₽», "₽1,200,000"; kopecks only if there are any. ValueError for NaN and infinity.
+
+    A currency of `book` is written as the portal writes it, in every language; one that is nowhere known by its code.
+    """
+    style = book.get(currency or "")
+    if style is None or not style.point:
+        return _with_currency(_number(amount, locale, style.decimals if style else 2), currency, locale, book)
+    if not amount.is_finite():
+        raise ValueError("a sum must be a finite number")
+    return _with_currency(style.number(amount), currency, locale, book)
 
 
-def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru") -> str:
+def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: Book = NO_BOOK) -> str:
     """The sum for a button: below a million in full, above as «1,2 млн ₽».
 
     At most two decimals; where that rounds, both are shown («2,00 млн» is nearly two million, «2 млн» exactly two). Billions
     are used only where they are exact, so no short sum is more than 5,000 away from the truth.
     """
     if not amount.is_finite() or abs(amount) < _MILLION:
-        return format_sum(amount, currency, locale=locale)
+        return format_sum(amount, currency, locale=locale, book=book)
     with localcontext(prec=_DIGITS):
         unit = _BILLION if abs(amount) >= _BILLION and amount % (_BILLION * _CENT) == 0 else _MILLION
         exact = amount / unit
         rounded = exact.quantize(_CENT, rounding=ROUND_HALF_EVEN)
     number = _grouped(f"{exact.normalize():,f}" if exact == rounded else f"{rounded:,.2f}", locale)
     word = _UNITS[locale][unit]
-    return _with_currency(number + (word if locale == "en" else GAP + word), currency, locale)
+    return _with_currency(number + (word if locale == "en" else GAP + word), currency, locale, book)
 
 
-def _number(amount: Decimal, locale: Locale) -> str:
+def _number(amount: Decimal, locale: Locale, decimals: int) -> str:
     if not amount.is_finite():
         raise ValueError("a sum must be a finite number")
     plain = amount.to_integral_value()
     if amount == plain:
         return _grouped(f"{plain:,f}", locale)
     with localcontext(prec=_DIGITS):
-        places = max(2, -int(amount.normalize().as_tuple().exponent))
-    return _grouped(f"{amount:,.{places}f}", locale)
+        return _grouped(f"{amount:,.{fraction_places(amount, decimals)}f}", locale)
 
 
 def _grouped(english: str, locale: Locale) -> str:
     return english if locale == "en" else english.replace(",", GAP).replace(".", ",")
 
 
-def _with_currency(number: str, currency: str | None, locale: Locale) -> str:
+def _with_currency(number: str, currency: str | None, locale: Locale, book: Book) -> str:
     if currency is None:
         return number
+    style = book.get(currency)
+    if style is not None and style.has_sign:
+        return style.around(number)
     sign = SIGNS.get(currency)
     if locale == "en" and sign is not None:
         return f"-{sign}{number[1:]}" if number.startswith("-") else sign + number

@@ -40,8 +40,12 @@ async def today(reads: PortalReads, naming: Naming, actor: Actor, now: datetime)
 async def _table(entity: str, method: str, wanted: Mapping[str, Any], reads: PortalReads, naming: Naming, actor: Actor) -> Table:
     select = ["ID", "TITLE", "STATUS", "DEADLINE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID"]
     rows = await reads.rows(method, {"filter": wanted, "select": select, "order": {"ID": "ASC"}})
+    me = actor.bitrix_user_id or 0
     shown = [
-        Row(label=await naming.label(entity, row, actor.locale), url=naming.card_url(entity, int(row.get("ID") or row.get("id") or 0)))
+        Row(
+            label=await naming.label(entity, row, actor.locale),
+            url=naming.card_url(entity, int(row.get("ID") or row.get("id") or 0), user=me),
+        )
         for row in rows
     ]
     return Table(rows=tuple(shown), shown=len(shown), total=len(shown))

@@ -15,9 +15,12 @@ from orchestrator.messages import Actor, Notice
 _PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
 
 
-def resolve_date(words: str, *, field: str, actor: Actor, now: datetime) -> Resolution:
-    """A day for pure date fields (never shifted by zones), a moment with offset for others; the past is asked about."""
-    pure = _is_pure_day(field)
+def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime) -> Resolution:
+    """A day for pure date fields (never shifted by zones), a moment with offset for others; the past is asked about.
+
+    `kind` is the portal's own type of the field, "" where it is not known: then the field's name decides.
+    """
+    pure = kind == "date" if kind in {"date", "datetime"} else _is_pure_day(field)
     found = parse_when(words, now=now, zone=actor.time_zone, wanted="day" if pure else "deadline")
 
     def label(when: When) -> str:
@@ -26,9 +29,9 @@ def resolve_date(words: str, *, field: str, actor: Actor, now: datetime) -> Reso
 
     match found:
         case When():
-            return Resolved(value=_value(found, field), label=label(found), named=True)
+            return Resolved(value=_value(found, pure=pure), label=label(found), named=True)
         case Choice():
-            options = tuple(Option(value=_value(item, field), label=label(item)) for item in found.options)
+            options = tuple(Option(value=_value(item, pure=pure), label=label(item)) for item in found.options)
             return Several(ask=Notice(code="which-date", args={"words": words}), options=options)
         case Past():
             when = label(found.value)
@@ -58,8 +61,8 @@ def _number(found: Sum) -> int | float:
     return int(found.amount) if whole else float(found.amount)
 
 
-def _value(when: When, field: str) -> str:
-    return bitrix_date(when.day) if _is_pure_day(field) else bitrix_datetime(when.at)
+def _value(when: When, *, pure: bool) -> str:
+    return bitrix_date(when.day) if pure else bitrix_datetime(when.at)
 
 
 def _is_pure_day(field: str) -> bool:

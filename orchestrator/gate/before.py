@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bitrix.catalogue import Entity
+from bitrix.names import MULTIFIELDS
 from orchestrator.gate.effects import Call, Facts
 from orchestrator.gate.fields import squeeze
 
@@ -42,6 +43,8 @@ def _shown(call: Call, record: Mapping[str, Any] | None, entity: Entity | None) 
     touched = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
     wanted = set(touched) if isinstance(touched, Mapping) else set()
     wanted |= {call.spec.stands_for.get(name, name) for name in wanted}
+    if any(name.upper() == "FM" for name in wanted):  # the classic family shows these under names of their own
+        wanted |= set(MULTIFIELDS)
     if entity is not None:
         wanted |= {entity.owner_field, entity.title_field}
     if call.spec.verb != "update":

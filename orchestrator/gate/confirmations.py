@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from bitrix.catalogue import Catalogue
 from orchestrator.gate.effects import Ask
 from orchestrator.gate.executor import Order, stored_call
 from orchestrator.gate.freeze import essence
 from orchestrator.gate.ports import Ledger
+from orchestrator.gate.rights import may_touch
 from orchestrator.messages import Actor, Effect, Notice
 from state.clock import iso, parse_iso
 from state.events import (
@@ -186,7 +188,7 @@ def superseded(entry: Mapping[str, Any], *, why: str, by: str = "", expect: tupl
 
 
 def objection(entry: Mapping[str, Any] | None, decision: Decision, ledger: Ledger) -> Notice | None:
-    """Why this decision does not count, or None. Entitlement by role and record is judged by the gate."""
+    """Why this decision does not count, or None. Who may decide is `not_entitled`."""
     if entry is None:
         return Notice(code="card-outdated")
     if entry["status"] != "requested":
@@ -201,6 +203,21 @@ def objection(entry: Mapping[str, Any] | None, decision: Decision, ledger: Ledge
             return Notice(code="card-second-tap")
         return Notice(code="card-outdated")
     return None
+
+
+def not_entitled(entry: Mapping[str, Any], decision: Decision, catalogue: Catalogue) -> Notice | None:
+    """Why this person may not decide: only the requester may, or a lead or admin who may see the records (DESIGN §3)."""
+    actor = decision.actor
+    if not actor.may_approve:
+        return Notice(code="may-not-approve")
+    own = actor.key == entry["requested_by"]
+    if decision.approve and entry.get("four_eyes") and (own or actor.role == "manager"):
+        return Notice(code="four-eyes", args={"who": entry["requested_by_name"]})
+    if own:
+        return None
+    records = (entry.get("before") or {}).items()
+    sees = all(may_touch(actor, catalogue.entities.get(name.split(":")[0]), record) for name, record in records)
+    return None if actor.role in {"lead", "admin"} and sees else Notice(code="not-your-card", args={"who": entry["requested_by_name"]})
 
 
 def _same(given: str, wanted: str) -> bool:

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bitrix import names
 from bitrix.catalogue import Entity, Method
+from orchestrator.directory.reference_data import Field
 from orchestrator.messages import Notice
 from state.canonical import dumps, sha256
 
 Target = tuple[str, int]
 """A record: ("deal", 481)."""
 
-MARKS = frozenset({"ORIGINATOR_ID", "ORIGIN_ID", "originatorId", "originId"})
+MARKS = frozenset({*names.marks(in_items=False), *names.marks(in_items=True)})
 """Fields by which a record made by us is found again when the answer was lost."""
 
 
@@ -48,6 +50,8 @@ class Call:
     """The id is `$result[...]` of an earlier add of the same batch: a record that did not exist before."""
     ties: tuple[Target, ...] = ()
     """Further records that it puts something on, such as the deal a task is bound to: judged like targets, never shown as the target."""
+    wish: str = ""
+    """The essence of the call as it was proposed, where it was brought into another form since."""
 
     @property
     def fingerprint(self) -> str:
@@ -80,6 +84,10 @@ class Facts:
 
     records: Mapping[Target, Mapping[str, Any] | None] = field(default_factory=dict)
     first_stages: Mapping[str, str] = field(default_factory=dict)
+    field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
+    """The portal's lists of fields by the name of the list ("deal", "item:2"); one that could not be read is not there."""
+    by_webhook: bool = False
+    """Calls go through a webhook, which some methods refuse."""
     denied_at: str = ""
     denied_by: str = ""
     denied_in_turn: bool = False
@@ -105,6 +113,8 @@ class Refuse:
 
     reason: Notice
     detail: str
+    foreign_text: bool = False
+    """`detail` holds the portal's own words."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bitrix import names
 from bitrix.catalogue import Method
 from orchestrator.gate import fields, filters
 from orchestrator.gate.rights import visible_users
@@ -31,9 +32,9 @@ def enrich(spec: Method, params: Mapping[str, Any], *, actor: Actor, origin: str
     if spec.responsible and actor.bitrix_user_id is not None:
         added |= _set_responsible(spec, result, actor.bitrix_user_id, entity)
     if spec.marked and entity in _MARKED_ENTITIES:
-        names = mark_names(spec)
-        result[spec.fields_at] = {**result.get(spec.fields_at, {}), names[0]: ORIGINATOR, names[1]: origin}
-        added |= set(names)
+        mark = mark_names(spec)
+        result[spec.fields_at] = {**result.get(spec.fields_at, {}), mark[0]: ORIGINATOR, mark[1]: origin}
+        added |= set(mark)
     allowed = visible_users(actor)
     if allowed is not None and any(path.startswith("filter.") for path in spec.target):
         filters.check(result.get("filter"))
@@ -45,7 +46,7 @@ def enrich(spec: Method, params: Mapping[str, Any], *, actor: Actor, origin: str
 
 def mark_names(spec: Method) -> tuple[str, str]:
     """The two fields that carry our mark, in the spelling of the method's family."""
-    return ("originatorId", "originId") if spec.name.startswith("crm.item.") else ("ORIGINATOR_ID", "ORIGIN_ID")
+    return names.marks(in_items=spec.name.startswith("crm.item."))
 
 
 def marks(origin: str) -> dict[str, str]:

@@ -7,13 +7,14 @@ two restarts exactly one wins. Nothing here retries.
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, assert_never
 
 from orchestrator.gate import criticals
 from orchestrator.gate.effects import Call
 from orchestrator.gate.freeze import essence, freeze
+from orchestrator.gate.named import doubt
 from orchestrator.gate.ports import SAID_NO, Ledger, Performed, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.recovery import look_again
 from orchestrator.messages import Notice, Outcome
@@ -39,6 +40,8 @@ class Order:
     approved_by: str = ""
     confirmation_id: str = ""
     before: Mapping[str, Any]
+    named: Mapping[str, Any] = field(default_factory=dict)
+    """How a sentence for people names the call."""
 
     @property
     def call_class(self) -> str:
@@ -51,7 +54,7 @@ async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     started = time.monotonic()
     performed = await performer.perform(order.call)
     if isinstance(performed, Unknown):
-        performed = Rejected(code="no_answer", detail=performed.detail)
+        performed = Rejected(code="no_answer", detail=performed.detail, foreign_text=performed.foreign_text)
     event = _outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
     await ledger.commit(event, actor=order.requested_by)
     return _outcome(order, performed)
@@ -82,7 +85,7 @@ async def _checked(order: Order, performed: Performed, performer: Performer) -> 
     """A successful answer is no proof: the written fields are looked at once more where the performer can (DESIGN §3 "Read back")."""
     if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
         return performed
-    seen = await performer.read_back(order.call, order.before)
+    seen = await performer.read_back(order.call, order.before, performed)
     return replace(performed, unchanged=seen.unchanged, note=seen.note, foreign_text=performed.foreign_text or seen.foreign_text)
 
 
@@ -132,6 +135,7 @@ def stored_call(order: Order) -> dict[str, Any]:
         "confirmation_id": order.confirmation_id,
         "proposed_by": order.proposed_by,
         "before": dict(order.before),
+        "named": dict(order.named),
     }
 
 
@@ -200,13 +204,12 @@ def _outcome(order: Order, performed: Performed) -> Outcome:
                 **common,
             )
         case Rejected():
-            return Outcome(
-                status="refused", reason=_refusal(performed), detail=performed.detail, foreign_text=performed.foreign_text, **common
-            )
+            words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
+            return Outcome(status="refused", reason=_refusal(performed, order.call), **words, **common)
         case Unknown():
-            reason = Notice(code="outcome-unknown", args={"text": performed.detail})
-            doubt = {"detail": performed.detail, "foreign_text": performed.foreign_text}
-            return Outcome(status="unknown", reason=reason, **doubt, **common)
+            reason = Notice(code="outcome-unknown", args=doubt(order.effect_id, stored_call(order)))
+            words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
+            return Outcome(status="unknown", reason=reason, **words, **common)
         case _:
             assert_never(performed)
 
@@ -215,16 +218,31 @@ def _no_op(call: Call, unchanged: Sequence[str]) -> Notice | None:
     """What a person is told when the portal said yes and did nothing."""
     if not unchanged:
         return None
-    return Notice(code="not-changed", args={"field": criticals.code_of(call, unchanged[0]), "more": len(unchanged) - 1})
+    key, _, name = unchanged[0].rpartition(": ")
+    leaf = next((leaf for leaf in call.leaves if leaf.key == key), call)
+    return Notice(code="not-changed", args={"field": criticals.code_of(leaf, name), "more": len(unchanged) - 1})
 
 
-def _refusal(performed: Rejected) -> Notice:
-    """The portal's words, or ours where it had none."""
+_NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client", "PAYMENT_REQUIRED"})
+
+
+def _refusal(performed: Rejected, call: Call) -> Notice:
+    """Our own sentence for what a person can do something about, else the portal's words."""
     if performed.code == SAID_NO:
         return Notice(code=SAID_NO)
+    if performed.free_at is not None:
+        return Notice(code="portal-wait", args={"at": iso(performed.free_at)})
+    if performed.code in _NO_ACCESS:
+        return Notice(code="portal-no-access", args={"code": performed.code})
+    if performed.code == "insufficient_scope":
+        return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
+    if not performed.sent:
+        return Notice(code="portal-not-reached")
     return Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})
 
 
 def _told(performed: Succeeded) -> str:
-    silent = f"the portal said yes, but these fields are as they were: {', '.join(performed.unchanged)}" if performed.unchanged else ""
+    silent = (
+        f"the portal said yes, but these fields do not hold what was sent: {', '.join(performed.unchanged)}" if performed.unchanged else ""
+    )
     return "; ".join(part for part in (silent, performed.note) if part)

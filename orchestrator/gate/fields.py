@@ -4,44 +4,27 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
+from bitrix import names
 from bitrix.catalogue import Entity, FieldInfo
+from bitrix.names import squeeze
 
-_ALIASES = {
-    "createdtime": "datecreate",
-    "updatedtime": "datemodify",
-    "updatedby": "modifybyid",
-    "movedby": "movedbyid",
-}
-_CRM_ALIASES = {"createdby": "createdbyid"}
-_OWN_ALIASES = {("lead", "stageid"): "statusid", ("company", "typeid"): "companytype"}
-_CRM = frozenset({"lead", "deal", "contact", "company"})
+__all__ = ["MULTIFIELDS", "has", "ids", "info", "label", "number", "same", "squeeze", "value_of"]
+
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
 _DATE = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?P<offset>Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII
 )
-MULTIFIELDS = frozenset({"phone", "email", "web", "im", "link", "fm"})
-
-
-@lru_cache(maxsize=8192)
-def squeeze(name: str, entity: str = "") -> str:
-    """One key for every spelling of a field: ASSIGNED_BY_ID, assignedById and assigned_by_id are the same."""
-    key = name.replace("_", "").lower()
-    kind = entity.partition(":")[0]
-    if kind in _CRM or kind == "item":
-        key = _CRM_ALIASES.get(key, key)
-    return _OWN_ALIASES.get((kind, key), _ALIASES.get(key, key))
+MULTIFIELDS = frozenset({*(kind.lower() for kind in names.MULTIFIELDS), "fm"})
 
 
 def value_of(record: Mapping[str, Any], name: str, entity: str = "") -> Any:
     """The value of a field in a record of either family; None when the record does not have it."""
+    if name in record:  # two own fields may share a key
+        return record[name]
     wanted = squeeze(name, entity)
-    for key, value in record.items():
-        if squeeze(key, entity) == wanted:
-            return value
-    return None
+    return next((value for key, value in record.items() if squeeze(key, entity) == wanted), None)
 
 
 def has(record: Mapping[str, Any], name: str, entity: str = "") -> bool:

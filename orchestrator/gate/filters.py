@@ -43,6 +43,12 @@ def check(given: Any) -> None:
     _check(_as_map(given, groups=False), groups=False)
 
 
+def conditions(given: Any) -> dict[str, Any]:
+    """The fields that a filter without groups asks for, without their prefixes; what is no plain condition is left out."""
+    found = {name: _KEY.fullmatch(name) for name in given} if isinstance(given, Mapping) else {}
+    return {matched[2]: given[name] for name, matched in found.items() if matched is not None}
+
+
 def _as_map(given: Any, *, groups: bool) -> dict[str, Any]:
     if given is None or given in ("", []):
         return {}

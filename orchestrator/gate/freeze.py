@@ -33,6 +33,7 @@ def freeze(call: Call) -> dict[str, Any]:
         "entities": sorted(call.entities),
         "target_created": call.target_created,
         "ties": [list(tie) for tie in call.ties],
+        "wish": call.wish,
     }
 
 
@@ -60,11 +61,19 @@ def thaw(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
         entities=definitions(*data["entities"], catalogue=catalogue),
         target_created=data["target_created"],
         ties=tuple((entity, number) for entity, number in data.get("ties", ())),
+        wish=data.get("wish", ""),
     )
+
+
+def effect_id_of(slot: str) -> str:
+    """The id of the effect in that place of that plan; stable over restarts."""
+    return sha256(slot)[:32]
 
 
 def essence(call: Call) -> str:
     """SHA-256 of the call without the marks that make every add unique: the same wish has the same essence."""
+    if call.wish:
+        return call.wish
     if call.commands:
         body: Any = [[command.key, command.method, _unmarked(command.params)] for command in call.commands]
     else:

@@ -19,8 +19,8 @@ def offered(method: Method, policy: Policy, mode: Mode) -> bool:
     """Whether the model is told of a method at all; what it is not told of is refused by the gate all the same."""
     if policy.names(policy.refuse_methods, method.name):
         return False
-    closed = "D" in method.classes or getattr(method, "closed", False)
-    if closed and not policy.names(policy.open_methods, method.name):
+    seldom = "D" in method.classes or method.closed or method.rare
+    if seldom and not policy.names(policy.open_methods, method.name):
         return False
     return mode != "canary" or method.reads_only or method.safe_create or method.name == "batch"
 

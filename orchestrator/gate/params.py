@@ -2,8 +2,10 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from bitrix import names
 from bitrix.catalogue import Entity, Method
 from orchestrator.gate import fields, targets
 from orchestrator.gate.effects import Refuse
@@ -15,15 +17,8 @@ _RESERVED = frozenset({"auth", "access_token", "ap", "aplogin", "sessid", "metho
 _FIELD_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _OPTIONS = frozenset({"REGISTER_SONET_EVENT", "REGISTER_HISTORY_EVENT"})
 _YES = frozenset({"Y", "1", "true", "True"})
+_RECORDS = frozenset({*names.CRM.values(), "item"})
 _ORIGIN = frozenset({"originatorid", "originid", "originversion"})
-_CAMEL = {
-    "createdbyid": "createdBy",
-    "modifybyid": "updatedBy",
-    "movedbyid": "movedBy",
-    "datecreate": "createdTime",
-    "datemodify": "updatedTime",
-    "companytype": "typeId",
-}
 
 
 class Refusal(Exception):
@@ -37,6 +32,12 @@ class Refusal(Exception):
 def refused(code: str, **args: Any) -> Refusal:
     """The refusal of that code, ready to be raised."""
     return Refusal(refuse(code, **args))
+
+
+def misshapen(param: str, expected: str, *, foreign_text: bool = False) -> Refusal:
+    """The refusal of a value that has no single reading; the model reads all of what is expected, however long that is."""
+    found = refuse("gate-param-invalid", param=param, expected=expected)
+    return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text))
 
 
 def copied(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def spelled(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
         if written.lower() in _RESERVED:
             raise refused("gate-param-reserved", param=written)
         name = known.get(written.lower(), written)
-        if written.lower() not in known and "*" not in spec.params:
+        if written.lower() not in known and ("*" not in spec.params or not set(written) <= _FIELD_SIGNS):
             raise refused("gate-param-unknown", method=spec.name, param=written, hint=hint(written, known.values()))
         if name.lower() in {given.lower() for given in result}:
             raise refused("gate-param-twice", param=name)
@@ -112,7 +113,7 @@ def with_fields(spec: Method, params: Mapping[str, Any], *, entity: Entity | Non
         if key in seen:
             raise refused("gate-param-twice", param=name)
         seen.add(key)
-        result[_field_name(spec, name, entity)] = value
+        result[_field_name(spec, name, entity, originals=params.get("useOriginalUfNames") == "Y")] = value
     return {**params, spec.fields_at: result}
 
 
@@ -175,16 +176,21 @@ def _check_options(options: Any) -> None:
             raise refused("gate-param-reserved", param=f"params.{name}")
 
 
-def _field_name(spec: Method, name: str, entity: Entity | None) -> str:
+def _field_name(spec: Method, name: str, entity: Entity | None, *, originals: bool) -> str:
     """The field as its family writes it: the portal drops names of the other family without a word."""
+    in_items = spec.name.startswith("crm.item.")
     found = fields.info(entity, name)
-    if entity is None or found is None or found.kind == "multifield":
+    if entity is None or (found is not None and found.kind == "multifield"):
         return name
+    if found is None:
+        return _own_name(name, in_items=in_items, originals=originals) if entity.name.partition(":")[0] in _RECORDS else name
     key = fields.squeeze(name, entity.name)
     upper = next(known for known in entity.fields if fields.squeeze(known, entity.name) == key)
-    if not spec.name.startswith("crm.item."):
-        return upper
-    if key == "statusid":
-        return "stageId"
-    head, *tail = upper.lower().split("_")
-    return _CAMEL.get(key, head + "".join(word.capitalize() for word in tail))
+    return names.universal(upper, entity.name) if in_items else upper
+
+
+def _own_name(name: str, *, in_items: bool, originals: bool) -> str:
+    """A field of the portal's owner; which others there are is not known here."""
+    if not names.is_own(name):
+        return name
+    return names.universal(name) if in_items and not originals else names.classic(name)

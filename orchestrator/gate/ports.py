@@ -1,10 +1,11 @@
 """What the gate needs of the session that it works for, and of performers. Ports: `session` and `performers` implement them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
+from orchestrator.directory.reference_data import Field
 from orchestrator.gate.effects import Call, Target
 from orchestrator.messages import CommandReport
 from state.events import Event, StateChanges
@@ -75,6 +76,8 @@ class Rejected:
     code: str
     detail: str
     sent: bool = True
+    free_at: datetime | None = None
+    """When the portal will take such a call again, where it said so."""
     foreign_text: bool = False
 
 
@@ -93,6 +96,8 @@ class Performer(Protocol):
     """Makes one concrete call of one kind. Never retries what may have happened, never judges."""
 
     portal: str
+    is_application: bool
+    """Whether calls run as an application, which some methods need."""
 
     async def perform(self, call: Call) -> Performed:
         """Make the call once."""
@@ -116,8 +121,17 @@ class ReadBack:
 class ReadsBack(Protocol):
     """A performer that can look whether a change really happened."""
 
-    async def read_back(self, call: Call, before: Mapping[str, Any]) -> ReadBack:
-        """Compare the record with what was written; reads only, and raises nothing of the network."""
+    async def read_back(self, call: Call, before: Mapping[str, Any], done: Succeeded) -> ReadBack:
+        """Compare the records with what was written; reads only, and raises nothing of the network."""
+        ...
+
+
+@runtime_checkable
+class FindsTraces(Protocol):
+    """A performer that can look for what a call without a mark may have left behind."""
+
+    async def trace(self, call: Call, since: datetime) -> str:
+        """What a call sent at `since` probably made, as a sentence; "" when nothing is seen. Proves nothing; may raise bitrix errors."""
         ...
 
 
@@ -130,8 +144,23 @@ class Reconciled:
     changes: StateChanges = field(default_factory=StateChanges)
 
 
+class FieldLists(Protocol):
+    """The portal's own lists of fields, kept for a while."""
+
+    async def fields(
+        self, entity: str, *, fresh: bool = False, has: Callable[[Mapping[str, Field]], bool] | None = None
+    ) -> Mapping[str, Field]:
+        """The fields of "deal", "item:2" or "task" by code; a list for which `has` is false is read again once. Raises bitrix errors."""
+        ...
+
+
 class Records(Protocol):
-    """Reads the present state of records, for before-images and rights."""
+    """Reads the present state of records, for before-images and rights, and what fields there are."""
+
+    @property
+    def reference(self) -> FieldLists:
+        """Where lists of fields are read."""
+        ...
 
     async def records(self, targets: Sequence[Target]) -> Mapping[Target, Mapping[str, Any] | None]:
         """Each target's record, None where it does not exist; raises bitrix errors when the portal cannot be read."""

@@ -10,10 +10,11 @@ from typing import Any
 from bitrix.batch import references
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.text import Locale
-from orchestrator.gate import criticals, fields
+from orchestrator.gate import criticals, fields, multifields
 from orchestrator.gate.batch import key_of
 from orchestrator.gate.effects import MARKS, Call, Facts
-from orchestrator.gate.shown import EMPTY, MADE_BY, NAMED_BY, UNKNOWN, Context, Names, Reader, multifield, show
+from orchestrator.gate.settle import steps_of
+from orchestrator.gate.shown import EMPTY, MADE_BY, NAMED_BY, UNKNOWN, Context, Names, Reader, plain, show, steps_in_words
 from orchestrator.gate.targets import at
 from orchestrator.gate.visible import visible
 
@@ -110,30 +111,36 @@ async def _lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str
 
 async def _line(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
     kind = _kind(call, name)
+    if kind == "multifield":
+        return {"field": name, "name": _name(call, name, reader.locale), **_phones(call, name, value, record=record, reader=reader)}
     written = criticals.written_fields(call)
     old = None if record is None else _present(call, record, name)
     if record is not None and not fields.has(record, call.spec.stands_for.get(name, name), call.entity):
         before = UNKNOWN[reader.locale]
-    elif kind == "multifield":
-        before = "" if record is None else multifield(_stripped(old), [], reader) if old else EMPTY
     else:
         before = "" if record is None else await show(old, kind, context=_context(call, record, {}), reader=reader)
-    if kind == "multifield":
-        after = multifield(value, old, reader)
-    else:
-        after = await show(value, kind, context=_context(call, record, written), reader=reader)
+    after = await show(value, kind, context=_context(call, record, written), reader=reader)
     return {"field": name, "name": _name(call, name, reader.locale), "before": before, "after": after}
+
+
+def _phones(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
+    """Phones and addresses as people read them: what there is, and what is added, edited or removed."""
+    held = [element for element in multifields.elements(record) if name.upper() in {element.kind, "FM"}]
+    steps = steps_of(call, record).get(name)
+    after = plain(value, reader) if steps is None else steps_in_words(steps, reader)
+    if record is None:
+        return {"before": "", "after": after}
+    values = [element.value for element in held] or _odd(_present(call, record, name))
+    return {"before": visible("; ".join(values), locale=reader.locale) or EMPTY, "after": after}
+
+
+def _odd(value: Any) -> list[str]:
+    """A phone that the portal gives as plain text."""
+    return [value] if isinstance(value, str) else []
 
 
 def _present(call: Call, record: Mapping[str, Any], name: str) -> Any:
     return fields.value_of(record, call.spec.stands_for.get(name, name), call.entity)
-
-
-def _stripped(old: Any) -> Any:
-    """What is there now, as plain values and not as a wish to add them."""
-    if not isinstance(old, Sequence) or isinstance(old, str):
-        return old
-    return [item.get("VALUE") or item.get("value") if isinstance(item, Mapping) else item for item in old]
 
 
 def _kind(call: Call, name: str) -> str:

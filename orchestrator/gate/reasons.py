@@ -23,6 +23,8 @@ REFUSALS: dict[str, str] = {
     "gate-closed": "{method} is closed; only the policy can open it.",
     "gate-delete": "{method} deletes or cannot be undone; deleting is closed by the policy.",
     "gate-mode": "{method} is not available in mode {mode}.",
+    "gate-needs-application": "{method} needs an application (OAuth), and this is a webhook; an administrator makes an outgoing webhook.",
+    "gate-needs-application-other": "{method} works for an application (OAuth) only, and this is a webhook.",
     "gate-handler": "the handler address {host} is not on the list of allowed hosts.",
     "gate-not-found": "there is no {entity} {id}.",
     "gate-not-yours": "{entity} {id} belongs to somebody else, and the person may not see it.",

@@ -6,13 +6,13 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.gate.freeze import Unthawable, thaw
-from orchestrator.gate.ports import Ledger, Performer, Reconciled
+from orchestrator.gate.ports import FindsTraces, Ledger, Performer, Reconciled
 from state.clock import parse_iso
 from state.events import CallOutcomeUnknown, OutcomeReconciled
 from state.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
@@ -93,7 +93,12 @@ async def reconcile(
 async def _look(row: EffectRow, catalogue: Catalogue, performers: Mapping[str, Performer]) -> Reconciled:
     try:
         call = thaw(row.call["call"], catalogue)
-        return await performers[call.kind].reconcile(call, row.call["before"])
+        performer = performers[call.kind]
+        seen = await performer.reconcile(call, row.call["before"])
+        if seen.verdict != "unclear" or not isinstance(performer, FindsTraces):
+            return seen
+        found = await performer.trace(call, parse_iso(row.call["started_at"]))
+        return replace(seen, detail=f"{found} ({seen.detail})") if found else seen
     except (BitrixError, Unthawable) as error:
         return Reconciled(verdict="unclear", detail=str(error))
     except Exception:  # an answer of the portal that nobody foresaw must not keep the session from opening

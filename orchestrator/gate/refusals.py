@@ -16,7 +16,7 @@ _FIRM = frozenset({"D", "C", "M"})
 
 def of_leaf(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts) -> Refuse | None:
     """The first reason to refuse one call or one command of a batch; None when there is none."""
-    found = [_of_policy(call, policy), _of_mode(call, mode), _of_handler(call, policy), _of_reference(call)]
+    found = [_of_policy(call, policy), _of_connection(call, facts), _of_mode(call, mode), _of_handler(call, policy), _of_reference(call)]
     found.append(next(_of_records(call, actor=actor, facts=facts, mode=mode), None))
     found.append(next(_of_ties(call, actor=actor, facts=facts, mode=mode), None))
     return next((refusal for refusal in found if refusal is not None), None)
@@ -43,6 +43,13 @@ def _kind_is_open(call: Call, policy: Policy) -> bool:
     if call.kind == "telegram":
         return call.params.get("chat_id") in policy.telegram_chats
     return call.kind != "http" or hosts.is_listed(call.params.get("url"), policy.http_hosts)
+
+
+def _of_connection(call: Call, facts: Facts) -> Refuse | None:
+    """What only an application may call is not tried over a webhook: the person is told what to do instead."""
+    if not (facts.by_webhook and call.spec.app_only):
+        return None
+    return refuse("gate-needs-application" if call.spec.entity == "binding" else "gate-needs-application-other", method=call.method)
 
 
 def _of_mode(call: Call, mode: Mode) -> Refuse | None:

@@ -33,10 +33,10 @@ class Again:
 
 
 def again(
-    call: Call, *, facts: Facts, actor: Actor, shown: Mapping[str, Any], entry: Mapping[str, Any], verdict: Allow | Ask
+    call: Call, *, facts: Facts, actor: Actor, stored: Mapping[str, Any], entry: Mapping[str, Any], verdict: Allow | Ask
 ) -> Again | None:
-    """The new card, or None when `entry` with the before-image `shown` still says everything (DESIGN §3 "Preview", "Four eyes")."""
-    changed = before_image(call, facts) != shown
+    """The new card, or None when `entry` with what is `stored` of it still says everything (DESIGN §3 "Preview", "Four eyes")."""
+    changed = before_image(call, facts) != stored["before"] or dict(call.params) != stored["call"]["params"]
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
     if not changed and not _stricter(entry, fresh):
         return None

@@ -6,7 +6,7 @@ It shows what will be sent and nothing kinder: a value it cannot read is shown a
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 from zoneinfo import ZoneInfo
 
 from bitrix.batch import references
@@ -15,6 +15,7 @@ from orchestrator.directory.date_format import day_of, format_day
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.text import Locale
 from orchestrator.gate import fields
+from orchestrator.gate.multifields import Step
 from orchestrator.gate.visible import visible
 
 EMPTY = "—"
@@ -105,27 +106,28 @@ def plain(value: Any, reader: Reader) -> str:
     return visible(_flat(value), locale=reader.locale)
 
 
-def multifield(value: Any, before: Any, reader: Reader) -> str:
-    """Phones and addresses as the portal takes them: an element without ID is added, one emptied is removed."""
-    if not isinstance(value, Sequence | Mapping) or isinstance(value, str):
-        return plain(value, reader)
-    present = (
-        {str(item.get("ID") or item.get("id")): item for item in before if isinstance(item, Mapping)} if isinstance(before, list) else {}
-    )
-    elements = value.items() if isinstance(value, Mapping) else ((None, item) for item in value)
-    return visible("; ".join(_element(key, item, present, reader.locale) for key, item in elements), locale=reader.locale) or EMPTY
+def steps_in_words(steps: Sequence[Step], reader: Reader) -> str:
+    """What happens to each phone or address: added, edited or removed; one whose value is new to the record is never called an edit."""
+    return visible("; ".join(_step(step, reader.locale) for step in steps), locale=reader.locale) or EMPTY
 
 
-def _element(key: Any, item: Any, present: Mapping[str, Any], locale: Locale) -> str:
-    if not isinstance(item, Mapping):
-        return _flat(item)
-    number = str(item.get("ID") or key or "")
-    new = item.get("VALUE") or item.get("value")
-    old = present.get(number, {})
-    was = old.get("VALUE") or old.get("value") or f"№{number}"
-    if new and str(item.get("DELETE", "")).upper() != "Y":
-        return f"{was} → {new}" if number in present else _ADDED[locale].format(value=new)
-    return _DELETED[locale].format(value=was)
+def _step(step: Step, locale: Locale) -> str:
+    was = step.old.value if step.old is not None else ""
+    match step.verb:
+        case "add":
+            return _ADDED[locale].format(value=_typed(step.value, step.value_type))
+        case "edit" if step.old is not None and step.value == was:
+            return f"{_typed(was, step.old.value_type)} → {_typed(step.value, step.value_type)}"
+        case "edit":
+            return f"{was} → {step.value}"
+        case "remove":
+            return _DELETED[locale].format(value=was)
+        case _:
+            assert_never(step.verb)
+
+
+def _typed(value: str, value_type: str) -> str:
+    return f"{value} ({value_type})" if value_type not in {"", "WORK"} else value
 
 
 async def _named(value: Any, kind: str, reader: Reader) -> str:

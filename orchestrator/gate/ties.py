@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bitrix.catalogue import Catalogue, Method
+from bitrix.names import CRM
 from orchestrator.gate import fields, targets
 from orchestrator.gate.criticals import written_fields
 from orchestrator.gate.effects import Call, Target
@@ -27,7 +28,6 @@ _CODED = frozenset({"ufcrmtask", "crmfields"})
 _BOUND = frozenset({"bindings"})
 _REFERRED = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
 _PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
-_KINDS = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,12 +113,12 @@ def _referred(call: Call, key: str, value: Any) -> Iterator[Target]:
     parent = _PARENT.fullmatch(key)
     kind = _REFERRED.get(key, "task" if (call.entity, key) == ("task", "parentid") else "")
     if parent is not None:
-        kind = _KINDS.get(int(parent[1]), f"item:{int(parent[1])}")
+        kind = CRM.get(int(parent[1]), f"item:{int(parent[1])}")
     if kind:
         yield from ((kind, number) for item in fields.ids(value) if (number := targets.as_id(item)) is not None)
     elif key == "communications":
         for item in _items(value):
             if isinstance(item, Mapping):
-                kind = _KINDS.get(targets.as_id(fields.value_of(item, "ENTITY_TYPE_ID")) or 0, "")
+                kind = CRM.get(targets.as_id(fields.value_of(item, "ENTITY_TYPE_ID")) or 0, "")
                 number = targets.as_id(fields.value_of(item, "ENTITY_ID"))
                 yield from ((kind, number),) if kind and number is not None else ()

@@ -1,12 +1,13 @@
 """Makes a decided Bitrix24 call, and nothing else: no judging, no retry of what may have happened. Ring 2."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from bitrix.batch import Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
-from bitrix.paging import list_all
+from bitrix.paging import first_rows
 from orchestrator.gate.effects import Call
 from orchestrator.gate.ports import SAID_NO, Performed, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
 from orchestrator.messages import CommandReport
@@ -14,6 +15,7 @@ from orchestrator.performers.portal_texts import of_command, of_error
 from orchestrator.performers.read_back import read_back
 from orchestrator.performers.reconciling import reconcile
 from orchestrator.performers.state_changes import batch_changes, changes_of, created_target, entity_of
+from orchestrator.performers.traces import trace
 from state.canonical import storable
 
 SEND_WITHIN = 5.0
@@ -29,6 +31,7 @@ class BitrixPerformer:
         self._client = client
         self._records = records
         self.portal = client.portal
+        self.is_application = client.is_application
 
     async def perform(self, call: Call) -> Performed:
         """Make the call once and say what is known of it; raises nothing of the network."""
@@ -43,7 +46,7 @@ class BitrixPerformer:
             return Rejected(code=error.code or "refused", detail=told.text, foreign_text=told.foreign)
         except NotSent as error:
             told = of_error(error)
-            return Rejected(code=error.code or "not_sent", detail=told.text, sent=False, foreign_text=told.foreign)
+            return Rejected(code=error.code or "not_sent", detail=told.text, sent=False, free_at=error.free_at, foreign_text=told.foreign)
         except OutcomeUnknown as error:
             told = of_error(error)
             return Unknown(detail=told.text, foreign_text=told.foreign)
@@ -55,12 +58,16 @@ class BitrixPerformer:
         """Look whether the call happened; raises BitrixError when the portal cannot be read."""
         return await reconcile(call, before, self._client, self._records)
 
-    async def read_back(self, call: Call, before: Mapping[str, Any]) -> ReadBack:
-        """Look whether an update changed what it should; raises nothing of the network."""
-        return await read_back(call, before, self._records)
+    async def read_back(self, call: Call, before: Mapping[str, Any], done: Succeeded) -> ReadBack:
+        """Look whether records hold what was written; raises nothing of the network."""
+        return await read_back(call, before, done, self._records)
+
+    async def trace(self, call: Call, since: datetime) -> str:
+        """What a call without a mark, sent at `since`, probably made; raises BitrixError when the portal cannot be read."""
+        return await trace(call, since, self._client)
 
     async def _list(self, call: Call) -> Succeeded:
-        pages = await list_all(self._client, call.method, call.params, max_rows=MAX_ROWS)
+        pages = await first_rows(self._client, call.method, call.params, max_rows=MAX_ROWS)
         return _succeeded(call, storable(pages.rows), pages.total)
 
     async def _batch(self, call: Call) -> Performed:

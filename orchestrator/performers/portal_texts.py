@@ -6,7 +6,7 @@ A sentence that is not one of the system's quotes a record, a robot or a person,
 import re
 from dataclasses import dataclass
 
-from bitrix.errors import BitrixError, Refused
+from bitrix.errors import BitrixError, NoAccess, Refused
 from orchestrator.directory.text import cut
 
 MAX_TEXT = 200
@@ -50,7 +50,7 @@ class Told:
 
 def of_error(error: BitrixError) -> Told:
     """The words of an error: ours unless the portal gave a code or refused."""
-    from_portal = bool(error.code) or isinstance(error, Refused)
+    from_portal = (bool(error.code) and not isinstance(error, NoAccess)) or isinstance(error, Refused)
     return Told(text=cut(str(error), limit=MAX_TEXT), foreign=from_portal and is_foreign(error.code, error.detail))
 
 

@@ -1,49 +1,108 @@
-"""A look at a record after the portal said yes to its update: a successful answer is no proof (DESIGN §3 "Read back"). Ring 2, reads only.
+"""A look at the records after the portal said yes to a write: a successful answer is no proof (DESIGN §3 "Read back"). Ring 2, reads only.
 
-It names the fields that still hold what they held before, though something else was sent. What it cannot compare it does not blame.
+Of an update it names the fields that still hold what they held before, of an add those that were not taken, of both a sum that became
+another one. What it cannot compare it does not blame: robots change records too, and texts come back tidied.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from bitrix.errors import BitrixError
-from orchestrator.gate import fields
+from bitrix.names import CRM
+from orchestrator.gate import fields, multifields
 from orchestrator.gate.criticals import written_fields
-from orchestrator.gate.effects import Call
-from orchestrator.gate.ports import ReadBack, Records
+from orchestrator.gate.effects import Call, Target
+from orchestrator.gate.ports import ReadBack, Records, Succeeded
+from orchestrator.gate.settle import steps_of
 from orchestrator.performers.portal_texts import of_error
 from orchestrator.performers.reconciling import same
+from orchestrator.performers.state_changes import created_record
 
 WITHIN = 10.0
 _MINUTE = len("2026-12-01T10:00")
+_CENT = Decimal("0.01")
+_FIRM = frozenset({"money", "stage", "category", "user", "company", "contact", "enum", "flag", "number"})
+"""Kinds whose values the portal gives back as they were sent."""
+_SHOWN_BY_GET = frozenset({*CRM.values(), "item"})
+"""Kinds whose record shows every field it has, the portal's own too."""
+_RECOMPUTED = "{name} is {now} now: the portal computes the sum from the product rows"
 
 
-async def read_back(call: Call, before: Mapping[str, Any], records: Records) -> ReadBack:
-    """The written fields that did not change, by their names in the call; none, with the reason in `note`, when nothing can be read.
+@dataclass(frozen=True, kw_only=True)
+class _Look:
+    """One written record: what was there before (None for a new one) and the record to read."""
 
-    Raises nothing of the network.
+    call: Call
+    target: Target
+    old: Mapping[str, Any] | None
+
+
+async def read_back(call: Call, before: Mapping[str, Any], done: Succeeded, records: Records) -> ReadBack:
+    """The written fields that the records do not hold, by their names in the call, in a batch with the command's key in front.
+
+    None of them, with the reason in `note`, when nothing can be read. Raises nothing of the network.
     """
-    old = before.get("{}:{}".format(*call.targets[0])) if _has_own_record(call) else None
-    if not old:
+    looks = list(_looks(call, before, done))
+    if not looks:
         return ReadBack()
     try:
         async with asyncio.timeout(WITHIN):
-            record = (await records.records(call.targets[:1]))[call.targets[0]]
+            found = await records.records(list(dict.fromkeys(look.target for look in looks)))
     except BitrixError as error:
         told = of_error(error)
         return ReadBack(note=f"the record could not be read back: {told.text}", foreign_text=told.foreign)
     except TimeoutError:
         return ReadBack(note="the record could not be read back in time")
-    if record is None:
-        return ReadBack(note="the record could not be read back: it is not there any more")
-    return ReadBack(unchanged=tuple(name for name, value in written_fields(call).items() if _unchanged(call, name, value, old, record)))
+    gone = any(found[look.target] is None for look in looks)
+    notes = ["the record could not be read back: it is not there any more"] if gone else []
+    missed: list[str] = []
+    for look in looks:
+        record = found[look.target]
+        for name in _missed(look, record) if record is not None else ():
+            missed.append(f"{look.call.key}: {name}" if look.call.key else name)
+            notes.extend(_recomputed(look.call, name, record or {}))
+    return ReadBack(unchanged=tuple(missed), note="; ".join(notes))
+
+
+def _looks(call: Call, before: Mapping[str, Any], done: Succeeded) -> Iterator[_Look]:
+    """The records worth a look; of those that several commands write only the last word counts, so they are left out."""
+    won = {report.key for report in done.commands if report.status == "success"}
+    found: list[_Look] = []
+    for leaf in call.leaves:
+        if call.commands and leaf.key not in won:
+            continue
+        result = (done.result or {}).get(leaf.key) if call.commands else done.result
+        if _has_own_record(leaf):
+            old = before.get("{}:{}".format(*leaf.targets[0]))
+            found += [_Look(call=leaf, target=leaf.targets[0], old=old)] if old else []
+        elif leaf.spec.entity in _SHOWN_BY_GET and (made := created_record(leaf, result)) is not None:
+            found.append(_Look(call=leaf, target=made, old=None))
+    targets = [look.target for look in found]
+    yield from (look for look in found if targets.count(look.target) == 1)
 
 
 def _has_own_record(call: Call) -> bool:
-    if call.commands or call.spec.verb != "update" or call.unknown_target or not call.targets:
+    if call.spec.verb != "update" or call.unknown_target or not call.targets:
         return False
     return call.targets[0][0] == call.entity
+
+
+def _missed(look: _Look, record: Mapping[str, Any]) -> Iterator[str]:
+    steps = steps_of(look.call, look.old)
+    for name, value in written_fields(look.call).items():
+        if name in look.call.references or f"{look.call.spec.fields_at}.{name}" in look.call.references:
+            continue
+        if name in steps:
+            missed = bool(multifields.unmet(steps[name], multifields.elements(record)))
+        elif look.old is None:
+            missed = name not in look.call.system_fields and _not_taken(look.call, name, value, record)
+        else:
+            missed = _unchanged(look.call, name, value, look.old, record) or _other_sum(look.call, name, value, record)
+        if missed:
+            yield name
 
 
 def _unchanged(call: Call, written: str, sent: Any, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
@@ -54,10 +113,45 @@ def _unchanged(call: Call, written: str, sent: Any, old: Mapping[str, Any], reco
     return bool(now == fields.value_of(old, name, call.entity)) and not _means(call, name, sent, now)
 
 
+def _not_taken(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -> bool:
+    """Whether a new record lacks what was sent. A field that is known and not shown may be hidden; an unknown one is not there."""
+    if sent in (None, "", [], {}):
+        return False
+    if not fields.has(record, name, call.entity):
+        return fields.info(call.entities.get(call.entity), name) is None
+    now = fields.value_of(record, name, call.entity)
+    if _means(call, name, sent, now):
+        return False
+    return now in (None, "", [], {}) or (_kind(call, name) in _FIRM and not _near(sent, now))
+
+
+def _other_sum(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -> bool:
+    if _kind(call, name) != "money" or not fields.has(record, name, call.entity):
+        return False
+    now = fields.value_of(record, name, call.entity)
+    return not _means(call, name, sent, now) and not _near(sent, now)
+
+
+def _recomputed(call: Call, name: str, record: Mapping[str, Any]) -> Iterator[str]:
+    by_rows = fields.value_of(record, "IS_MANUAL_OPPORTUNITY", call.entity) in {"N", "0", False}
+    if fields.squeeze(name, call.entity) == "opportunity" and by_rows:
+        yield _RECOMPUTED.format(name=name, now=fields.value_of(record, name, call.entity))
+
+
+def _near(sent: Any, now: Any) -> bool:
+    """Whether two sums differ by rounding alone; False for what is no number."""
+    left, right = fields.number(sent), fields.number(now)
+    return left is not None and right is not None and abs(left - right) <= _CENT
+
+
+def _kind(call: Call, name: str) -> str:
+    found = fields.info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
+    return found.kind if found else "text"
+
+
 def _means(call: Call, name: str, sent: Any, now: Any) -> bool:
     """Whether the record says what was sent, in any of the portal's ways; doubt counts for the portal here."""
-    found = fields.info(call.entities.get(call.entity), name)
-    kind = found.kind if found else "text"
+    kind = _kind(call, name)
     if fields.same(sent, now, kind=kind) or same(sent, now):
         return True
     # a moment without an offset is read in the portal's zone, which is not known here

@@ -10,12 +10,13 @@ from typing import Any
 
 from bitrix.client import BitrixClient
 from bitrix.errors import Refused
+from bitrix.names import CRM, marks
 from orchestrator.gate.effects import Call
 from orchestrator.gate.fields import squeeze, value_of
 from orchestrator.gate.ports import Reconciled, Records
 from orchestrator.performers.state_changes import changes_of
 
-_LISTS = {"deal": "crm.deal.list", "lead": "crm.lead.list", "contact": "crm.contact.list", "company": "crm.company.list"}
+_LISTS = {**{kind: f"crm.{kind}.list" for kind in CRM.values()}, "activity": "crm.activity.list"}
 
 
 async def reconcile(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
@@ -48,24 +49,23 @@ def _removes_the_record(call: Call) -> bool:
 
 
 async def _marked_add(call: Call, client: BitrixClient) -> Reconciled:
-    fields = call.params["fields"]
-    if call.spec.entity == "item":
-        params: dict[str, Any] = {
-            "entityTypeId": call.params["entityTypeId"],
-            "filter": {"=originatorId": fields["originatorId"], "=originId": fields["originId"]},
-            "select": ["id"],
-        }
-        answer = await client.call("crm.item.list", params, repeatable=True)
-        rows = answer.result["items"]
-    else:
-        method = _LISTS.get(call.spec.entity)
-        if method is None:
-            return Reconciled(verdict="unclear", detail=f"{call.method} cannot be looked for by its mark")
-        params = {"filter": {"=ORIGINATOR_ID": fields["ORIGINATOR_ID"], "=ORIGIN_ID": fields["ORIGIN_ID"]}, "select": ["ID"]}
-        rows = (await client.call(method, params, repeatable=True)).result
+    """The record with the mark of this call. Filters that a list does not know may be dropped, so the mark is looked at in the rows."""
+    in_items = call.spec.entity == "item"
+    mark = {name: call.params["fields"][name] for name in marks(in_items=in_items)}
+    method = "crm.item.list" if in_items else _LISTS.get(call.spec.entity)
+    if method is None:
+        return Reconciled(verdict="unclear", detail=f"{call.method} cannot be looked for by its mark")
+    params: dict[str, Any] = {"filter": {f"={name}": value for name, value in mark.items()}, "select": ["id" if in_items else "ID", *mark]}
+    if in_items:
+        params["entityTypeId"] = call.params["entityTypeId"]
+    result = (await client.call(method, params, repeatable=True)).result
+    rows = result["items"] if in_items else result
     if not rows:
         return Reconciled(verdict="not_done", detail="no record carries the mark of this call")
-    number = int(rows[0].get("ID") or rows[0].get("id"))
+    carrying = [row for row in rows if all(row.get(name) == value for name, value in mark.items())]
+    if not carrying:
+        return Reconciled(verdict="unclear", detail=f"{method} gave records without the mark: it does not look for marks")
+    number = int(carrying[0].get("ID") or carrying[0].get("id"))
     return Reconciled(verdict="done", detail=f"found as {number}", changes=changes_of(call, number))
 
 

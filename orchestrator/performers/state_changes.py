@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from orchestrator.gate.effects import Call
+from bitrix.names import CRM
+from orchestrator.gate.effects import Call, Target
+from orchestrator.gate.fields import value_of
 from orchestrator.messages import CommandReport
 from state.events import StateChanges
 
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
-_TYPE_IDS = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
-_LINKED = (
-    ("CONTACT_ID", "contactId", "current_contact_id"),
-    ("COMPANY_ID", "companyId", "current_company_id"),
-)
+_LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company_id"))
 
 
 def changes_of(call: Call, result: Any) -> StateChanges:
@@ -49,7 +47,7 @@ def batch_changes(call: Call, reports: tuple[CommandReport, ...], results: Mappi
 def entity_of(call: Call) -> str:
     """The kind of record a call is about; universal methods tell it by entityTypeId."""
     if call.spec.entity == "item":
-        return _TYPE_IDS.get(_number(call.params.get("entityTypeId")) or 0, "item")
+        return CRM.get(_number(call.params.get("entityTypeId")) or 0, "item")
     return call.spec.entity
 
 
@@ -58,6 +56,15 @@ def created_target(call: Call, result: Any) -> str:
     entity = entity_of(call)
     number = _record_id(call, result, entity) if call.spec.verb == "add" else None
     return f"{entity}:{number}" if number else ""
+
+
+def created_record(call: Call, result: Any) -> Target | None:
+    """The record that a successful add made, as it is read; None for other calls and for odd answers."""
+    if call.spec.verb != "add" or not call.entity:
+        return None
+    record = _record(result)
+    number = _number(record.get("id") or record.get("ID")) if record else _number(result)
+    return (call.entity, number) if number else None
 
 
 def _record(result: Any) -> Mapping[str, Any]:
@@ -89,8 +96,8 @@ def _number(value: Any) -> int | None:
 
 def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], entity: str, number: int, record: Mapping[str, Any]) -> None:
     linked = []
-    for upper, camel, current in _LINKED:
-        other = _number(record.get(upper) or record.get(camel))
+    for upper, current in _LINKED:
+        other = _number(value_of(record, upper, entity))
         if other and current != _CURRENT[entity]:
             objects[current] = other
             linked.append(f"{upper.removesuffix('_ID').lower()}:{other}")

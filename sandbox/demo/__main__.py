@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 import signal
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +21,7 @@ from sandbox.demo.processes import Child, start_server
 from sandbox.demo.supervisor import serve_supervisor
 
 TOKEN = "1:sandbox"  # noqa: S105 - the sandbox Bot API accepts only this one
+EVENTS = tuple(f"{start}{verb}" for start in ("ONCRMDEAL", "ONCRMLEAD", "ONTASK") for verb in ("ADD", "UPDATE", "DELETE"))
 PEOPLE = (
     {"telegram_id": 1001, "name": "Ольга Романова", "bitrix_user_id": 1, "role": "admin"},
     {"telegram_id": 1006, "name": "Анна Ковалёва", "bitrix_user_id": 6, "role": "lead"},
@@ -36,7 +38,8 @@ async def main(options: argparse.Namespace) -> int:
         async with contextlib.AsyncExitStack() as stack:
             supervisor_port = await serve_supervisor(stack)
             addresses = await _start(folder, options, stack, supervisor_port.address)
-            bot = Child([sys.executable, "-m", "bot", "run"], _bot_environment(folder, addresses, options.mode), folder / "bot.log")
+            environment = _bot_environment(folder, addresses, options.mode) | await _events(addresses["portal"])
+            bot = Child([sys.executable, "-m", "bot", "run"], environment, folder / "bot.log")
             supervisor_port.bot = bot
             supervisor_port.portal = addresses["portal"]
             supervisor_port.telegram = addresses["telegram"]
@@ -78,6 +81,16 @@ def _bot_environment(folder: Path, addresses: dict[str, str], mode: str) -> dict
         "LOG_DIR": str(folder / "logs"),
         "PYTHONUNBUFFERED": "1",
     }
+
+
+async def _events(portal: str) -> dict[str, str]:
+    """An outgoing webhook of the portal to a free port, made as an administrator would; what the bot must know of it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    wanted = {"handler": f"http://127.0.0.1:{port}/bitrix/events", "events": list(EVENTS)}
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = (await client.post(f"{portal}/sandbox/outgoing", json=wanted)).json()
+    return {"BITRIX_EVENT_TOKEN": answer["application_token"], "HTTP_HOST": "127.0.0.1", "HTTP_PORT": str(port)}
 
 
 async def _ready(addresses: dict[str, str]) -> None:

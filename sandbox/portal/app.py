@@ -15,12 +15,14 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sandbox.portal import control, wire
-from sandbox.portal.errors import ConnectionDroppedError, PortalError
+from sandbox.portal import control, control_limits, wire
+from sandbox.portal.errors import ConnectionDroppedError, PortalError, V3Error
 from sandbox.portal.faults import Fault
 from sandbox.portal.methods import canonical
+from sandbox.portal.oauth import check_grant
 from sandbox.portal.portal import Portal, Request, Settings
 from sandbox.portal.schema import Row
+from sandbox.portal.v3 import V3
 
 ABORT = "sandbox.abort"  # the key in the ASGI scope under which `server.Door` leaves the way to cut the connection
 
@@ -35,17 +37,20 @@ def create_app(settings: Settings | None = None) -> Starlette:
         await portal.events.aclose()
         portal.close()
 
+    v3 = V3(portal)
+
     async def rest(http: HttpRequest) -> Response:
-        return await _rest(portal, http)
+        return await _rest(portal, v3, http)
 
     async def token(http: HttpRequest) -> Response:
-        return _token(portal, http)
+        return await _token(portal, http)
 
     app = Starlette(
         routes=[
             Route("/oauth/token/", token, methods=["GET", "POST"]),
             Route("/rest/{path:path}", rest, methods=["GET", "POST"]),
             *control.routes(portal),
+            *control_limits.routes(portal),
         ],
         lifespan=lifespan,
         middleware=[Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET"])],
@@ -54,43 +59,51 @@ def create_app(settings: Settings | None = None) -> Starlette:
     return app
 
 
-async def _rest(portal: Portal, http: HttpRequest) -> Response:
+async def _rest(portal: Portal, v3: V3, http: HttpRequest) -> Response:
     request = await wire.read_request(http)
+    if portal.renamed and http.url.netloc != portal.renamed:
+        portal.refuse(request, "renamed", 302, "redirect")
+        return RedirectResponse(str(http.url.replace(netloc=portal.renamed)), 302)
     fault = portal.faults.take(canonical(request.method) or request.method, control.WHOLE_CALL)
-    if fault is not None and (early := _before(portal, request, fault)):
+    if fault is not None and (early := _before(portal, request, fault, http.path_params["path"])):
         return early
     line = None
     if fault is not None and fault.kind == "delay":
         line = portal.announce(request, fault)
         await asyncio.sleep(fault.seconds)
+    ran = portal.commands
     try:
-        answer = portal.handle(request, fault, announced=line)
+        answer = portal.handle(request, fault, announced=line, way=v3.answer if request.api == 3 else None)
     except ConnectionDroppedError:
         return NoAnswer()
+    # Nothing is awaited between the two counts, so the difference belongs to this call.
+    if slow := portal.pace.request + portal.pace.command * (portal.commands - ran):
+        await asyncio.sleep(slow)
     if fault is not None and (late := await _after(fault)):
         return late
-    return wire.show(answer.body, answer.status, request.method)
+    return wire.show(answer.body, answer.status, request.method, answer.headers)
 
 
-def _before(portal: Portal, request: Request, fault: Fault) -> Response | None:
+def _before(portal: Portal, request: Request, fault: Fault, path: str) -> Response | None:
     """Faults that stop the call before anything is executed."""
     match fault.kind:
         case "500_before":
             error = PortalError(500, "INTERNAL_SERVER_ERROR", "Internal server error")
         case "403_scope":
             text = "The request requires higher privileges than provided by the webhook token"
-            error = PortalError(403, "insufficient_scope", text)
+            v3 = request.api == 3
+            error = V3Error(403, "INSUFFICIENTSCOPEEXCEPTION", text) if v3 else PortalError(403, "insufficient_scope", text)
         case "query_limit":
             error = PortalError(503, "QUERY_LIMIT_EXCEEDED", "Too many requests")
         case "html_200":
-            portal.refuse(request, fault, 200, "html")
+            portal.refuse(request, fault.kind, 200, "html")
             return wire.html(200, "Операция временно недоступна")
         case "302":
-            portal.refuse(request, fault, 302, "redirect")
-            return RedirectResponse(fault.location + request.method, 302)
+            portal.refuse(request, fault.kind, 302, "redirect")
+            return RedirectResponse(fault.location + path, 302)
         case _:
             return None
-    portal.refuse(request, fault, error.status, str(error.code))
+    portal.refuse(request, fault.kind, error.status, str(error.code))
     return wire.show(error.body(), error.status, request.method)
 
 
@@ -122,12 +135,16 @@ class NoAnswer(Response):
             pass
 
 
-def _token(portal: Portal, http: HttpRequest) -> Response:
+async def _token(portal: Portal, http: HttpRequest) -> Response:
     """The authorisation server's refresh, kept next to the portal."""
-    given = http.query_params
-    pair: Row | None = None
-    if given.get("grant_type") == "refresh_token":
-        pair = portal.tokens.refresh(given.get("refresh_token", ""), portal.now)
-    if pair is None:
-        return JSONResponse({"error": "invalid_grant", "error_description": "Invalid grant"}, 400)
+    given: Row = dict(http.query_params)
+    if http.method == "POST":
+        given |= {name: value for name, value in (await http.form()).items() if isinstance(value, str)}
+    try:
+        check_grant(given)
+        pair = portal.tokens.refresh(str(given.get("refresh_token", "")), portal.now)
+    except PortalError as error:
+        return JSONResponse(error.body(), error.status)
+    finally:
+        portal.store.commit()
     return JSONResponse(control.with_endpoints(pair, http))

@@ -9,6 +9,7 @@ from typing import Any
 
 from sandbox.portal.errors import PortalError
 from sandbox.portal.php import parse_query
+from sandbox.portal.rendering import Rows
 from sandbox.portal.schema import Row
 
 LIMIT = 50
@@ -73,6 +74,8 @@ def _substitute(value: Any, results: Row) -> Any:
     whole = _REFERENCE.fullmatch(value)
     if whole:
         found = _look_up(whole.group(1), results)
+        if isinstance(found, Rows):
+            return found.opened()
         return "" if found is None else found
     return _REFERENCE.sub(lambda m: _as_text(_look_up(m.group(1), results)), value)
 
@@ -82,15 +85,15 @@ def _look_up(path: str, results: Row) -> Any:
     for step in path[1:-1].split("]["):
         if isinstance(node, dict):
             node = node.get(step)
-        elif isinstance(node, list) and step.isdecimal() and int(step) < len(node):
-            node = node[int(step)]
+        elif isinstance(node, list | Rows) and step.isdecimal() and int(step) < len(node):
+            node = node.at(int(step)) if isinstance(node, Rows) else node[int(step)]
         else:
             return None
     return node
 
 
 def _as_text(value: Any) -> str:
-    return "" if value is None or isinstance(value, dict | list) else str(value)
+    return "" if value is None or isinstance(value, dict | list | Rows) else str(value)
 
 
 def _php_map(values: Row) -> Row | list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any
 
 from sandbox.portal.schema import NUMBER_TYPES, Field, Row
@@ -54,7 +55,7 @@ def test_of(condition: Condition) -> Predicate:
         return lambda row: any(m["VALUE"] in wanted for m in multifield(row, field.name))
     if "%" in operator:
         return _like(field, operator, raw)
-    values = [comparable(field, item) for item in (_flat(raw))]
+    values = [_wanted(field, item) for item in _flat(raw)]
     if operator in {"=", "@", "!", "!=", "!@"}:
         return _among(field, set(values), negative=operator.startswith("!"))
     return _ordered(field, operator, values)
@@ -66,13 +67,20 @@ def comparable(field: Field, value: Any) -> Any:
         return to_float(value)
     if field.type == "bool":
         return to_flag(value)
-    if field.type == "char":
+    if field.type in {"char", "boolean"}:
         return to_flag(value) if value not in (None, "") else "N"
     if value is None:
         return ""
     if field.type in {"date", "datetime"} and value != "":
         return _comparable_moment(field, str(value))
     return str(value).casefold()
+
+
+def _wanted(field: Field, value: Any) -> Any:
+    """What a filter asks for; a yes/no field of the owner's is asked with 1 and 0, that a letter finds nothing is an inference."""
+    if field.type == "boolean" and field.custom and value in ("Y", "N"):
+        return ""
+    return comparable(field, value)
 
 
 def _comparable_moment(field: Field, value: str) -> str:
@@ -110,13 +118,19 @@ def _among(field: Field, values: set[Any], *, negative: bool) -> Predicate:
 
 def _ordered(field: Field, operator: str, values: list[Any]) -> Predicate:
     low, high = values[0], values[-1]
+    compare: Callable[[Any], bool] = {
+        ">": lambda v: bool(v > low),
+        ">=": lambda v: bool(v >= low),
+        "<": lambda v: bool(v < low),
+        "<=": lambda v: bool(v <= low),
+        "><": lambda v: bool(low <= v <= high),
+    }[operator]
 
     def holds(row: Row) -> bool:
         stored = row.get(field.name)
         if stored is None and field.type not in NUMBER_TYPES:
             return False
-        value = comparable(field, stored)
-        return bool({">": value > low, ">=": value >= low, "<": value < low, "<=": value <= low, "><": low <= value <= high}[operator])
+        return compare(comparable(field, stored))
 
     return holds
 
@@ -129,14 +143,20 @@ def _like(field: Field, operator: str, raw: Any) -> Predicate:
     if "=" in operator:
         pattern = re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in text), re.DOTALL)
         return lambda row: bool(pattern.fullmatch(str(row.get(field.name) or "").casefold())) is not negative
-    return lambda row: (text in str(row.get(field.name) or "").casefold()) is not negative
+    return lambda row: any(text in item.casefold() for item in _texts(row.get(field.name))) is not negative
 
 
-def lower_id(conditions: list[Condition]) -> int | None:
-    """The best `>ID` bound, so that keyset paging does not walk what it has read."""
-    bounds = [
-        int(to_float(c.value)) - (c.operator == ">=")
-        for c in conditions
-        if c.field.name == "ID" and c.operator in {">", ">="} and not isinstance(c.value, dict | list)
-    ]
-    return max(bounds, default=None)
+def _texts(stored: Any) -> list[str]:
+    return [str(item) for item in stored] if isinstance(stored, list) and stored else [str(stored or "")]
+
+
+def lower_id(conditions: list[Condition]) -> tuple[int | None, list[Condition]]:
+    """The best `>ID` bound and the conditions it does not replace: keyset paging neither walks nor tests what it has read."""
+    bounds, rest = [], []
+    for condition in conditions:
+        if condition.field.name == "ID" and condition.operator in {">", ">="} and not isinstance(condition.value, dict | list):
+            number = to_float(condition.value)
+            bounds.append(ceil(number) - 1 if condition.operator == ">=" else floor(number))
+        else:
+            rest.append(condition)
+    return max(bounds, default=None), rest

@@ -15,14 +15,15 @@ from starlette.routing import Route
 
 from sandbox.portal import schema
 from sandbox.portal.faults import Fault, Kind
+from sandbox.portal.oauth import CLIENT_ID, CLIENT_SECRET
 from sandbox.portal.portal import WEBHOOK_CODE, Portal
 from sandbox.portal.schema import Row, Schema
 from sandbox.portal.values import MULTIFIELDS, parse, show_classic
 
 WHOLE_CALL = frozenset(get_args(Kind))
 _HEARTBEAT = 15.0
-_SHOWN = ("deal", "lead", "contact", "company", "task", "comment", "activity", "user", "status")
-Endpoint = Callable[[HttpRequest], Awaitable[Response]]
+_SHOWN = ("deal", "lead", "contact", "company", "task", "comment", "activity", "user", "status", "quote", "dynamic_177")
+Action = Callable[[Portal, HttpRequest], Awaitable[Response]]
 
 
 class OAuthRequest(BaseModel):
@@ -52,40 +53,45 @@ def webhook_url(base_url: str) -> str:
     return f"{base_url.rstrip('/')}/rest/1/{WEBHOOK_CODE}/"
 
 
+def on(portal: Portal, path: str, method: str, action: Action) -> Route:
+    """One address under /sandbox; what the action cannot read is answered 422 or 400."""
+
+    async def endpoint(http: HttpRequest) -> Response:
+        try:
+            return await action(portal, http)
+        except ValidationError as error:
+            details = error.errors(include_url=False, include_context=False, include_input=False)
+            return JSONResponse({"error": "invalid_request", "details": details}, 422)
+        except ValueError as error:
+            return JSONResponse({"error": "invalid_request", "details": str(error)}, 400)
+
+    return Route(f"/sandbox/{path}", endpoint, methods=[method])
+
+
 def routes(portal: Portal) -> list[Route]:
-    """All addresses under /sandbox."""
-
-    def on(path: str, method: str, action: Callable[[Portal, HttpRequest], Awaitable[Response]]) -> Route:
-        async def endpoint(http: HttpRequest) -> Response:
-            try:
-                return await action(portal, http)
-            except ValidationError as error:
-                details = error.errors(include_url=False, include_context=False, include_input=False)
-                return JSONResponse({"error": "invalid_request", "details": details}, 422)
-            except ValueError as error:
-                return JSONResponse({"error": "invalid_request", "details": str(error)}, 400)
-
-        return Route(f"/sandbox/{path}", endpoint, methods=[method])
-
-    return [
-        on("health", "GET", _health),
-        on("ledger", "GET", _ledger),
-        on("ledger", "DELETE", _clear_ledger),
-        on("faults", "GET", _faults),
-        on("faults", "POST", _arm),
-        on("faults", "DELETE", _disarm),
-        on("records/{entity}", "GET", _records),
-        on("records/{entity}/{number:int}", "GET", _record),
-        on("records/{entity}/{number:int}", "PATCH", _edit),
-        on("changes", "GET", _changes),
-        on("stream", "GET", _stream),
-        on("reset", "POST", _reset),
-        on("oauth", "POST", _issue),
-        on("outgoing", "POST", _outgoing),
+    """The addresses of records, ledger, faults and tokens."""
+    table: list[tuple[str, str, Action]] = [
+        ("health", "GET", _health),
+        ("ledger", "GET", _ledger),
+        ("ledger", "DELETE", _clear_ledger),
+        ("faults", "GET", _faults),
+        ("faults", "POST", _arm),
+        ("faults", "DELETE", _disarm),
+        ("records/{entity}", "GET", _records),
+        ("records/{entity}/{number:int}", "GET", _record),
+        ("records/{entity}/{number:int}", "PATCH", _edit),
+        ("changes", "GET", _changes),
+        ("stream", "GET", _stream),
+        ("reset", "POST", _reset),
+        ("oauth", "POST", _issue),
+        ("oauth/expire", "POST", _expire),
+        ("outgoing", "POST", _outgoing),
     ]
+    return [on(portal, *row) for row in table]
 
 
-async def _json(http: HttpRequest) -> Any:
+async def read_json(http: HttpRequest) -> Any:
+    """The body of a control request; none is an empty object."""
     raw = await http.body()
     return orjson.loads(raw) if raw.strip() else {}
 
@@ -110,7 +116,7 @@ async def _faults(portal: Portal, _: HttpRequest) -> Response:
 
 
 async def _arm(portal: Portal, http: HttpRequest) -> Response:
-    fault = Fault.model_validate(await _json(http))
+    fault = Fault.model_validate(await read_json(http))
     portal.faults.armed.append(fault)
     return JSONResponse({"ok": True, "fault": fault.model_dump()})
 
@@ -152,14 +158,14 @@ async def _edit(portal: Portal, http: HttpRequest) -> Response:
     if kind is None or row is None:
         return _unknown()
     values: Row = {}
-    for name, raw in (await _json(http)).items():
+    for name, raw in (await read_json(http)).items():
         if name not in kind.fields or name == "ID" or kind.fields[name].type == "crm_multifield":
             raise ValueError(f"unknown field: {name}")
         values[name] = parse(kind.fields[name], raw)
     stamp = "CHANGED_DATE" if kind.kind == "task" else "DATE_MODIFY"
     if stamp in kind.fields:
         values.setdefault(stamp, parse(kind.fields[stamp], portal.now.isoformat()))
-    portal.edit(kind.kind, {**row, **values})
+    portal.edit(kind.kind, {**row, **values}, str(http.base_url))
     return JSONResponse(_plain(kind, portal.store.get(kind.kind, row["ID"]) or row))
 
 
@@ -193,14 +199,23 @@ async def _reset(portal: Portal, _: HttpRequest) -> Response:
 
 
 async def _issue(portal: Portal, http: HttpRequest) -> Response:
-    wanted = OAuthRequest.model_validate(await _json(http))
+    wanted = OAuthRequest.model_validate(await read_json(http))
     if portal.store.get("user", wanted.user_id) is None:
         raise ValueError(f"unknown user: {wanted.user_id}")
-    return JSONResponse(with_endpoints(portal.tokens.issue(wanted.user_id, portal.now, wanted.expires_in), http))
+    pair = portal.tokens.issue(wanted.user_id, portal.now, wanted.expires_in)
+    portal.store.commit()
+    return JSONResponse({**with_endpoints(pair, http), "client_id": CLIENT_ID, "client_secret": CLIENT_SECRET})
+
+
+async def _expire(portal: Portal, _: HttpRequest) -> Response:
+    """Every access token ends now, as if its hour were over."""
+    expired = portal.tokens.expire(portal.now)
+    portal.store.commit()
+    return JSONResponse({"ok": True, "expired": expired})
 
 
 async def _outgoing(portal: Portal, http: HttpRequest) -> Response:
-    wanted = OutgoingRequest.model_validate(await _json(http))
+    wanted = OutgoingRequest.model_validate(await read_json(http))
     token = secrets.token_hex(16)
     portal.store.add("outgoing", {"HANDLER": wanted.handler, "EVENTS": [e.upper() for e in wanted.events], "TOKEN": token})
     portal.store.commit()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+V3 = "BITRIX_REST_V3_EXCEPTION_"
+
 
 class PortalError(Exception):
     """One error answer: HTTP status, `error` and `error_description`; never carries a secret."""
@@ -12,9 +16,24 @@ class PortalError(Exception):
         self.code = code
         self.text = text
 
-    def body(self) -> dict[str, str | int]:
+    def body(self) -> dict[str, Any]:
         """The JSON object of the answer."""
         return {"error": self.code, "error_description": self.text}
+
+
+class V3Error(PortalError):
+    """One error answer of REST v3: the code stands inside `error`, fields that are wrong are named beside it."""
+
+    def __init__(self, status: int, name: str, text: str, validation: dict[str, str] | None = None) -> None:
+        super().__init__(status, V3 + name, text)
+        self.validation = validation or {}
+
+    def body(self) -> dict[str, Any]:
+        """The JSON object of the answer."""
+        error: dict[str, Any] = {"code": self.code, "message": self.text}
+        if self.validation:
+            error["validation"] = [{"message": message, "field": field} for field, message in self.validation.items()]
+        return {"error": error}
 
 
 class ConnectionDroppedError(Exception):
@@ -44,3 +63,13 @@ def method_not_found() -> PortalError:
 def wrong_auth_type() -> PortalError:
     """The method wants an application, the call came through a webhook."""
     return PortalError(403, "WRONG_AUTH_TYPE", "Current authorization type is denied for this method")
+
+
+def invalid_request(validation: dict[str, str]) -> V3Error:
+    """REST v3: these fields of the request are wrong."""
+    return V3Error(400, "VALIDATION_REQUESTVALIDATIONEXCEPTION", "Error during request object validation", validation)
+
+
+def access_denied(status: int) -> V3Error:
+    """REST v3: who asks is unknown (401), or may not touch the object or it is not there (403)."""
+    return V3Error(status, "ACCESSDENIEDEXCEPTION", "Access denied")

@@ -70,8 +70,8 @@ class EventSender:
         found = []
         for row in self._store.walk("binding"):
             if row["EVENT"] == raised.name:
-                pair = self._tokens.issue(raised.user_id, raised.at)
-                token = {name: pair[name] for name in ("access_token", "expires_in", "status", "application_token")}
+                given = self._tokens.event_access(raised.user_id, raised.at)
+                token = {name: given[name] for name in ("access_token", "expires_in", "status", "application_token")}
                 found.append((row["ID"], row["HANDLER"], {**token, "scope": "crm,task,user,im", **common}))
         outgoing = [
             (row["ID"], row["HANDLER"], {**common, "application_token": row["TOKEN"]})

@@ -11,7 +11,7 @@ from sandbox.portal.store import Change, Store
 from sandbox.portal.values import store_moment
 
 _SECRET_NAMES = frozenset({"auth", "access_token", "refresh_token"})
-_QUIET = frozenset({"outgoing", "binding", "token", "notice_tag"})
+_QUIET = frozenset({"task_history", "outgoing", "binding", "notice_tag", "idempotency"})
 
 
 class Ledger:

@@ -1,9 +1,10 @@
-"""Sandbox portal, limits: the leaky bucket of requests and the time budget of each method; time comes from the caller."""
+"""Sandbox portal, limits: the leaky bucket of requests, the time budget of each method, the slowness; time comes from the caller."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sandbox.portal.errors import PortalError
@@ -20,6 +21,14 @@ class Bucket:
     size: int = 50
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How long an answer takes on its way, for measurements: seconds a request and seconds a command in it."""
+
+    request: float = 0.0
+    command: float = 0.0
+
+
 def parse_bucket(text: str) -> Bucket | None:
     """Read `2/50` or `off`; raise ValueError on anything else."""
     if text == "off":
@@ -31,48 +40,65 @@ def parse_bucket(text: str) -> Bucket | None:
 class RequestLimit:
     """Counts requests of one source; a full counter refuses without counting the refused one."""
 
-    def __init__(self, bucket: Bucket | None) -> None:
-        self._bucket = bucket
+    def __init__(self, bucket: Bucket | None, level: float = 0.0, now: datetime | None = None) -> None:
+        """`level` is where the counter of every source stands at `now`: a bucket may begin full."""
+        self.bucket = bucket
+        self._start = (level, now.timestamp()) if now else None
         self._levels: dict[str, tuple[float, float]] = {}
 
     def admit(self, source: str, now: datetime) -> None:
         """Count one request; raise QUERY_LIMIT_EXCEEDED if the counter of this source is full."""
-        if self._bucket is None:
+        if self.bucket is None:
             return
-        at = now.timestamp()
-        level, seen = self._levels.get(source, (0.0, at))
-        level = max(0.0, level - max(0.0, at - seen) * self._bucket.rate)
-        admitted = level + 1 <= self._bucket.size
-        self._levels[source] = (level + admitted, at)
+        level = self.level(source, now)
+        admitted = level + 1 <= self.bucket.size
+        self._levels[source] = (level + admitted, now.timestamp())
         if not admitted:
             raise PortalError(503, "QUERY_LIMIT_EXCEEDED", "Too many requests")
 
+    def level(self, source: str, now: datetime) -> float:
+        """Where the counter of one source stands."""
+        at = now.timestamp()
+        level, seen = self._levels.get(source) or self._start or (0.0, at)
+        return max(0.0, level - max(0.0, at - seen) * self.bucket.rate) if self.bucket else 0.0
 
+
+Owner = tuple[str, str]  # whose budget it is (a webhook or the application) and of which method
+
+
+@dataclass
 class OperatingLimit:
-    """Sums the execution time of each method over ten minutes; the next call above the line is refused."""
+    """Sums the execution time of each method over ten minutes; the next call above the line is refused.
 
-    def __init__(self, seconds: float | None) -> None:
-        self.seconds = seconds
-        self._spent: dict[str, deque[tuple[float, float]]] = defaultdict(deque)
+    `cost` makes an execution of a method count so many seconds more than it took.
+    """
 
-    def admit(self, method: str, now: datetime) -> None:
+    seconds: float | None
+    window: float = _WINDOW
+    cost: Mapping[str, float] = field(default_factory=dict)
+    _spent: dict[Owner, deque[tuple[float, float]]] = field(default_factory=lambda: defaultdict(deque))
+
+    def admit(self, owner: Owner, now: datetime) -> None:
         """Let a method run; raise OPERATION_TIME_LIMIT if its budget is spent."""
-        if self.seconds is not None and self.spent(method, now) > self.seconds:
+        if self.seconds is not None and self.spent(owner, now) > self.seconds:
             raise PortalError(429, "OPERATION_TIME_LIMIT", "Method is blocked due to operation time limit.")
 
-    def add(self, method: str, now: datetime, seconds: float) -> None:
+    def add(self, owner: Owner, now: datetime, seconds: float) -> None:
         """Note one execution; quick ones are not counted."""
+        seconds += self.cost.get(owner[1], 0.0)
         if seconds >= _COUNTED_FROM:
-            self._spent[method].append((now.timestamp(), seconds))
+            self._spent[owner].append((now.timestamp(), seconds))
 
-    def spent(self, method: str, now: datetime) -> float:
+    def spent(self, owner: Owner, now: datetime) -> float:
         """Seconds used in the window."""
-        entries = self._spent[method]
-        while entries and entries[0][0] <= now.timestamp() - _WINDOW:
+        entries = self._spent.get(owner)
+        if not entries:
+            return 0.0
+        while entries and entries[0][0] <= now.timestamp() - self.window:
             entries.popleft()
         return sum((seconds for _, seconds in entries), 0.0)
 
-    def reset_at(self, method: str, now: datetime) -> int:
+    def reset_at(self, owner: Owner, now: datetime) -> int:
         """When the oldest counted execution leaves the window."""
-        entries = self._spent[method]
-        return int((entries[0][0] if entries else now.timestamp()) + _WINDOW)
+        entries = self._spent.get(owner)
+        return int((entries[0][0] if entries else now.timestamp()) + self.window)

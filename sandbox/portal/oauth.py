@@ -1,14 +1,20 @@
-"""Sandbox portal, OAuth: token pairs of the one local application; they live in memory and in no ledger."""
+"""Sandbox portal, OAuth: token pairs of the one local application; they live in the store's secrets and in no ledger."""
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
+from sandbox.portal.errors import PortalError
 from sandbox.portal.schema import Row
+from sandbox.portal.store import Store
 
 LIFETIME = 3600
+CLIENT_ID = "local.sandbox"
+CLIENT_SECRET = "sandbox-client-secret"  # noqa: S105  (the sandbox application is open to everybody on this machine)
+_IDENTITY = "application"
+_REFRESH_DAYS = 180
 
 
 @dataclass(frozen=True)
@@ -20,35 +26,76 @@ class Token:
 
 
 class Tokens:
-    """Issued pairs; a refresh token works once."""
+    """Issued pairs; a refresh token works once, and a restart of a portal with a folder forgets nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._access: dict[str, Token] = {}
-        self._refresh: dict[str, int] = {}
-        self.application_token = secrets.token_hex(16)
-        self.member_id = secrets.token_hex(16)
+        self._refresh: dict[str, Token] = {}
+        kept = store.secrets()
+        identity = kept.pop(_IDENTITY, None)
+        if identity is None:
+            identity = {"application_token": secrets.token_hex(16), "member_id": secrets.token_hex(16)}
+            store.keep_secret(_IDENTITY, identity)
+        self.application_token: str = identity["application_token"]
+        self.member_id: str = identity["member_id"]
+        for name, body in kept.items():
+            kind, _, token = name.partition(":")
+            book = self._access if kind == "access" else self._refresh
+            book[token] = Token(body["user"], datetime.fromtimestamp(body["until"], UTC))
 
     def issue(self, user_id: int, now: datetime, lifetime: int = LIFETIME) -> Row:
         """A fresh pair for one user."""
         access, refresh = secrets.token_hex(24), secrets.token_hex(24)
-        self._access[access] = Token(user_id, now + timedelta(seconds=lifetime))
-        self._refresh[refresh] = user_id
+        self._keep("access", access, Token(user_id, now + timedelta(seconds=lifetime)))
+        self._keep("refresh", refresh, Token(user_id, now + timedelta(days=_REFRESH_DAYS)))
+        return {**self.access_of(access, now), "refresh_token": refresh, "user_id": user_id}
+
+    def event_access(self, user_id: int, now: datetime) -> Row:
+        """What an event carries: an access token without a refresh token, gone with the process."""
+        access = secrets.token_hex(24)
+        self._access[access] = Token(user_id, now + timedelta(seconds=LIFETIME))
+        return self.access_of(access, now)
+
+    def access_of(self, access: str, now: datetime) -> Row:
+        """How an access token is told to its application."""
+        expires = self._access[access].expires
         return {
             "access_token": access,
-            "refresh_token": refresh,
-            "expires_in": lifetime,
-            "expires": int(now.timestamp()) + lifetime,
+            "expires_in": int((expires - now).total_seconds()),
+            "expires": int(expires.timestamp()),
             "member_id": self.member_id,
             "application_token": self.application_token,
             "status": "L",
-            "user_id": user_id,
         }
 
-    def refresh(self, token: str, now: datetime) -> Row | None:
-        """A new pair for an unused refresh token, else nothing; the old one is spent."""
-        user_id = self._refresh.pop(token, None)
-        return None if user_id is None else self.issue(user_id, now)
+    def refresh(self, token: str, now: datetime) -> Row:
+        """A new pair for an unused refresh token, which is spent by that; raise invalid_grant for any other."""
+        known = self._refresh.pop(token, None)
+        self._store.drop_secret(f"refresh:{token}")
+        if known is None or known.expires <= now:
+            raise PortalError(400, "invalid_grant", "Invalid grant")
+        return self.issue(known.user_id, now)
 
     def find(self, access: str) -> Token | None:
         """The token behind an access token, also an expired one."""
         return self._access.get(access)
+
+    def expire(self, now: datetime) -> int:
+        """End every access token at this moment and say how many; refresh tokens go on."""
+        living = [access for access, token in self._access.items() if token.expires > now]
+        for access in living:
+            self._keep("access", access, Token(self._access[access].user_id, now))
+        return len(living)
+
+    def _keep(self, kind: str, value: str, token: Token) -> None:
+        (self._access if kind == "access" else self._refresh)[value] = token
+        self._store.keep_secret(f"{kind}:{value}", {"user": token.user_id, "until": token.expires.timestamp()})
+
+
+def check_grant(given: Row) -> None:
+    """The application must name itself and ask for a refresh; raise invalid_client or invalid_request otherwise."""
+    if (given.get("client_id"), given.get("client_secret")) != (CLIENT_ID, CLIENT_SECRET):
+        raise PortalError(400, "invalid_client", "Invalid client")
+    if given.get("grant_type") != "refresh_token":
+        raise PortalError(400, "invalid_request", "Invalid grant type")

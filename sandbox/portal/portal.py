@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from sandbox.portal import seed
+from sandbox.portal import records, seed
 from sandbox.portal.batch import run_batch
 from sandbox.portal.context import Call
 from sandbox.portal.errors import ConnectionDroppedError, PortalError, method_not_found
 from sandbox.portal.events import EventSender, Raised
 from sandbox.portal.faults import Fault, FaultBox
 from sandbox.portal.ledger import Ledger
-from sandbox.portal.limits import Bucket, OperatingLimit, RequestLimit
-from sandbox.portal.methods import HANDLERS, canonical
+from sandbox.portal.limits import Bucket, OperatingLimit, Owner, Pace, RequestLimit
+from sandbox.portal.methods import HANDLERS, Handler, canonical, classic
 from sandbox.portal.oauth import Tokens
 from sandbox.portal.query import Page
-from sandbox.portal.schema import Row
+from sandbox.portal.schema import BY_TYPE_ID, Row
+from sandbox.portal.stats import Stats
 from sandbox.portal.store import Change, Store
 from sandbox.portal.values import PORTAL_ZONE
 
 WEBHOOK_CODE = "sandbox"
 _log = logging.getLogger(__name__)
 _CUT = frozenset({"commit_then_drop"})
+_KINDS = {schema.kind: schema for schema in BY_TYPE_ID.values()}
 
 
 def utc_now() -> datetime:
@@ -44,12 +46,13 @@ class Settings:
     bucket: Bucket | None = field(default_factory=Bucket)
     operating_limit: float | None = 480.0
     bulk_deals: int = 0
+    seed: int = 0
     wrong_code_error: Literal["INVALID_CREDENTIALS", "NO_AUTH_FOUND"] = "INVALID_CREDENTIALS"
 
 
 @dataclass(frozen=True)
 class Request:
-    """One REST request taken off the wire: method as it was sent, and who asks."""
+    """One REST request taken off the wire: method as it was sent, and who asks; `body` is what REST v3 reads."""
 
     method: str
     params: Row
@@ -58,14 +61,18 @@ class Request:
     http: str
     user_id: int | None = None
     code: str | None = None
+    api: Literal[2, 3] = 2
+    body: Any = None
+    key: str | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the portal answers: a status and a body."""
+    """What the portal answers: a status, a body, and headers beyond the usual."""
 
     status: int
     body: Row
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,13 @@ class Caller:
     line: int
     batch_key: str | None = None
 
+    def owner(self, method: str) -> Owner:
+        """Whose time budget a method of this caller uses: the application has one, every webhook its own."""
+        return ("application" if self.by_app else f"webhook of {self.user}", method)
+
+
+Way = Callable[[Request, Row], Answer]  # how one version of REST answers; the row is the call's line in the ledger
+
 
 class Portal:
     """The records and everything around them; one event loop uses it, one call at a time."""
@@ -85,16 +99,18 @@ class Portal:
         self.settings = settings
         self.store = Store(settings.data)
         self.faults = FaultBox()
-        self.tokens = Tokens()
+        self.tokens = Tokens(self.store)
         self.ledger = Ledger(self.store)
+        self.stats = Stats()
         self.events = EventSender(self.store, self.ledger, self.tokens)
-        self._operating = OperatingLimit(settings.operating_limit)
-        self._requests = RequestLimit(settings.bucket)
-        self._raised: list[Raised] = []
+        self.raised: list[Raised] = []
+        self.commands = 0
         self._actor: int | None = None
         self.store.watch = self._note
+        self._fresh_limits()
         if not len(self.store.table("user")):
             self._seed()
+        self.store.commit()
 
     @property
     def now(self) -> datetime:
@@ -102,24 +118,30 @@ class Portal:
         return self.settings.clock()
 
     def reset(self) -> None:
-        """Back to the seeded state: records, faults, limits, feed."""
+        """Back to the seeded state: records, faults, limits, pace, feed; tokens stay."""
         self.store.wipe()
         self.ledger.clear()
         self.faults.armed.clear()
-        self._requests = RequestLimit(self.settings.bucket)
-        self._operating = OperatingLimit(self.settings.operating_limit)
+        self.stats.clear()
+        self._fresh_limits()
         self._seed()
 
-    def edit(self, entity: str, row: Row) -> None:
-        """Somebody changes a record in the portal's pages: a change in the feed, no call."""
+    def edit(self, entity: str, row: Row, base_url: str) -> None:
+        """Somebody changes a record in the portal's pages: a change in the feed and an event, no call."""
         self._actor = None
         self.store.put(entity, row)
         self.store.commit()
+        if entity in _KINDS:
+            for name, fields in records.events(_KINDS[entity], "UPDATE", row["ID"]):
+                self._raise(name, {"FIELDS": fields})
+        elif entity == "task":
+            self._raise("ONTASKUPDATE", {"FIELDS_BEFORE": {"ID": row["ID"]}, "FIELDS_AFTER": {"ID": row["ID"]}})
+        self._send_events(base_url)
 
-    def refuse(self, request: Request, fault: Fault, status: int, code: str) -> None:
+    def refuse(self, request: Request, fault: str, status: int, code: str) -> None:
         """Note a call that a fault stopped before anything was executed."""
         line = self._open(request)
-        self.ledger.close_call(line, status, code, fault=fault.kind)
+        self.close_line(line, status, code, fault=fault)
         self.store.commit()
 
     def announce(self, request: Request, fault: Fault) -> Row:
@@ -129,123 +151,79 @@ class Portal:
         self.ledger.wake()
         return line
 
-    def handle(self, request: Request, fault: Fault | None = None, *, announced: Row | None = None) -> Answer:
+    def handle(self, request: Request, fault: Fault | None = None, *, announced: Row | None = None, way: Way | None = None) -> Answer:
         """Execute one call and note it; raise ConnectionDroppedError if a fault cuts the line after the commit."""
         line = self._open(request) if announced is None else announced
-        line["fault"] = fault.kind if fault else None
-        before, dropped = self.store.writes, None
+        kind = fault.kind if fault else None
+        line["fault"] = kind
+        before, dropped = self.store.writes, kind == "commit_then_drop"
         try:
-            answer = self._answer(request, line, show_operating=fault is None or fault.kind != "no_operating")
-            if fault is not None and fault.kind == "commit_then_drop":
-                dropped = ConnectionDroppedError()
-        except ConnectionDroppedError as cut:
-            dropped, answer = cut, Answer(200, {})
-        if fault is not None and fault.kind == "delay":
-            self._operating.add(str(line["name"]), self.now, fault.seconds)
-        self.ledger.close_call(
-            line,
-            None if dropped else answer.status,
-            "dropped" if dropped else answer.body.get("error", "ok"),
-            applied=self.store.writes > before,
-            error_description=answer.body.get("error_description"),
-        )
+            answer = self._answer(request, line, way or self._v2)
+        except ConnectionDroppedError:
+            dropped, answer = True, Answer(200, {})
+        if kind == "no_operating":
+            _hide_operating(answer.body)
+        if fault is not None and kind == "delay" and line["user"] is not None:
+            caller = Caller(line["user"], request.code is None, line["seq"])
+            self.operating.add(caller.owner(str(line["name"])), self.now, fault.seconds)
+        outcome, text = _outcome(answer.body)
+        status = None if dropped else answer.status
+        applied = self.store.writes > before
+        self.close_line(line, status, "dropped" if dropped else outcome, applied=applied, error_description=text)
         if announced is not None:
             self.ledger.note_closed(line, self.now)
         self.store.commit()
         self._send_events(request.base_url)
         if dropped:
-            raise dropped
+            raise ConnectionDroppedError
         return answer
 
-    def close(self) -> None:
-        """Let the store go."""
-        self.store.close()
-
-    def _seed(self) -> None:
-        with self.store.unwatched():
-            seed.fill(self.store, self.now, self.settings.bulk_deals)
-        self.store.commit()
-
-    def _open(self, request: Request) -> Row:
-        name = canonical(request.method)
-        return self.ledger.open_call(request.method, request.params, self.now, name=name, http=request.http, user=request.user_id)
-
-    def _answer(self, request: Request, line: Row, *, show_operating: bool) -> Answer:
-        try:
-            caller = self._authenticate(request, line["seq"])
-            line["user"] = self._actor = caller.user
-            self._requests.admit(request.source, self.now)
-            params = {k: v for k, v in request.params.items() if k != "auth"}
-            body = self._execute(caller, request.method, params)
-        except PortalError as error:
-            return Answer(error.status, error.body())
-        except ConnectionDroppedError:
-            raise
-        except Exception:  # noqa: BLE001  (the door: whatever a strange parameter breaks, a portal answers 500 and goes on)
-            _log.exception("method failed", extra={"method": request.method})
-            return Answer(500, PortalError(500, "INTERNAL_SERVER_ERROR", "Internal server error").body())
-        if not show_operating:
-            for name in ("operating", "operating_reset_at"):
-                body["time"].pop(name, None)
-        return Answer(200, body)
-
-    def _authenticate(self, request: Request, line: int) -> Caller:
+    def authenticate(self, request: Request, line: Row) -> Caller:
+        """Who calls; raise the error of a wrong code or token."""
         if request.code is None:
             token = self.tokens.find(str(request.params.get("auth") or ""))
             if token is None:
                 raise PortalError(401, "NO_AUTH_FOUND", "Wrong authorization data")
             if token.expires <= self.now:
                 raise PortalError(401, "expired_token", "The access token provided has expired.")
-            return Caller(token.user_id, True, line)
-        user = self.store.get("user", request.user_id or 0)
-        if request.code != WEBHOOK_CODE or user is None or not user["ACTIVE"]:
-            raise PortalError(401, self.settings.wrong_code_error, "Invalid request credentials")
-        return Caller(int(user["ID"]), False, line)
-
-    def _execute(self, caller: Caller, sent: str, params: Row) -> Row:
-        """The success body of one command, inner or outer; raise PortalError otherwise."""
-        name = canonical(sent)
-        if name is None:
-            raise method_not_found()
-        now, started = self.now, time.perf_counter()
-        if name == "batch":
-            if caller.batch_key is not None:
-                raise PortalError(405, "ERROR_BATCH_METHOD_NOT_ALLOWED", "Method is not allowed for batch usage")
-            result: Any = run_batch(params, lambda key, m, p: self._inner(replace(caller, batch_key=key), m, p))
+            caller = Caller(token.user_id, True, line["seq"])
         else:
-            self._operating.admit(name, now)
-            call = Call(self.store, caller.user, caller.by_app, now, params, self._raise, HANDLERS)
-            result = HANDLERS[name](call)
-            self._operating.add(name, now, time.perf_counter() - started)
-        return self._envelope(result, name, now)
+            user = self.store.get("user", request.user_id or 0)
+            if request.code != WEBHOOK_CODE or user is None or not user["ACTIVE"]:
+                raise PortalError(401, self.settings.wrong_code_error, "Invalid request credentials")
+            caller = Caller(int(user["ID"]), False, line["seq"])
+        line["user"] = self._actor = caller.user
+        return caller
 
-    def _inner(self, caller: Caller, sent: str, params: Row) -> Row:
-        """One command of a batch, with its own line, commit and perhaps a cut right after it."""
-        name = canonical(sent)
-        links = {"user": caller.user, "batch": caller.line, "key": caller.batch_key}
-        line = self.ledger.open_call(sent, params, self.now, name=name, http="batch", **links)
-        before = self.store.writes
-        try:
-            body = self._execute(caller, sent, params)
-        except PortalError as error:
-            self.ledger.close_call(line, error.status, error.code, error_description=error.text)
-            raise
-        else:
-            self.ledger.close_call(line, 200, "ok", applied=self.store.writes > before)
-        finally:
-            self.store.commit()
-        if self.faults.take(name or sent, _CUT):
-            raise ConnectionDroppedError
-        return body
+    def perform(self, caller: Caller, name: str, handler: Handler, params: Row) -> Row:
+        """The success body of one method that is not a batch, within its time budget; raise PortalError otherwise."""
+        now, started, owner = self.now, time.perf_counter(), caller.owner(name)
+        self.operating.admit(owner, now)
+        self.commands += 1
+        result = handler(Call(self.store, caller.user, caller.by_app, now, params, self._raise, HANDLERS))
+        self.operating.add(owner, now, time.perf_counter() - started + self.pace.command)
+        return self.envelope(result, owner, now)
 
-    def _envelope(self, result: Any, name: str, started: datetime) -> Row:
+    def open_command(self, caller: Caller, sent: str, params: Any, key: str) -> Row:
+        """Begin the line of one command of a batch."""
+        links = {"user": caller.user, "batch": caller.line, "key": key}
+        return self.ledger.open_call(sent, params, self.now, name=canonical(sent), http="batch", **links)
+
+    def close_line(self, line: Row, status: int | None, outcome: str | int, **more: Any) -> None:
+        """Complete the line of a call and count it."""
+        self.ledger.close_call(line, status, outcome, **more)
+        self.stats.note(line)
+
+    def envelope(self, result: Any, owner: Owner, started: datetime) -> Row:
+        """What stands around a result: `time`, and `total` and `next` of a page."""
         body: Row = {"result": result}
         if isinstance(result, Page):
-            body = {"result": {result.box: result.rows} if result.box else result.rows, "total": result.total}
+            rows = result.keyed or (result.rows if result.ready is None else result.ready)
+            body = {"result": {result.box: rows} if result.box else rows, "total": result.total}
             if result.next is not None:
                 body["next"] = result.next
         finished = self.now
-        spent = (finished - started).total_seconds()
+        spent = (finished - started).total_seconds() + self.pace.command
         body["time"] = {
             "start": started.timestamp(),
             "finish": finished.timestamp(),
@@ -254,18 +232,101 @@ class Portal:
             "date_start": started.astimezone(PORTAL_ZONE).isoformat(timespec="seconds"),
             "date_finish": finished.astimezone(PORTAL_ZONE).isoformat(timespec="seconds"),
         }
-        if self._operating.seconds is not None:
-            body["time"]["operating_reset_at"] = self._operating.reset_at(name, finished)
-            body["time"]["operating"] = self._operating.spent(name, finished)
+        if self.operating.seconds is not None:
+            body["time"]["operating_reset_at"] = self.operating.reset_at(owner, finished)
+            body["time"]["operating"] = self.operating.spent(owner, finished)
+        return body
+
+    def close(self) -> None:
+        """Let the store go."""
+        self.store.close()
+
+    def _fresh_limits(self) -> None:
+        self.requests = RequestLimit(self.settings.bucket)
+        self.operating = OperatingLimit(self.settings.operating_limit)
+        self.pace = Pace()
+        self.renamed: str | None = None
+
+    def _seed(self) -> None:
+        with self.store.unwatched():
+            seed.fill(self.store, self.now, self.settings.bulk_deals, self.settings.seed)
+        self.store.commit()
+        if self.settings.bulk_deals:
+            classic.make_ready(self.store, "deal")
+
+    def _open(self, request: Request) -> Row:
+        name, params = canonical(request.method), request.body if isinstance(request.body, list) else request.params
+        return self.ledger.open_call(request.method, params, self.now, name=name, http=request.http, user=request.user_id)
+
+    def _answer(self, request: Request, line: Row, way: Way) -> Answer:
+        try:
+            return way(request, line)
+        except PortalError as error:
+            return Answer(error.status, error.body())
+        except ConnectionDroppedError:
+            raise
+        except Exception:  # noqa: BLE001  (the door: whatever a strange parameter breaks, a portal answers 500 and goes on)
+            _log.exception("method failed", extra={"method": request.method})
+            return Answer(500, PortalError(500, "INTERNAL_SERVER_ERROR", "Internal server error").body())
+
+    def _v2(self, request: Request, line: Row) -> Answer:
+        caller = self.authenticate(request, line)
+        self.requests.admit(request.source, self.now)
+        return Answer(200, self._execute(caller, request.method, {k: v for k, v in request.params.items() if k != "auth"}))
+
+    def _execute(self, caller: Caller, sent: str, params: Row) -> Row:
+        """The success body of one command, inner or outer; raise PortalError otherwise."""
+        name, now = canonical(sent), self.now
+        if name is None:
+            raise method_not_found()
+        if name != "batch":
+            return self.perform(caller, name, HANDLERS[name], params)
+        if caller.batch_key is not None:
+            raise PortalError(405, "ERROR_BATCH_METHOD_NOT_ALLOWED", "Method is not allowed for batch usage")
+        result = run_batch(params, lambda key, m, p: self._inner(replace(caller, batch_key=key), m, p))
+        return self.envelope(result, caller.owner(name), now)
+
+    def _inner(self, caller: Caller, sent: str, params: Row) -> Row:
+        """One command of a batch, with its own line, commit and perhaps a cut right after it."""
+        line = self.open_command(caller, sent, params, caller.batch_key or "")
+        before = self.store.writes
+        try:
+            body = self._execute(caller, sent, params)
+        except PortalError as error:
+            self.close_line(line, error.status, error.code, error_description=error.text)
+            raise
+        else:
+            self.close_line(line, 200, "ok", applied=self.store.writes > before)
+        finally:
+            if self.store.writes > before:  # reads wait for the commit of the whole call
+                self.store.commit()
+        if self.faults.take(canonical(sent) or sent, _CUT):
+            raise ConnectionDroppedError
         return body
 
     def _raise(self, event: str, data: Row) -> None:
-        self._raised.append(Raised(event, data, self._actor or 0, self.now))
+        self.raised.append(Raised(event, data, self._actor or 0, self.now))
 
     def _send_events(self, base_url: str) -> None:
-        raised, self._raised = self._raised, []
+        raised, self.raised = self.raised, []
         for event in raised:
             self.events.send(event, base_url)
 
     def _note(self, change: Change) -> None:
         self.ledger.note_change(change, self.now, self._actor)
+
+
+def _outcome(body: Row) -> tuple[Any, Any]:
+    """What the ledger says of a body: `ok` or the code, and the text of an error."""
+    error = body.get("error", "ok")
+    return (error["code"], error["message"]) if isinstance(error, dict) else (error, body.get("error_description"))
+
+
+def _hide_operating(body: Row) -> None:
+    """A portal without the limiter says nothing of it, inside a batch neither."""
+    result = body.get("result")
+    inner = result.get("result_time") if isinstance(result, dict) else None
+    times = list(inner.values()) if isinstance(inner, dict) else inner if isinstance(inner, list) else []
+    for spent in (body.get("time", {}), *times):
+        spent.pop("operating", None)
+        spent.pop("operating_reset_at", None)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sandbox.portal.conditions import Condition, Predicate, all_of, comparable, everything, lower_id, split_key, test_of
 from sandbox.portal.errors import PortalError, classic, invalid_argument
+from sandbox.portal.rendering import Rows
 from sandbox.portal.schema import Field, Row, Schema
 from sandbox.portal.store import Table
 from sandbox.portal.values import MULTIFIELDS
@@ -23,6 +24,8 @@ class Page:
     total: int
     next: int | None = None
     box: str = ""  # `items` wraps the rows: {"items": [...]}
+    ready: Rows | None = None  # the rows as JSON already, instead of `rows`
+    keyed: Row | None = None  # the rows under their numbers, instead of `rows`
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ def plan_classic(schema: Schema, params: Row) -> Plan:
         for name, way in _items(want_array(params, "order"))
         if name.upper() in schema.fields
     )
-    return Plan(all_of([test_of(c) for c in conditions]), order, start_of(params), lower_id(conditions))
+    above, rest = lower_id(conditions)
+    return Plan(all_of([test_of(c) for c in rest]), order, start_of(params), above)
 
 
 def plan_universal(schema: Schema, params: Row) -> Plan:
@@ -73,24 +77,32 @@ def plan_universal(schema: Schema, params: Row) -> Plan:
         if str(way).upper() not in {"ASC", "DESC"}:
             raise invalid_argument(f"Invalid order: direction '{way}' is not allowed")
         order.append((field, -1 if str(way).upper() == "DESC" else 1))
-    return Plan(_universal_test(schema, raw), tuple(order), start_of(params), lower_id(plain))
+    above, rest = lower_id(plain)
+    return Plan(everything if not rest and _flat_filter(raw) else _universal_test(schema, raw), tuple(order), start_of(params), above)
 
 
 def run(table: Table, plan: Plan) -> Page:
     """One page of 50; start -1 does not count: total 0 and no next."""
     if not plan.order or (len(plan.order) == 1 and plan.order[0][0].name == "ID"):
         step = plan.order[0][1] if plan.order else 1
-        if plan.test is everything and plan.start >= 0:
-            following = plan.start + PAGE
-            return Page(table.cut(plan.start, PAGE, step=step), len(table), following if following < len(table) else None)
+        if plan.test is everything:
+            return _cut(table, plan, step)
         found: Iterable[Row] = filter(plan.test, table.walk(plan.above, step=step))
         if plan.start < 0:
-            return Page([row for row, _ in zip(found, range(PAGE), strict=False)], 0)
+            return Page([row for _, row in zip(range(PAGE), found, strict=False)], 0)  # the range first: it must not look for a 51st
         return page(list(found), plan.start)
     rows = [row for row in table.walk(plan.above) if plan.test(row)]
     for field, step in reversed(plan.order):
         rows.sort(key=lambda row, f=field: _sort_key(f, row), reverse=step < 0)  # type: ignore[misc]
     return page(rows, plan.start)
+
+
+def _cut(table: Table, plan: Plan, step: int) -> Page:
+    """One page where only the id decides: nothing is walked."""
+    if plan.start < 0:
+        return Page(table.cut(0, PAGE, above=plan.above, step=step), 0)
+    following, total = plan.start + PAGE, table.count(plan.above)
+    return Page(table.cut(plan.start, PAGE, above=plan.above, step=step), total, following if following < total else None)
 
 
 def page(rows: list[Row], start: int) -> Page:
@@ -118,6 +130,11 @@ def _items(value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, list):
         return [(str(index), item) for index, item in enumerate(value)]
     return [(str(key), item) for key, item in value.items()]
+
+
+def _flat_filter(raw: Any) -> bool:
+    """Only plain conditions that all must hold: no groups, no OR."""
+    return isinstance(raw, dict) and not any(key == "logic" or str(key).isdigit() for key in raw)
 
 
 def _universal_field(schema: Schema, name: str) -> Field | None:
@@ -157,7 +174,7 @@ def classic_names(schema: Schema, params: Row) -> list[str]:
             names.update(dict.fromkeys(schema.plain))
         elif name == "UF_*":
             names.update(dict.fromkeys(f.name for f in schema.fields.values() if f.custom))
-        elif name in schema.fields and (not schema.fields[name].multiple or name in MULTIFIELDS):
+        elif name in schema.fields and (not schema.fields[name].multiple or schema.fields[name].custom or name in MULTIFIELDS):
             names[name] = None
     return list(names)
 

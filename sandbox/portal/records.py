@@ -25,6 +25,20 @@ def read_fields(schema: Schema, given: list[tuple[Field, Any]], old: Row | None 
     return _link_contacts(schema, values, old or {})
 
 
+def tell(call: Call, schema: Schema, verb: str, row_id: int) -> None:
+    """Raise the event of a record that was added, changed or deleted; a smart process has one for all types and one of its own."""
+    for name, fields in events(schema, verb, row_id):
+        call.emit(name, {"FIELDS": fields})
+
+
+def events(schema: Schema, verb: str, row_id: int) -> list[tuple[str, Row]]:
+    """The events of `ADD`, `UPDATE` or `DELETE` with what they carry."""
+    if not schema.smart:
+        return [(f"ONCRM{schema.kind.upper()}{verb}", {"ID": row_id})]
+    fields = {"ID": row_id, "ENTITY_TYPE_ID": schema.type_id}
+    return [(f"ONCRMDYNAMICITEM{verb}", fields), (f"ONCRMDYNAMICITEM{verb}_{schema.type_id}", fields)]
+
+
 def create(call: Call, schema: Schema, values: Row, fm: list[Row]) -> int:
     """Add one record with the portal's defaults and raise its event."""
     row: Row = dict.fromkeys(schema.plain)
@@ -36,10 +50,12 @@ def create(call: Call, schema: Schema, values: Row, fm: list[Row]) -> int:
         row["TITLE"] = f"{schema.default_title} #{row['ID']}"
     if fm:
         row["FM"] = fm
+    if schema.kind == "quote":
+        row["QUOTE_NUMBER"] = str(row["ID"])
     call.store.add(schema.kind, row)
-    if schema.stage_field:
+    if _keeps_history(schema):
         write_history(call.store, schema, row, 1, call.stamp)
-    call.emit(f"ONCRM{schema.kind.upper()}ADD", {"FIELDS": {"ID": row["ID"]}})
+    tell(call, schema, "ADD", row["ID"])
     return int(row["ID"])
 
 
@@ -48,15 +64,15 @@ def change(call: Call, schema: Schema, old: Row, values: Row, fm: list[Row]) -> 
     row = {**old, **values}
     if fm or "FM" in old:
         row["FM"] = fm
-    if schema.kind == "deal":
-        row |= _recount(call.store, row)
+    if schema.sums:
+        row |= _recount(call.store, schema, row)
     if not any(row.get(name) != old.get(name) for name in row):
         return False
     moved = bool(schema.stage_field) and _where(schema, row) != _where(schema, old)
     row |= {"DATE_MODIFY": call.stamp, "MODIFY_BY_ID": call.user_id}
     if moved:
         row |= _stage_marks(call.store, schema, row)
-        row |= {"MOVED_BY_ID": call.user_id, "MOVED_TIME": call.stamp}
+        row |= _of(schema, {"MOVED_BY_ID": call.user_id, "MOVED_TIME": call.stamp, "PREVIOUS_STAGE_ID": old[schema.stage_field]})
         _note_move(call, schema, old, row)
     call.store.put(schema.kind, row)
     _tell_changed(call, schema, old, row)
@@ -78,20 +94,20 @@ def delete(call: Call, schema: Schema, row: Row) -> None:
     store.remove_where("history", lambda h: h["ENTITY_TYPE_ID"] == schema.type_id and h["OWNER_ID"] == mine)
     store.remove_where("productrow", lambda p: p["OWNER_TYPE"] == schema.code and p["OWNER_ID"] == mine)
     store.remove(schema.kind, mine)
-    call.emit(f"ONCRM{schema.kind.upper()}DELETE", {"FIELDS": {"ID": mine}})
+    tell(call, schema, "DELETE", mine)
 
 
-def recount_sum(call: Call, deal_id: int) -> None:
-    """After its product rows changed, a deal's sum follows them unless it is kept by hand."""
-    old = call.store.get("deal", deal_id)
-    if old is not None and (difference := _recount(call.store, old)) and difference["OPPORTUNITY"] != old["OPPORTUNITY"]:
-        call.store.put("deal", {**old, **difference, "DATE_MODIFY": call.stamp})
+def recount_sum(call: Call, schema: Schema, row_id: int) -> None:
+    """After its product rows changed, the sum of a deal, quote or smart process item follows them unless it is kept by hand."""
+    old = call.store.get(schema.kind, row_id)
+    if old is not None and (difference := _recount(call.store, schema, old)) and difference["OPPORTUNITY"] != old["OPPORTUNITY"]:
+        call.store.put(schema.kind, {**old, **difference, "DATE_MODIFY": call.stamp})
 
 
 def write_history(store: Store, schema: Schema, row: Row, kind: int, stamp: str) -> None:
     """One line of the stage history: 1 created, 2 moved, 3 closed, 5 another funnel."""
-    deal = schema.kind == "deal"
-    stage, semantic = row[schema.stage_field], row[schema.stage_field.replace("_ID", "_SEMANTIC_ID")]
+    deal = schema.funnels
+    stage, semantic = row[schema.stage_field], _meaning(store, schema, row)
     store.add(
         "history",
         {
@@ -123,9 +139,10 @@ def _defaults(call: Call, schema: Schema) -> Row:
     if schema.stage_field:
         row |= {"MOVED_BY_ID": call.user_id, "MOVED_TIME": call.stamp, "CURRENCY_ID": "RUB", "OPPORTUNITY": 0.0}
         row |= {"IS_MANUAL_OPPORTUNITY": "N", "IS_RETURN_CUSTOMER": "N"}
-    if schema.kind == "deal":
+    if schema.funnels:
+        row["CATEGORY_ID"] = stages.default_funnel(call.store, schema)
+    if schema.stage_field and schema.kind != "lead":
         row |= {
-            "CATEGORY_ID": 0,
             "TYPE_ID": "SALE",
             "BEGINDATE": today.isoformat(),
             "CLOSEDATE": (today + timedelta(days=7)).isoformat(),
@@ -137,36 +154,47 @@ def _defaults(call: Call, schema: Schema) -> Row:
         row |= {"EXPORT": "Y", "TYPE_ID": "CLIENT"}
     if schema.kind == "company":
         row |= {"COMPANY_TYPE": "CUSTOMER", "IS_MY_COMPANY": "N", "CURRENCY_ID": "RUB"}
-    return row
+    return _of(schema, row)
 
 
 def _first_stage(store: Store, schema: Schema, row: Row) -> Row:
     """A new record stands on the stage it names, if its funnel has it, else on the first one."""
     category = row.get("CATEGORY_ID") or 0
-    if schema.kind == "deal" and store.get("category", category) is None:
-        category = 0
+    if schema.funnels and not stages.has_funnel(store, schema, category):
+        category = stages.default_funnel(store, schema)
     book = stages.entries(store, stages.book_of(schema, category))
     named = row.get(schema.stage_field)
     chosen = next((entry for entry in book if entry["STATUS_ID"] == named), book[0])
     row = {**row, schema.stage_field: chosen["STATUS_ID"]}
-    if schema.kind == "deal":
+    if schema.funnels:
         row["CATEGORY_ID"] = category
     return row | _stage_marks(store, schema, row)
 
 
 def _stage_marks(store: Store, schema: Schema, row: Row) -> Row:
     """The read-only fields that follow from the stage."""
-    book = stages.book_of(schema, row.get("CATEGORY_ID") or 0)
-    entry = stages.find(store, book, row[schema.stage_field])
-    meaning = stages.semantic(entry) if entry else "P"
+    meaning = _meaning(store, schema, row)
     if schema.kind == "lead":
         return {"STATUS_SEMANTIC_ID": meaning}
-    first = stages.entries(store, book)[0]["STATUS_ID"] == row["STAGE_ID"]
-    return {
-        "STAGE_SEMANTIC_ID": meaning,
-        "CLOSED": "N" if meaning == "P" else "Y",
-        "IS_NEW": "Y" if first else "N",
-    }
+    book = stages.book_of(schema, row.get("CATEGORY_ID") or 0)
+    first = stages.entries(store, book)[0]["STATUS_ID"] == row[schema.stage_field]
+    marks = {"STAGE_SEMANTIC_ID": meaning, "CLOSED": "N" if meaning == "P" else "Y", "IS_NEW": "Y" if first else "N"}
+    return _of(schema, marks)
+
+
+def _meaning(store: Store, schema: Schema, row: Row) -> str:
+    entry = stages.find(store, stages.book_of(schema, row.get("CATEGORY_ID") or 0), row[schema.stage_field])
+    return stages.semantic(entry) if entry else "P"
+
+
+def _of(schema: Schema, values: Row) -> Row:
+    """Only what this kind of record has."""
+    return {name: value for name, value in values.items() if name in schema.fields}
+
+
+def _keeps_history(schema: Schema) -> bool:
+    """The portal writes the stage history of leads, deals and smart processes."""
+    return schema.funnels or schema.kind == "lead"
 
 
 def _where(schema: Schema, row: Row) -> tuple[Any, Any]:
@@ -174,10 +202,11 @@ def _where(schema: Schema, row: Row) -> tuple[Any, Any]:
 
 
 def _note_move(call: Call, schema: Schema, old: Row, row: Row) -> None:
-    if schema.kind == "deal" and row["CATEGORY_ID"] != old["CATEGORY_ID"]:
+    if not _keeps_history(schema):
+        return
+    kind = 2 if _meaning(call.store, schema, row) == "P" else 3
+    if schema.funnels and row["CATEGORY_ID"] != old["CATEGORY_ID"]:
         kind = 5
-    else:
-        kind = 2 if row[schema.stage_field.replace("_ID", "_SEMANTIC_ID")] == "P" else 3
     write_history(call.store, schema, row, kind, call.stamp)
 
 
@@ -186,20 +215,20 @@ def _tell_changed(call: Call, schema: Schema, old: Row, row: Row) -> None:
         where = {"ID": row["ID"], "CATEGORY_ID": row["CATEGORY_ID"], "STAGE_ID": row["STAGE_ID"]}
         call.emit("ONCRMDEALMOVETOCATEGORY", {"FIELDS": where})
     else:
-        call.emit(f"ONCRM{schema.kind.upper()}UPDATE", {"FIELDS": {"ID": row["ID"]}})
+        tell(call, schema, "UPDATE", row["ID"])
 
 
-def _recount(store: Store, deal: Row) -> Row:
+def _recount(store: Store, schema: Schema, record: Row) -> Row:
     """With product rows and no manual sum, the sum is theirs whatever was written."""
-    if deal.get("IS_MANUAL_OPPORTUNITY") == "Y":
+    if record.get("IS_MANUAL_OPPORTUNITY") == "Y":
         return {}
-    rows = [p for p in store.walk("productrow") if p["OWNER_TYPE"] == "D" and p["OWNER_ID"] == deal["ID"]]
+    rows = [p for p in store.walk("productrow") if p["OWNER_TYPE"] == schema.code and p["OWNER_ID"] == record["ID"]]
     return {"OPPORTUNITY": round(sum(p["PRICE"] * p["QUANTITY"] for p in rows), 2)} if rows else {}
 
 
 def _link_contacts(schema: Schema, values: Row, old: Row) -> Row:
-    """A deal has one main contact and a list of all; each follows the other."""
-    if schema.kind != "deal":
+    """A deal, quote or smart process item has one main contact and a list of all; each follows the other."""
+    if "CONTACT_IDS" not in schema.fields:
         return values
     if "CONTACT_IDS" in values:
         ids = list(dict.fromkeys(values["CONTACT_IDS"]))

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from sandbox.portal import schema_data
+from sandbox.portal import schema_data, schema_smart
 
 Row = dict[str, Any]
 
 LINK_TYPES = frozenset({"user", "crm_company", "crm_contact", "crm_lead", "crm_quote", "crm_category"})
-NUMBER_TYPES = LINK_TYPES | {"integer", "double"}
+NUMBER_TYPES = LINK_TYPES | {"integer", "double", "enumeration", "employee", "crm_deal", "crm_entity"}
 _CAMEL = {
     "DATE_CREATE": "createdTime",
     "DATE_MODIFY": "updatedTime",
@@ -23,7 +23,7 @@ _CAMEL = {
     "STATUS_SEMANTIC_ID": "stageSemanticId",
     "COMPANY_TYPE": "typeId",
 }
-_KEEPS_CASE = frozenset({"history", "status"})
+_KEEPS_CASE = frozenset({"history", "status", "task", "type", "requisite", "vat", "phone_call", "product", "template"})
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Field:
     flags: str
     title: str
     camel: str
+    upper: str
+    choices: tuple[tuple[int, str], ...] = ()
 
     @property
     def read_only(self) -> bool:
@@ -45,6 +47,11 @@ class Field:
     def multiple(self) -> bool:
         """Holds a list."""
         return "M" in self.flags
+
+    @property
+    def required(self) -> bool:
+        """Said to be required."""
+        return "Q" in self.flags
 
     @property
     def custom(self) -> bool:
@@ -65,9 +72,26 @@ class Schema:
     code: str = ""
     plain: tuple[str, ...] = field(default=())
 
+    @property
+    def funnels(self) -> bool:
+        """Its records stand in funnels."""
+        return self.stage_field != "" and "CATEGORY_ID" in self.fields
+
+    @property
+    def smart(self) -> bool:
+        """A smart process of the portal's owner."""
+        return self.type_id >= 128
+
+    @property
+    def sums(self) -> bool:
+        """Its sum can follow product rows."""
+        return self.funnels or self.kind == "quote"
+
 
 def camel_name(name: str) -> str:
     """The universal spelling of a classic field name."""
+    if found := re.fullmatch(r"UF_CRM_(\d+)_(\d+)", name):
+        return f"ufCrm{found[1]}_{found[2]}"
     if re.fullmatch(r"UF_CRM_\d+_[A-Z_]+", name) is None and name.startswith("UF_CRM_") and name != "UF_CRM_TASK":
         return "ufCrm_" + name.removeprefix("UF_CRM_")
     head, *rest = name.lower().split("_")
@@ -80,8 +104,10 @@ def _schema(kind: str, text: str, **more: Any) -> Schema:
         if not line.strip():
             continue
         name, type_, flags, title = line.split(" ", 3)
-        special = {} if kind in _KEEPS_CASE | {"task"} else _CAMEL
-        fields[name] = Field(name, type_, flags, title, special.get(name) or camel_name(name))
+        camel = {} if kind in _KEEPS_CASE else _CAMEL
+        upper = schema_smart.SMART_UPPER.get(name, name) if kind.startswith("dynamic_") else name
+        choices = schema_smart.CHOICES.get(name, ())
+        fields[name] = Field(name, type_, flags, title, camel.get(name) or camel_name(name), upper, choices)
     plain = tuple(f.name for f in fields.values() if not f.multiple and not f.custom and f.type not in {"crm_multifield", "raw"})
     return Schema(
         kind,
@@ -92,7 +118,7 @@ def _schema(kind: str, text: str, **more: Any) -> Schema:
     )
 
 
-DEAL = _schema("deal", schema_data.DEAL, type_id=2, stage_field="STAGE_ID", default_title="Сделка", code="D")
+DEAL = _schema("deal", schema_data.DEAL + schema_smart.DEAL_OWN, type_id=2, stage_field="STAGE_ID", default_title="Сделка", code="D")
 LEAD = _schema("lead", schema_data.LEAD, type_id=1, stage_field="STATUS_ID", default_title="Лид", code="L")
 CONTACT = _schema("contact", schema_data.CONTACT, type_id=3, code="C")
 COMPANY = _schema("company", schema_data.COMPANY, type_id=4, default_title="Компания", code="CO")
@@ -104,6 +130,23 @@ HISTORY = _schema("history", schema_data.HISTORY)
 PRODUCTROW = _schema("productrow", schema_data.PRODUCTROW)
 STATUS = _schema("status", schema_data.STATUS)
 
-CRM = MappingProxyType({s.kind: s for s in (LEAD, DEAL, CONTACT, COMPANY)})
-BY_TYPE_ID = MappingProxyType({s.type_id: s for s in CRM.values()})
-ALL = MappingProxyType({s.kind: s for s in (LEAD, DEAL, CONTACT, COMPANY, ACTIVITY, TASK, USER, COMMENT, HISTORY, PRODUCTROW, STATUS)})
+QUOTE = _schema("quote", schema_smart.QUOTE, type_id=7, stage_field="STATUS_ID", default_title="Предложение", code="Q")
+CONTRACT = _schema(
+    f"dynamic_{schema_smart.CONTRACT_TYPE_ID}",
+    schema_smart.CONTRACT,
+    type_id=schema_smart.CONTRACT_TYPE_ID,
+    stage_field="STAGE_ID",
+    default_title=schema_smart.CONTRACT_TITLE,
+    code=f"T{schema_smart.CONTRACT_TYPE_ID:x}",
+)
+TYPE = _schema("type", schema_smart.TYPE)
+REQUISITE = _schema("requisite", schema_smart.REQUISITE)
+VAT = _schema("vat", schema_smart.VAT)
+PHONE_CALL = _schema("phone_call", schema_smart.PHONE_CALL)
+PRODUCT = _schema("product", schema_smart.PRODUCT)
+TEMPLATE = _schema("template", schema_smart.TEMPLATE)
+
+CRM = MappingProxyType({s.kind: s for s in (LEAD, DEAL, CONTACT, COMPANY, QUOTE)})
+BY_TYPE_ID = MappingProxyType({s.type_id: s for s in (*CRM.values(), CONTRACT)})
+_OTHERS = (ACTIVITY, TASK, USER, COMMENT, HISTORY, PRODUCTROW, STATUS, TYPE, REQUISITE, VAT, PHONE_CALL, PRODUCT, TEMPLATE)
+ALL = MappingProxyType({s.kind: s for s in (*BY_TYPE_ID.values(), *_OTHERS)})

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from itertools import count
+from random import Random
 
-from sandbox.portal import records, stages
+from sandbox.portal import records, seed_more, stages
 from sandbox.portal import seed_data as data
 from sandbox.portal.context import Call
 from sandbox.portal.schema import COMPANY, CONTACT, DEAL, LEAD, TASK, Row
+from sandbox.portal.seed_more_data import DEAL_OWN
 from sandbox.portal.store import Store
 from sandbox.portal.values import PORTAL_ZONE, day, store_moment
 
 _MANAGERS = (7, 8, 9)
 _FIRST_COMPANY, _FIRST_CONTACT, _FIRST_LEAD = 21, 43, 101
+_OWN = tuple(name for name in DEAL.fields if name.startswith("UF_CRM_17473101"))
 _OPEN = ("NEW", "PREPARATION", "PREPAYMENT_INVOICE", "EXECUTING", "FINAL_INVOICE")
 
 
-def fill(store: Store, now: datetime, bulk_deals: int = 0) -> None:
-    """Write everything; the same moment gives the same data."""
+def fill(store: Store, now: datetime, bulk_deals: int = 0, seed: int = 0) -> None:
+    """Write everything; the same moment and seed give the same data. The seed varies the bulk deals only."""
     _people(store, now)
     _books(store)
     _contacts(store, now)
@@ -26,7 +29,8 @@ def fill(store: Store, now: datetime, bulk_deals: int = 0) -> None:
     _deals(store, now)
     _leads(store, now)
     _work(store, now)
-    _bulk(store, now, bulk_deals)
+    seed_more.fill(store, now, lambda user, days_ago: _call(store, user, now, days_ago), lambda days: _date(now, days))
+    _bulk(store, now, bulk_deals, Random(seed))
 
 
 def _call(store: Store, user: int, now: datetime, days_ago: int) -> Call:
@@ -56,7 +60,7 @@ def _people(store: Store, now: datetime) -> None:
                 "EMAIL": email,
                 "LAST_LOGIN": store_moment(now - timedelta(hours=number)),
                 "DATE_REGISTER": store_moment(now - timedelta(days=700 - number)),
-                "TIME_ZONE": "Europe/Moscow",
+                "TIME_ZONE": data.ZONES.get(number, "Europe/Moscow"),
                 "IS_ONLINE": "N",
                 "PERSONAL_GENDER": "",
                 "PERSONAL_MOBILE": "",
@@ -151,6 +155,8 @@ def _deals(store: Store, now: datetime) -> None:
             "SOURCE_ID": ("WEB", "CALL", "PARTNER")[number % 3],
             "COMMENTS": data.INJECTION if title == "Северный ветер" else "",
         }
+        own = dict(zip(_OWN, DEAL_OWN.get(number, ()), strict=False))
+        values |= {name: value for name, value in own.items() if value is not None}
         records.create(_call(store, who, now, 30 - closes), DEAL, values, [])
 
 
@@ -208,6 +214,7 @@ def _work(store: Store, now: datetime) -> None:
             "UF_CRM_TASK": [f"D_{deal}"] if deal else None,
         }
         store.add("task", row)
+        store.add("task_history", {"TASK_ID": number, "FIELD": "NEW", "FROM": None, "TO": None, "USER_ID": 6, "CREATED": made})
     for number, (deal, text, author) in zip(count(301), data.COMMENTS, strict=False):
         created = store_moment(now - timedelta(days=5, hours=number % 9))
         row = {"ID": number, "ENTITY_ID": deal, "ENTITY_TYPE": "deal", "COMMENT": text, "CREATED": created}
@@ -241,7 +248,7 @@ def _todo_state(now: datetime, who: int, due: int, done: str) -> Row:
     return state | {"RESPONSIBLE_ID": who, "AUTHOR_ID": who, "EDITOR_ID": who}
 
 
-def _bulk(store: Store, now: datetime, amount: int) -> None:
+def _bulk(store: Store, now: datetime, amount: int, chance: Random) -> None:
     """Plain deals for measurements; only the fields that hold something, to keep a large portal small in memory."""
     made = store_moment(now - timedelta(days=1))
     first = stages.entries(store, "DEAL_STAGE")[0]["STATUS_ID"]
@@ -262,6 +269,11 @@ def _bulk(store: Store, now: datetime, amount: int) -> None:
         "CLOSEDATE": _date(now, 7),
         "CONTACT_IDS": [],
     }
-    for place in range(amount):
-        own = {"TITLE": f"Замер {place + 1}", "OPPORTUNITY": float(place), "ASSIGNED_BY_ID": _MANAGERS[place % 3]}
-        store.add("deal", common | own)
+    store.fill(
+        "deal",
+        (
+            common
+            | {"TITLE": f"Замер {place + 1}", "OPPORTUNITY": float(chance.randrange(1_000_000)), "ASSIGNED_BY_ID": chance.choice(_MANAGERS)}
+            for place in range(amount)
+        ),
+    )

@@ -13,6 +13,8 @@ USERS = (
     (11, "Егор", "Тихонов", "Менеджер по продажам", 3, "tihonov@example.ru", False),
 )
 
+ZONES = {1: "", 8: "Asia/Yekaterinburg"}  # by user; empty: the portal's own zone
+
 # id, name, parent, head
 DEPARTMENTS = (
     (1, "ООО «Пример»", 0, 1),

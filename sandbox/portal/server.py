@@ -42,6 +42,7 @@ def run(
     host: str = "127.0.0.1",
     bucket: Bucket | None = DEFAULT_BUCKET,
     bulk_deals: int = 0,
+    seed: int = 0,
 ) -> int:
     """Serve until SIGINT or SIGTERM; return 0, or 2 if the port is taken. No bucket means no rate limit."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -54,7 +55,7 @@ def run(
         sys.stderr.write(f"Порт {port} на {host} занят: выберите другой или 0 (любой свободный).\n")
         return BUSY
     base = f"http://{host}:{listener.getsockname()[1]}"
-    app = create_app(Settings(data=data_dir, bucket=bucket, bulk_deals=bulk_deals))
+    app = create_app(Settings(data=data_dir, bucket=bucket, bulk_deals=bulk_deals, seed=seed))
     sys.stdout.write(json.dumps({"portal": base, "webhook": webhook_url(base)}) + "\n")
     sys.stdout.flush()
     config = uvicorn.Config(Door(app), log_level="critical", access_log=False, timeout_graceful_shutdown=1)
@@ -71,5 +72,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--host", default="127.0.0.1", help="адрес, на котором слушать")
     parser.add_argument("--bucket", type=parse_bucket, default="2/50", help="лимит запросов: 2/50 или off")
     parser.add_argument("--bulk-deals", type=int, default=0, help="сколько ещё сделок добавить для замеров")
+    parser.add_argument("--seed", type=int, default=0, help="от какого числа считать случайные значения этих сделок")
     given = parser.parse_args(argv)
-    return run(given.port, given.data, host=given.host, bucket=given.bucket, bulk_deals=given.bulk_deals)
+    return run(given.port, given.data, host=given.host, bucket=given.bucket, bulk_deals=given.bulk_deals, seed=given.seed)

@@ -7,9 +7,13 @@ from sandbox.portal.store import Store
 
 
 def book_of(schema: Schema, category_id: int) -> str:
-    """The name of the status book with the stages of a lead or of a deal's funnel."""
+    """The name of the status book with the stages of a lead, a quote, or of one funnel."""
     if schema.kind == "lead":
         return "STATUS"
+    if schema.kind == "quote":
+        return "QUOTE_STATUS"
+    if schema.smart:
+        return f"DYNAMIC_{schema.type_id}_STAGE_{category_id}"
     return f"DEAL_STAGE_{category_id}" if category_id else "DEAL_STAGE"
 
 
@@ -33,3 +37,23 @@ def extra_semantics(entry: Row) -> str:
     if entry["SEMANTICS"] == "F":
         return "apology" if "APOLOGY" in entry["STATUS_ID"] else "failure"
     return "success" if entry["SEMANTICS"] == "S" else "process"
+
+
+def funnels(store: Store, schema: Schema) -> list[Row]:
+    """The funnels of deals or of one smart process in their order; each knows whether it is the default one."""
+    if schema.smart:
+        rows = [row for row in store.walk("smart_category") if row["ENTITY_TYPE_ID"] == schema.type_id]
+    else:
+        rows = [{**row, "IS_DEFAULT": "N" if row["ID"] else "Y"} for row in store.walk("category")]
+    return sorted(rows, key=lambda row: row["SORT"])
+
+
+def has_funnel(store: Store, schema: Schema, category_id: int) -> bool:
+    """Whether a funnel with this number belongs to this kind of record."""
+    row = store.get("smart_category" if schema.smart else "category", category_id)
+    return row is not None and row.get("ENTITY_TYPE_ID", schema.type_id) == schema.type_id
+
+
+def default_funnel(store: Store, schema: Schema) -> int:
+    """The funnel of a record that names none; 0 for deals and for kinds without funnels."""
+    return next((int(row["ID"]) for row in funnels(store, schema) if row["IS_DEFAULT"] == "Y"), 0) if schema.smart else 0

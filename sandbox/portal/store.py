@@ -18,7 +18,11 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS record (entity TEXT, id INTEGER, body BLOB NOT NULL, PRIMARY KEY (entity, id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS feed (seq INTEGER PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 """
+
+
+_SHAPES_KEPT = 6
 
 
 @dataclass(frozen=True)
@@ -33,22 +37,38 @@ class Change:
 
 
 class Table:
-    """The records of one kind by id, kept in the order of their ids."""
+    """The records of one kind by id, kept in the order of their ids, and the renderings of them that still hold."""
 
     def __init__(self) -> None:
         self.rows: dict[int, Row] = {}
         self._ids: list[int] = []
+        self._shown: dict[tuple[str, ...], dict[int, bytes]] = {}
 
     def put(self, row_id: int, row: Row) -> None:
         """Keep or replace one record."""
         if row_id not in self.rows:
             insort(self._ids, row_id)
         self.rows[row_id] = row
+        self._forget(row_id)
 
     def drop(self, row_id: int) -> None:
         """Forget one record."""
         del self.rows[row_id]
         del self._ids[bisect_left(self._ids, row_id)]
+        self._forget(row_id)
+
+    def shown(self, shape: tuple[str, ...]) -> dict[int, bytes]:
+        """The ready JSON of records in one shape, by id; a write takes the record out. Old shapes make room for new ones."""
+        kept = self._shown.get(shape)
+        if kept is None:
+            if len(self._shown) >= _SHAPES_KEPT:
+                del self._shown[next(iter(self._shown))]
+            kept = self._shown[shape] = {}
+        return kept
+
+    def _forget(self, row_id: int) -> None:
+        for kept in self._shown.values():
+            kept.pop(row_id, None)
 
     def walk(self, above: int | None = None, *, step: int = 1) -> Iterator[Row]:
         """All records by id, upwards (step 1) or downwards (-1), only those with a greater id than `above`."""
@@ -56,11 +76,17 @@ class Table:
         positions = range(first, len(self._ids)) if step > 0 else range(len(self._ids) - 1, first - 1, -1)
         return (self.rows[self._ids[position]] for position in positions)
 
-    def cut(self, start: int, amount: int, *, step: int = 1) -> list[Row]:
-        """The records at the places `start`, `start + 1`, ... counted from the lowest id (step 1) or the highest (-1)."""
-        last = len(self._ids) - 1
-        places = range(start, min(start + amount, last + 1))
-        return [self.rows[self._ids[place if step > 0 else last - place]] for place in places]
+    def cut(self, start: int, amount: int, *, above: int | None = None, step: int = 1) -> list[Row]:
+        """The records at the places `start`, `start + 1`, ... from the lowest id over `above` (step 1) or the highest (-1)."""
+        first = 0 if above is None else bisect_right(self._ids, above)
+        size = len(self._ids)
+        end = min(start + amount, size - first)
+        places = range(first + start, first + end) if step > 0 else (size - 1 - place for place in range(start, end))
+        return [self.rows[self._ids[place]] for place in places]
+
+    def count(self, above: int | None) -> int:
+        """How many records have a greater id."""
+        return len(self._ids) - (0 if above is None else bisect_right(self._ids, above))
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -115,6 +141,16 @@ class Store:
         self._keep("add", entity, row_id, {**row, "ID": row_id})
         return row_id
 
+    def fill(self, entity: str, rows: Iterable[Row]) -> None:
+        """Keep many new records at once under the next numbers; nobody is told."""
+        table, first = self.table(entity), self._counters.get(entity, 0) + 1
+        for number, row in enumerate(rows, first):
+            kept = {**row, "ID": number}
+            table.put(number, kept)
+            self._write("INSERT INTO record VALUES (?, ?, ?)", (entity, number, orjson.dumps(kept)))
+            self._counters[entity] = number
+        self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (entity, self._counters.get(entity, 0)))
+
     def put(self, entity: str, row: Row) -> None:
         """Replace one record by its new state."""
         self._keep("update", entity, int(row["ID"]), row)
@@ -161,6 +197,37 @@ class Store:
         finally:
             self.watch = watch
 
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        """All writes or none: an exception takes the records back as they were; the watcher hears only of what stays."""
+        held: list[Change] = []
+        watch, writes = self.watch, self.writes
+        self.watch = held.append
+        try:
+            yield
+        except BaseException:
+            self.watch = _nobody
+            for change in reversed(held):
+                self._take_back(change)
+            self.writes = writes
+            raise
+        finally:
+            self.watch = watch
+        for change in held:
+            watch(change)
+
+    def keep_secret(self, name: str, body: Any) -> None:
+        """Keep what belongs to no record and survives `wipe`: tokens of applications."""
+        self._write("INSERT OR REPLACE INTO secret VALUES (?, ?)", (name, orjson.dumps(body)))
+
+    def drop_secret(self, name: str) -> None:
+        """Forget one secret; an unknown name is forgotten already."""
+        self._write("DELETE FROM secret WHERE name = ?", (name,))
+
+    def secrets(self) -> dict[str, Any]:
+        """All secrets by name."""
+        return {name: orjson.loads(body) for name, body in self._db.execute("SELECT name, body FROM secret")}
+
     def wipe(self) -> None:
         """Forget all records; only the feed's numbers go on."""
         kept = {"feed": self._counters.get("feed", 0)}
@@ -175,6 +242,12 @@ class Store:
         """Commit and let the file go."""
         self.commit()
         self._db.close()
+
+    def _take_back(self, change: Change) -> None:
+        if change.before is not None:
+            self._keep("update", change.entity, change.id, change.before)
+        elif change.id in self.table(change.entity).rows:
+            self.remove(change.entity, change.id)
 
     def _keep(self, action: str, entity: str, row_id: int, row: Row) -> None:
         before = self.table(entity).rows.get(row_id)

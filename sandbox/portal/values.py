@@ -6,14 +6,16 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any
 
-from sandbox.portal.schema import LINK_TYPES, Field, Row, Schema
+from sandbox.portal.schema import ALL, LINK_TYPES, Field, Row, Schema
 
 PORTAL_ZONE = timezone(timedelta(hours=3))
 _DATE_FORMATS = ("%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y")
 _LEADING_INT = re.compile(r"\s*[+-]?\d+")
 _LEADING_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)")
+_NUMBERED = LINK_TYPES | {"enumeration", "employee", "crm_deal", "crm_entity"}
 MULTIFIELDS = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
 
 
@@ -38,6 +40,7 @@ def store_moment(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+@lru_cache(maxsize=4096)
 def show_moment(stored: str) -> str:
     """The wire form of a stored time: the portal's offset."""
     return datetime.fromisoformat(stored).astimezone(PORTAL_ZONE).strftime("%Y-%m-%dT%H:%M:%S+03:00")
@@ -69,22 +72,29 @@ def parse(field: Field, raw: Any) -> Any:
     if field.type == "raw":
         return raw
     if field.multiple:
-        items = raw if isinstance(raw, list) else [raw]
+        items = raw if isinstance(raw, list) else list(raw.values()) if isinstance(raw, dict) else [raw]
+        if field.type == "string":
+            return [str(item) for item in items if item not in (None, "", False)]
         return [number for number in map(to_int, items) if number]
     if isinstance(raw, dict | list):
         raise ValueError("a single value is expected")  # noqa: TRY004  (callers translate one error)
-    return _parse_scalar(field.type, raw)
+    value = _parse_scalar(field.type, raw)
+    if field.type == "enumeration" and value is not None and value not in dict(field.choices):
+        raise ValueError("no such item of the list")
+    return value
 
 
 def _parse_scalar(kind: str, raw: Any) -> Any:
     if kind == "bool":
         return to_flag(raw) == "Y"
-    if kind == "char":
+    if kind in {"char", "boolean"}:
         return to_flag(raw)
     if raw is None or raw == "" or raw is False:
         return None
-    if kind in LINK_TYPES:
+    if kind in _NUMBERED:
         return to_int(raw) or (0 if kind == "crm_category" else None)
+    if kind == "money":
+        return _money(str(raw))
     if kind == "integer":
         return to_int(raw)
     if kind == "double":
@@ -95,13 +105,19 @@ def _parse_scalar(kind: str, raw: Any) -> Any:
     return str(raw)
 
 
+def _money(text: str) -> str | None:
+    """`1234.56|RUB`: a bare number gets the base currency, no amount clears, the currency's code is not checked."""
+    amount, _, currency = text.strip().partition("|")
+    return f"{amount.strip()}|{currency.strip() or 'RUB'}" if amount.strip() else None
+
+
 def _date(stored: Any) -> str | None:
     """A pure date leaves the portal as midnight UTC in the portal's offset."""
     return f"{stored}T03:00:00+03:00" if stored else None
 
 
 def _text(stored: Any) -> str | None:
-    return None if stored is None else str(stored)
+    return stored if stored is None or type(stored) is str else str(stored)
 
 
 def _truth(stored: Any) -> bool:
@@ -113,6 +129,7 @@ _CLASSIC: dict[str, Callable[[Any], Any]] = {
     "date": _date,
     "datetime": lambda v: show_moment(v) if v else None,
     "bool": _truth,
+    "boolean": lambda v: None if v is None else "1" if v == "Y" else "0",
     "raw": lambda v: [] if v is None else v,
 }
 
@@ -128,32 +145,51 @@ _UNIVERSAL: dict[str, Callable[[Any], Any]] = {
     "crm_company": _number,
     "crm_contact": _number,
     "crm_category": _number,
+    "boolean": lambda v: v or "N",
 }
+
+
+def _listed(stored: Any) -> list[str]:
+    """A multiple field of the owner's: its texts, an empty list for none."""
+    return [str(item) for item in stored or ()]
 
 
 def _as_is(stored: Any) -> Any:
     return stored
 
 
-def _value(field: Field, row: Row) -> Any:
-    if field.type == "crm_multifield":
-        return multifield(row, field.name)
-    if field.name in {"HAS_PHONE", "HAS_EMAIL"}:
-        return "Y" if any(m["TYPE_ID"] == field.name[4:] for m in row.get("FM", ())) else "N"
-    return row.get(field.name)
+def _has(kind: str, row: Row) -> str:
+    return "Y" if any(m["TYPE_ID"] == kind for m in row.get("FM", ())) else "N"
+
+
+@lru_cache(maxsize=256)
+def _classic_shape(kind: str, names: tuple[str, ...]) -> tuple[Row, dict[str, Callable[[Any], Any]], tuple[str, ...]]:
+    """One shape of a kind, found once: what an empty record shows, how each plain field is shown, what needs the phones."""
+    blank: Row = {}
+    plain: dict[str, Callable[[Any], Any]] = {}
+    special = []
+    for name in names:
+        field = ALL[kind].fields[name]
+        if field.type == "crm_multifield" or name in {"HAS_PHONE", "HAS_EMAIL"}:
+            special.append(name)
+            continue
+        plain[name] = _listed if field.multiple else _CLASSIC.get(field.type, _text)
+        blank[name] = plain[name](None)
+    return blank, plain, tuple(special)
 
 
 def show_classic(schema: Schema, row: Row, names: Iterable[str] | None = None) -> Row:
     """One record as the old methods give it: upper-case names, strings, nulls."""
-    shown: Row = {}
-    for name in names or schema.plain:
-        field = schema.fields[name]
-        if field.type == "crm_multifield":
-            if phones := multifield(row, name):
-                shown[name] = phones
-        else:
-            convert: Callable[[Any], Any] = _CLASSIC.get(field.type, _text)
-            shown[name] = convert(_value(field, row))
+    blank, plain, special = _classic_shape(schema.kind, tuple(names or schema.plain))
+    shown = blank.copy()
+    for name, value in row.items():
+        if value is not None and name in plain:
+            shown[name] = plain[name](value)
+    for name in special:
+        if name in {"HAS_PHONE", "HAS_EMAIL"}:
+            shown[name] = _has(name[4:], row)
+        elif phones := multifield(row, name):
+            shown[name] = phones
     return shown
 
 
@@ -165,8 +201,12 @@ def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_u
         if field.type == "crm_multifield":
             continue
         key = field.name if field.custom and original_uf == "Y" else field.camel
-        convert: Callable[[Any], Any] = _UNIVERSAL.get(field.type, _as_is)
-        shown[key] = row.get(name) or [] if field.multiple else convert(_value(field, row))
+        if field.multiple:
+            shown[key] = row.get(name) or []
+        elif name in {"HAS_PHONE", "HAS_EMAIL"}:
+            shown[key] = _has(name[4:], row)
+        else:
+            shown[key] = _UNIVERSAL.get(field.type, _as_is)(row.get(name))
     return shown
 
 

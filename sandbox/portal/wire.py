@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -11,22 +12,42 @@ from starlette.responses import Response
 
 from sandbox.portal.php import as_php_value, from_pairs, parse_query
 from sandbox.portal.portal import Request
+from sandbox.portal.rendering import Rows, to_json
 from sandbox.portal.schema import Row
+from sandbox.portal.v3 import NOT_JSON
 
 
 async def read_request(http: HttpRequest) -> Request:
-    """Take the call off the wire: `/rest/{user}/{code}/{method}` or `/rest/{method}` with `auth`."""
+    """Take the call off the wire: `/rest/[api/]{user}/{code}/{method}`, or `/rest/[api/]{method}` with `auth`."""
     path = [part for part in http.path_params["path"].split("/") if part]
+    v3 = bool(path) and path[0] == "api"
+    path = path[1:] if v3 else path
     webhook = len(path) >= 2 and path[0].isdecimal()
+    body = await _v3_body(http) if v3 else None
     return Request(
         method="/".join(path[2:] if webhook else path),
-        params=await _params(http),
+        params=(body if isinstance(body, dict) else {}) if v3 else await _params(http),
         source=http.client.host if http.client else "",
         base_url=str(http.base_url),
         http=http.method,
         user_id=int(path[0]) if webhook else None,
         code=path[1] if webhook else None,
+        api=3 if v3 else 2,
+        body=body,
+        key=http.headers.get("idempotency-key"),
     )
+
+
+async def _v3_body(http: HttpRequest) -> Any:
+    """REST v3 reads a JSON body and nothing else; no body is an empty object."""
+    raw = await http.body()
+    if not raw.strip():
+        return {}
+    kind = http.headers.get("content-type", "").split(";")[0].strip().lower()
+    try:
+        return orjson.loads(raw) if kind in {"application/json", ""} else NOT_JSON
+    except orjson.JSONDecodeError:
+        return NOT_JSON
 
 
 async def _params(http: HttpRequest) -> Row:
@@ -46,12 +67,12 @@ async def _params(http: HttpRequest) -> Row:
     return params | {name: as_php_value(value) for name, value in body.items()} if isinstance(body, dict) else params
 
 
-def show(body: Row, status: int, sent: str) -> Response:
+def show(body: Row, status: int, sent: str, headers: Mapping[str, str] | None = None) -> Response:
     """The answer in the form that the method's suffix asks for."""
     if sent.rstrip("/").lower().endswith(".xml"):
         text = '<?xml version="1.0" encoding="utf-8"?>\n<response>' + _xml(body) + "</response>"
-        return Response(text, status, media_type="application/xml")
-    return Response(orjson.dumps(body), status, media_type="application/json")
+        return Response(text, status, headers, media_type="application/xml")
+    return Response(to_json(body), status, headers, media_type="application/json")
 
 
 def html(status: int, text: str) -> Response:
@@ -61,6 +82,8 @@ def html(status: int, text: str) -> Response:
 
 
 def _xml(value: Any) -> str:
+    if isinstance(value, Rows):
+        value = value.opened()
     if isinstance(value, dict):
         return "".join(f"<{name}>{_xml(item)}</{name}>" for name, item in value.items())
     if isinstance(value, list):

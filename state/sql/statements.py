@@ -77,6 +77,10 @@ class Statements:
         self.next_inbox = self._compile(
             update(inbox).where(inbox.c.pos == oldest).values(attempts=inbox.c.attempts + 1).returning(*_columns(inbox, INBOX))
         )
+        waiting = select(*_columns(inbox, INBOX)).where(
+            inbox.c.session == bindparam("at_session"), inbox.c.lane == bindparam("at_lane"), inbox.c.status == "new"
+        )
+        self.waiting_inbox = self._compile(waiting.order_by(inbox.c.pos).limit(bindparam("at_most")))
         self.finish_inbox = self._compile(
             update(inbox).where(inbox.c.id == bindparam("at_id")).values(status=bindparam("status"), note=bindparam("note"))
         )
@@ -168,6 +172,14 @@ class Statements:
         self.blob = self._compile(select(blobs.c.content).where(blobs.c.digest == bindparam("at_digest")))
         self.set_value = self._compile(self._upsert(values, ("key", "value")))
         self.value = self._compile(select(values.c.value).where(values.c.key == bindparam("at_key")))
+        self.add_value = self._compile(
+            self._insert(values).values(key=bindparam("key"), value=bindparam("value")).on_conflict_do_nothing(index_elements=["key"])
+        )
+        self.swap_value = self._compile(
+            update(values)
+            .where(values.c.key == bindparam("at_key"), values.c.value == bindparam("at_value"))
+            .values(value=bindparam("value"))
+        )
 
     def _upsert(self, table: Table, names: tuple[str, ...], keys: int = 1) -> Any:
         new = self._insert(table).values({name: bindparam(name) for name in names})

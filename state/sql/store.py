@@ -67,6 +67,11 @@ class SqlStore:
             found = transaction.row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return rows.inbox_row(found) if found else None
 
+    def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
+        """The new inputs of the lane, oldest first; counts no attempt."""
+        wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
+        return [rows.inbox_row(row) for row in self._rows(self._statements.waiting_inbox, wanted)]
+
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """Close an input without events."""
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
@@ -175,6 +180,13 @@ class SqlStore:
     def set_value(self, key: str, value: str) -> None:
         """Set a small named value durably."""
         self._write(self._statements.set_value, {"key": key, "value": value})
+
+    def swap_value(self, key: str, expected: str | None, value: str) -> bool:
+        """Set it if it is `expected` now; of several who try at once one succeeds."""
+        with self._database.write() as transaction:
+            if expected is None:
+                return transaction.run(self._statements.add_value, {"key": key, "value": value}) == 1
+            return transaction.run(self._statements.swap_value, {"at_key": key, "at_value": expected, "value": value}) == 1
 
     def close(self) -> None:
         """Close every connection; every later call raises StoreUnwritable."""

@@ -74,9 +74,28 @@ async def in_process(**settings: Any) -> AsyncIterator[Caller]:
 
 
 @contextlib.asynccontextmanager
-async def as_process(data: Path | None = None) -> AsyncIterator[tuple[Caller, asyncio.subprocess.Process]]:
+async def listener() -> AsyncIterator[tuple[str, asyncio.Queue[tuple[str, str]]]]:
+    """A handler of events on loopback; the content type and the body of each POST lie in the queue."""
+    got: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n") if b": " in line)
+        body = await reader.readexactly(int(fields[b"content-length"]))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+        got.put_nowait((fields[b"content-type"].decode(), body.decode()))
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/events", got
+
+
+@contextlib.asynccontextmanager
+async def as_process(data: Path | None = None, *more: str) -> AsyncIterator[tuple[Caller, asyncio.subprocess.Process]]:
     """A portal as `python -m sandbox.portal` starts it, on a free port."""
-    arguments = ["-m", "sandbox.portal", "--port", "0", "--bucket", "off", *(["--data", str(data)] if data else [])]
+    arguments = ["-m", "sandbox.portal", "--port", "0", "--bucket", "off", *(["--data", str(data)] if data else []), *more]
     process = await asyncio.create_subprocess_exec(
         sys.executable, *arguments, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from orchestrator import turns
 from orchestrator.context import Recorded
-from orchestrator.gate import confirmations, executor, gate
+from orchestrator.gate import approved, confirmations, executor, gate
 from orchestrator.gate.freeze import thaw
 from orchestrator.gate.ports import Reconciled, Unknown
 from orchestrator.performers.bitrix import BitrixPerformer
@@ -68,7 +68,7 @@ def recovery_resends() -> None:
         for row in await ledger.effects("started"):
             call = thaw(row.call["call"], catalogue)
             performed = await performers[call.kind].perform(call)
-            await executor._settle(gate._order_of(row, call, approved_by=""), performed, ledger, seconds=0.0)
+            await executor._settle(approved.order_of(row, call, approved_by=""), performed, ledger, seconds=0.0)
         return []
 
     gate.recover_started = recover_started  # type: ignore[attr-defined]

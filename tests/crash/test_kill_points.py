@@ -98,7 +98,7 @@ async def test_an_input_that_kills_is_given_up(nursery: Nursery, tmp_path: Path)
 
 TEETH: dict[str, tuple[str, Plan]] = {
     "intent_after_send": ("add", {"kills": [death("send(crm.deal.add):acted")]}),
-    "retry_unknown": ("add", {"trouble": ("cut", 2)}),
+    "retry_unknown": ("add", {"trouble": ("cut", 3)}),
     "no_compare_and_set": ("add", {}),
     "recovery_resends": ("add", {"kills": [death("send(crm.deal.add):acted")]}),
     "recovery_guesses": ("add", {"kills": [death("send(crm.deal.add):before")]}),

@@ -25,7 +25,7 @@ from orchestrator.workers import Orchestrator
 from state.clock import Clock, SystemClock
 from state.worker import AsyncStore
 
-READS = (".list", ".get", ".fields", "user.current", "batch")
+READS = (".list", ".get", ".fields", ".getFields", "user.current", "batch")
 PEOPLE = (
     ("olga", "Ольга Романова", 1, "admin"),
     ("anna", "Анна Ковалёва", 6, "lead"),
@@ -83,13 +83,24 @@ class World:
             "OPENAI_API_BASE": self.servers.model,
             "OPENAI_API_KEY": "sandbox",
             "BITRIX_WEBHOOK_URL": self.servers.webhook,
-            "BITRIX_RATE": "0",
+            "BITRIX_PLAN": "off",
             "AGENT_MODE": "full",
             "ACCESS_FILE": str(self.folder / "access.yaml"),
             "STATE_DIR": str(self.folder / "state"),
             "LOG_DIR": str(self.folder / "logs"),
         }
         return told | {name.upper(): str(value) for name, value in over.items()}
+
+    async def application(self) -> dict[str, str]:
+        """The settings of a local application, freshly authorised by the administrator, in place of the webhook's."""
+        issued = (await self.portal.post("/sandbox/oauth", json={"user_id": 1})).json()
+        return {
+            "bitrix_portal": self.servers.portal,
+            "bitrix_oauth_base": self.servers.portal,
+            "bitrix_oauth_client_id": issued["client_id"],
+            "bitrix_oauth_client_secret": issued["client_secret"],
+            "bitrix_oauth_refresh_token": issued["refresh_token"],
+        }
 
     @asynccontextmanager
     async def bot(self, *, clock: Clock | None = None, **over: Any) -> AsyncIterator[Running]:

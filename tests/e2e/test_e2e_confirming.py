@@ -107,7 +107,7 @@ async def test_in_a_group_the_one_who_asked_or_a_lead_decides(world: World) -> N
     group = await world.group(world.boris, world.vera, world.anna)
     boris, vera, anna = (person.within(group) for person in (world.boris, world.vera, world.anna))
     async with world.bot():
-        card = await boris.card(RAISE)
+        card = await boris.card(f"@sdelka_sandbox_bot {RAISE}")
         assert await vera.decide(card, "Выполнить") == "Решает Борис Смирнов"
         assert await vera.decide(card, "Отклонить") == "Решает Борис Смирнов"
         assert await world.writes() == []

@@ -70,7 +70,7 @@ async def _killed_while_an_approved_write_is_judged_and_sent(world: World, numbe
 
     await until(lambda: _raised(world), "the write that was on its way")
     async with life():
-        await until(lambda: _says(world, number, "Проверил: вызов, ответ на который не пришёл, в Битрикс24 выполнен"), "words", START)
+        await until(lambda: _says(world, number, "Проверил: изменение сделки «Ромашка» (Сумма: "), "words", START)
         final = await boris.sees(number, "✅ Выполнено")
         assert final.buttons == {}
         assert (await boris.toast(await boris.press(number, card.data("Выполнить")))).startswith("Уже выполнено")

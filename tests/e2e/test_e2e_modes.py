@@ -3,6 +3,8 @@
 import pytest
 from e2e_kit import World, texts
 
+from state.journal import state_of
+
 pytestmark = pytest.mark.xdist_group("e2e")
 
 
@@ -32,9 +34,9 @@ async def test_shadow_runs_nothing_and_shows_the_plan(world: World) -> None:
         assert "Mode: shadow" in system
 
 
-@pytest.mark.req("S004-28", "S004-A3", "S004-74", "S004-3")
+@pytest.mark.req("S004-28", "S004-A3", "S004-3")
 async def test_canary_creates_or_asks_and_refuses_changes(world: World) -> None:
-    """A create without risk runs, one with a sum asks, an update is refused with its reason, subscriptions may be looked at."""
+    """A create without risk runs, one with a sum asks, an update is refused with its reason."""
     async with world.bot(agent_mode="canary"):
         free = await world.boris.ask("создай задачу мне на завтра: позвонить клиенту")
         assert not any(message.is_card for message in free)
@@ -50,9 +52,15 @@ async def test_canary_creates_or_asks_and_refuses_changes(world: World) -> None:
         assert not any(message.is_card for message in refused)
         assert await world.writes() == ["tasks.task.add", "crm.deal.add"]
 
+
+@pytest.mark.req("S004-74")
+async def test_canary_looks_at_subscriptions_and_makes_none(world: World) -> None:
+    """An application may look at them; binding one waits for full mode."""
+    async with world.bot(agent_mode="canary", **await world.application()):
         await world.olga.ask("покажи подписки")
         assert len(await world.calls("event.get")) == 1
         assert "осторожном режиме" in texts(await world.olga.ask("подпишись на создание сделок: https://hooks.example.com/x"))
+        assert await world.writes() == []
 
 
 ORDINARY = {
@@ -79,19 +87,21 @@ async def test_ordinary_requests_need_no_card_and_a_sum_needs_exactly_one(world:
         assert task["RESPONSIBLE_ID"] == 7
 
 
-@pytest.mark.req("S004-37", "S004-73", "S004-76", "S004-36")
+@pytest.mark.req("S004-37", "S004-73", "S004-75", "S004-76", "S004-36")
 async def test_subscriptions_ask_and_go_to_listed_hosts_only(world: World) -> None:
-    """event.bind asks, and only for a listed host; what the portal answers to it (a webhook may not bind) is told to the person."""
+    """An application binds after a press, and only to a listed host; what is bound is known from then on, and unbinding asks too."""
     policy = world.folder / "policy.yaml"
     policy.write_text("event_handler_hosts: [hooks.example.com]\n", encoding="utf-8")
-    async with world.bot(policy_file=policy):
+    async with world.bot(policy_file=policy, **await world.application()) as running:
         foreign = await world.olga.ask("подпишись на создание сделок: https://evil.example.net/x")
         assert "evil.example.net" in texts(foreign)
         assert not any(message.is_card for message in foreign)
         assert await world.writes() == []
 
-        for text, method in (("подпишись на", "event.bind"), ("отпишись от", "event.unbind")):
+        for text, method, bound in (("подпишись на", "event.bind", 1), ("отпишись от", "event.unbind", 0)):
             card = await world.olga.card(f"{text} создание сделок: https://hooks.example.com/x")
+            assert [line for line in await world.writes() if line == method] == []
             await world.olga.decide(card, "Выполнить")
             assert (await world.writes())[-1] == method
-            assert "Current authorization type is denied" in (await world.olga.message(card.number)).text
+            state, _ = await running.store.read(state_of, f"session:{world.olga.session}")
+            assert len(state["agent"]["event_bindings"]) == bound

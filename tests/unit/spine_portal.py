@@ -94,6 +94,8 @@ class Portal:
         """Carry a call out; what changes something goes into the ledger."""
         if method == "batch":
             return self._batch(params)
+        if method.endswith((".fields", ".getFields")):  # this portal keeps no list of fields, so nothing is checked against one
+            raise PortalError("ERROR_METHOD_NOT_FOUND", "Method not found!", 404)
         if classic := _CLASSIC.fullmatch(method):
             return self._classic(classic[1], classic[2], method, params)
         if method.startswith("crm.item."):

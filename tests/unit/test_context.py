@@ -1,10 +1,11 @@
 """What an engine is given: recorded answers after a restart, calls heard to their end, everything on the audit record."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, World, effect, reply
+from spine_kit import ANNA, World, effect, message, reply, step
 from spine_portal import Held
 
 from orchestrator.context import Context, Reach, Recorded, call_record
@@ -136,3 +137,23 @@ def test_the_audit_record_of_a_call(result: Outcome | Pending, said: dict[str, A
     assert record["call_id"] == "e"
     assert record["proposed"] == {"p": 1}
     assert said.items() <= record.items()
+
+
+@pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-48", "S004-X9")
+async def test_each_iteration_is_one_audit_record(world: World) -> None:
+    """Input, blocks, requests, answers, state, who, how much: one JSON line an iteration."""
+    session = await world.session()
+    world.model.will(reply(step(*TASK), text="Создаю."), reply(text="Готово."))
+    await world.turn(session, message("создай задачу"))
+    records = [json.loads(line) for line in world.audit().splitlines()]
+    assert [(item["type"], item["iteration"]) for item in records] == [("iteration", 1), ("iteration", 2)]
+    first = records[0]
+    assert first["user_message"] == "создай задачу"
+    assert first["model_response"]["thought"] == "думаю"
+    assert first["executed_actions"][0]["method"] == "tasks.task.add"
+    assert first["executed_actions"][0]["params"]["fields"]["RESPONSIBLE_ID"] == 7
+    assert first["executed_actions"][0]["answer"]["task"]["id"] == "9001"
+    assert first["state"]["objects"]["current_task_id"] == 9001
+    assert first["timestamp"].endswith("Z")
+    assert first["requested_by"]["key"] == ANNA.key
+    assert first["tokens"] == {"prompt": 10, "completion": 5}

@@ -5,15 +5,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, opening_of, press, raise_sum, reply, step, until
+from spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, step, until
 from spine_portal import Held
 
 from orchestrator import workers
-from orchestrator.session import LEASE
-from orchestrator.workers import MAX_ATTEMPTS, Orchestrator
-from state.clock import iso, new_id
+from orchestrator.workers import MAX_ATTEMPTS
+from state.clock import new_id
 from state.journal import Verified, verify_stream
-from state.store import Commit, InboxRow, StoreUnwritable, Timer
+from state.store import Commit, InboxRow, Lane, StoreUnwritable, Timer
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 
@@ -79,6 +78,34 @@ async def test_one_chat_does_not_wait_for_another(world: World) -> None:
         held.release.set()
         await world.idle()
     assert world.types()[-1] == "TurnFinished"
+
+
+async def test_what_comes_just_as_its_lane_ends_does_not_wait_for_the_next_look(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stored after the lane's last look and seen by the loop before its end: it is worked although the loop looks once an hour."""
+    monkeypatch.setattr(workers, "POLL", 3600)
+    late, scans = message("второе"), [0]
+    following, ready = world.store.next_inbox, world.store.ready_sessions
+
+    async def counted() -> Any:
+        found = await ready()
+        scans[0] += 1
+        return found
+
+    async def at_the_last_moment(key: str, lane: Lane) -> InboxRow | None:
+        row = await following(key, lane)
+        if row is None:
+            before = scans[0]
+            if await world.orchestrator.receive([late]) == [True]:
+                await until(lambda: scans[0] > before)
+        return row
+
+    monkeypatch.setattr(world.store, "next_inbox", at_the_last_moment)
+    monkeypatch.setattr(world.store, "ready_sessions", counted)
+    world.model.will(reply(text="раз"), reply(text="два"))
+    async with world.working():
+        await world.orchestrator.receive([message("первое")])
+        await until(lambda: world.types().count("TurnFinished") == 2)
+    assert [row.body["parts"][0]["text"] for row in world.outbox()] == ["раз", "два"]
 
 
 async def test_a_poison_row_is_given_up_and_told(world: World, caplog: pytest.LogCaptureFixture) -> None:
@@ -200,111 +227,6 @@ async def test_a_session_that_cannot_be_opened_does_not_stop_the_others(world: W
     assert world.types() == []
 
 
-@pytest.mark.req("S004-A2")
-async def test_a_session_given_up_by_one_lane_is_not_opened_beside_another(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a call is on its way, a store error in the other lane does not make recovery call it unknown."""
-    held = Held()
-    world.portal.will("tasks.task.add", held)
-    world.model.will(reply(TASK), reply(text="Готово."))
-    commit = world.sql.commit
-
-    def failing(what: Commit) -> Any:
-        if what.actor == "tg:1007" and not what.events and what.inbox_done:
-            monkeypatch.setattr(world.sql, "commit", commit)
-            raise StoreUnwritable("once")
-        return commit(what)
-
-    async with world.working():
-        await world.orchestrator.receive([message("создай задачу")])
-        await held.arrived.wait()
-        monkeypatch.setattr(world.sql, "commit", failing)
-        await world.orchestrator.receive([command("status")])
-        await until(lambda: bool(world.troubles))
-        await world.orchestrator.receive([command("mode")])
-        await until(world.orchestrator._opening[CHAT].locked)
-        for _ in range(40):  # as many turns of the store's threads as a recovery beside the running call would need
-            await world.store.get_value("x")
-            await world.store.set_value("x", "y")
-        held.release.set()
-        await world.idle()
-    assert "CallOutcomeUnknown" not in world.types()
-    assert world.types()[-1] == "TurnFinished"
-    assert {"status", "mode", "reply"} <= set(world.codes())
-
-
-async def test_a_session_worked_on_elsewhere_is_left_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other process holds the lease: nothing is touched until it is over, then the row is worked."""
-    other = await world.session(owner="elsewhere")
-    acquire, tries = world.sql.acquire, [0]
-
-    def counted(*args: Any) -> Any:
-        tries[0] += 1
-        return acquire(*args)
-
-    monkeypatch.setattr(world.sql, "acquire", counted)
-    world.model.will(reply())
-    async with world.working():
-        await world.orchestrator.receive([message("привет")])
-        await until(lambda: tries[0] >= 3)
-        assert world.types() == []
-        await other.close()
-        await world.idle()
-    assert world.codes() == ["reply"]
-
-
-async def test_a_session_taken_over_is_written_by_one_only(world: World) -> None:
-    """The lease ran out during a slow turn and another process finished it: the first writes nothing late."""
-    world.model.gate = asyncio.Event()
-    world.model.will(reply(text="поздно"), reply(text="вовремя"))
-    slow = world.orchestrator
-    second = Orchestrator(slow.tools, world.clock, trouble=slow._trouble, owner="second")
-    async with world.working():
-        await slow.receive([message("привет")])
-        await until(lambda: len(world.model.prompts) == 1)
-        world.clock.advance(LEASE + timedelta(seconds=1))
-        working = asyncio.ensure_future(second.run())
-        await until(lambda: len(world.model.prompts) == 2)
-        world.model.gate.set()
-        await until(lambda: "TurnFinished" in world.types())
-        await until(second.idle)
-        working.cancel()
-        await asyncio.gather(working, return_exceptions=True)
-    assert world.types().count("TurnFinished") == 1
-    assert world.types().count("ModelAnswered") == 1
-    assert isinstance(verify_stream(world.sql, f"session:{CHAT}"), Verified)
-
-
-async def test_leases_are_kept_while_the_loop_runs_and_given_up_at_its_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Renewed in time; free for the next process at once after a clean end."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.06))
-    world.model.will(reply())
-    async with world.working():
-        await world.orchestrator.receive([message("привет")])
-        await world.idle()
-        world.clock.advance(timedelta(seconds=50))
-        before = world.stored_text()
-        await until(lambda: world.stored_text() != before)
-        world.clock.advance(timedelta(seconds=20))
-        assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + LEASE) is None
-    assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + LEASE) is not None
-
-
-async def test_a_lease_lost_in_between_is_taken_anew(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process had the session for a while: the next input opens it afresh, with its events."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.06))
-    world.model.will(reply(), reply(text="снова"))
-    async with world.working():
-        await world.orchestrator.receive([message("привет")])
-        await world.idle()
-        world.clock.advance(LEASE + timedelta(seconds=1))
-        other = await world.session(owner="elsewhere")
-        await until(lambda: CHAT not in world.orchestrator._sessions)
-        await other.close()
-        await world.orchestrator.receive([message("ещё раз")])
-        await world.idle()
-    assert world.types().count("TurnFinished") == 2
-
-
 async def test_listeners_hear_of_every_row(world: World) -> None:
     """Doors deliver without waiting for their next look."""
     heard: list[int] = []
@@ -335,41 +257,3 @@ async def test_due_timers_are_worked_while_nobody_writes(world: World) -> None:
         world.clock.advance(timedelta(hours=2))
         await until(lambda: not world.sql.due_timers(world.clock.now()))
     assert ANNA.key == CHAT
-
-
-async def test_a_session_nobody_uses_is_let_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a while its lease is given up and its state leaves the memory; the next message loads it again, whole."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.06))
-    world.model.will(reply(text="раз"), reply(text="два"))
-    async with world.working():
-        await world.orchestrator.receive([message("привет")])
-        await world.idle()
-        world.clock.advance(workers.IDLE + timedelta(seconds=1))
-        await until(lambda: CHAT not in world.orchestrator._sessions)
-        assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now()) is not None
-        await world.orchestrator.receive([message("ещё раз")])
-        await world.idle()
-    assert [item["text"] for item in (await world.session(owner="reader")).state["history"]] == ["привет", "раз", "ещё раз", "два"]
-
-
-def _leased_until(world: World) -> str:
-    with opening_of(world.sql) as connection:
-        return str(connection.execute("select until from leases").fetchone()[0])
-
-
-async def test_a_session_at_work_is_not_let_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long its turn takes, its lease is kept."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.03))
-    world.model.gate = asyncio.Event()
-    world.model.will(reply())
-    async with world.working():
-        await world.orchestrator.receive([message("привет")])
-        await until(lambda: bool(world.model.prompts))
-        kept = world.orchestrator._sessions[CHAT]
-        world.clock.advance(workers.IDLE + timedelta(seconds=1))
-        await until(lambda: _leased_until(world) > iso(world.clock.now()))
-        assert world.orchestrator._sessions[CHAT] is kept
-        assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + LEASE) is None
-        world.model.gate.set()
-        await world.idle()
-    assert world.codes() == ["reply"]

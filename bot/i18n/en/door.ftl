@@ -61,9 +61,6 @@ example-task = Create a task for me tomorrow: call the client
 example-sum = What do I have today?
 details-title = The exact call
 details-none = That card is gone.
-recovered-done = I checked: the call whose answer never came was carried out in Bitrix24.
-recovered-not-done = I checked: the call whose answer never came was not carried out in Bitrix24. If you need the change, ask again.
-recovered-unclear = The answer to a call never came, and its outcome is unknown for now: please look at the record in Bitrix24. I will not repeat it myself.
 menu-start = Start
 menu-help = Help and examples
 menu-new = Start over
@@ -91,3 +88,11 @@ no-bitrix-user = Your Bitrix24 employee is not set. Please ask your administrato
 date-past = That date is over: { $when }. Please name another.
 ask = { $question }
 chosen = ✓ { $label }
+waiting-on-card = { $count ->
+    [one] What is on the card is not done yet: it waits for a decision
+   *[other] What is on the cards is not done yet: it waits for a decision
+}
+rest-not-begun = { $count ->
+    [one] The plan stopped: { $count } further step was not begun. To come back to it, write “go on”
+   *[other] The plan stopped: { $count } further steps were not begun. To come back to them, write “go on”
+}

@@ -22,6 +22,8 @@ gate-mode = { $mode ->
    *[other] В этом режиме такое действие недоступно
   }
 gate-handler = Адрес { $host } не в списке разрешённых, события туда не отправляю
+gate-needs-application = Подписка на события работает только через приложение Битрикс24, а я подключён вебхуком. Чтобы я сообщал об изменениях ваших сделок, администратор создаёт в портале исходящий вебхук и вписывает его токен в настройки бота: шаги описаны в docs/events.md
+gate-needs-application-other = Метод { $method } работает только через приложение Битрикс24, а я подключён вебхуком
 gate-not-found = Не нашёл запись №{ $id }: её нет или её удалили
 gate-not-yours = Запись №{ $id } ведёт другой сотрудник, у вас нет к ней доступа
 gate-unscoped = Это доступно только тем, кто видит все записи
@@ -42,6 +44,8 @@ gate-batch-refused = Пакет не выполнен из-за команды {
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }
     [gate-mode] { gate-mode }
+    [gate-needs-application] { gate-needs-application }
+    [gate-needs-application-other] { gate-needs-application-other }
     [gate-not-found] { gate-not-found }
     [gate-not-yours] { gate-not-yours }
     [gate-policy-refuses] { gate-policy-refuses }

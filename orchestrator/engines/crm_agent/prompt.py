@@ -9,6 +9,8 @@ from orchestrator.messages import Actor, Mode
 
 KEEP_DONE = 5
 KEEP_WAITING = 5
+KEEP_PLANNED = 10
+KEEP_BINDINGS = 20
 
 MODE_TEXT: Mapping[Mode, str] = {
     "shadow": "Mode: shadow. Nothing you propose is run; your plan is recorded and shown to the person as what you would do.",
@@ -36,16 +38,33 @@ def state_message(
 
 
 def trimmed(agent: Mapping[str, Any]) -> dict[str, Any]:
-    """agent_state as the prompt carries it: the last done, the waiting confirmations, no customers' texts."""
-    waiting = [item for item in agent["confirmations"].values() if item["status"] == "requested"][:KEEP_WAITING]
-    return {
-        "goals": agent["goals"][:1],
-        "done": [item["description"] for item in agent["done"][-KEEP_DONE:]],
-        "objects": {key: value for key, value in agent["objects"].items() if key != "links"},
-        "next_planned_actions": [_proposal(item, prose=bool(item.get("prose"))) for item in agent["next_planned_actions"][:KEEP_WAITING]],
-        "waiting_for_a_person": [_proposal(item, prose=bool((item.get("provenance") or {}).get("prose"))) for item in waiting],
-        "event_bindings": agent["event_bindings"],
+    """agent_state as the prompt carries it: what is newest, how much more there is, no customers' texts."""
+    waiting = [item for item in agent["confirmations"].values() if item["status"] == "requested"]
+    planned, bindings = agent["next_planned_actions"], agent["event_bindings"]
+    left_out = {
+        "waiting_for_a_person": len(waiting) - KEEP_WAITING,
+        "next_planned_actions": len(planned) - KEEP_PLANNED,
+        "event_bindings": len(bindings) - KEEP_BINDINGS,
     }
+    return (
+        {
+            "goals": agent["goals"][:1],  # the newest stands first (X4)
+            "done": [item["description"] for item in agent["done"][-KEEP_DONE:]],
+            "objects": {key: value for key, value in agent["objects"].items() if key != "links"},
+            # One plan, to be gone on with from its beginning.
+            "next_planned_actions": [_proposal(item, prose=bool(item.get("prose"))) for item in planned[:KEEP_PLANNED]],
+            "waiting_for_a_person": [
+                _proposal(item, prose=bool((item.get("provenance") or {}).get("prose"))) for item in waiting[-KEEP_WAITING:]
+            ],
+            "event_bindings": bindings[-KEEP_BINDINGS:],
+        }
+        | _not_shown(left_out)
+    )
+
+
+def _not_shown(left_out: Mapping[str, int]) -> dict[str, Any]:
+    more = {name: count for name, count in left_out.items() if count > 0}
+    return {"not_shown": more} if more else {}
 
 
 def _proposal(item: Mapping[str, Any], *, prose: bool) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What one turn of the CRM agent has learned so far: named records, labels and prose that entered the prompt. Pure data."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,8 +25,15 @@ class Work:
     planned: list[Outcome] = field(default_factory=list)
     left: list[dict[str, Any]] = field(default_factory=list)
     """Steps that did not run: they stay in next_planned_actions (S004-X7)."""
+    rest: list[dict[str, Any]] = field(default_factory=list)
+    """Steps that a stopped plan did not come to: they stay there too, and the person is told."""
     tables: dict[int, Table] = field(default_factory=dict)
     resolved: dict[str, Any] = field(default_factory=dict)
+
+    def take_up(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """A new iteration begins: [[list N]] means its tables, and what it proposes again is no longer the rest of a stopped plan."""
+        self.tables.clear()
+        self.rest = [entry for entry in self.rest if (entry["method"], entry["params"]) not in steps]
 
     def provenance(self) -> Provenance:
         """What the gate is told about the next step."""

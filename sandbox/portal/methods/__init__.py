@@ -10,20 +10,27 @@ from sandbox.portal.context import Call
 from sandbox.portal.methods import (
     activities,
     books,
+    calendars,
     classic,
+    currencies,
     duplicates,
     items,
     outward,
     people,
     products,
+    reference_books,
+    smart_types,
     system,
+    task_records,
     tasks,
     timeline,
+    userfields,
 )
 
 Handler = Callable[[Call], Any]
 
-_PARTS = (classic, items, books, timeline, activities, tasks, people, outward, products, duplicates, system)
+_CRM = (classic, items, books, currencies, smart_types, userfields, timeline, activities, products, duplicates)
+_PARTS = (*_CRM, reference_books, tasks, task_records, people, outward, calendars, system)
 HANDLERS: Mapping[str, Handler] = MappingProxyType({n: h for part in _PARTS for n, h in part.METHODS.items()})
 _SPELLING = {name.lower(): name for name in (*HANDLERS, "batch")}
 

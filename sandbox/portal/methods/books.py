@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: statuses, funnels, stage history, currencies and enumerations; funnels can be read only."""
+"""Sandbox portal, methods: statuses, funnels, stage history and enumerations; funnels can be read only."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Any
 from sandbox.portal import conditions, query, stages
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, invalid_argument
-from sandbox.portal.schema import CRM, HISTORY, STATUS, Row
+from sandbox.portal.schema import BY_TYPE_ID, CRM, HISTORY, STATUS, Row, Schema
 from sandbox.portal.values import show_classic, show_universal, to_int
-
-_CURRENCIES = (("RUB", "Российский рубль", "1.0000"), ("USD", "Доллар США", "92.5000"), ("EUR", "Евро", "100.1000"))
 
 
 def _status(row: Row) -> Row:
     shown = show_classic(STATUS, row)
     extra = {"SEMANTICS": stages.extra_semantics(row), "COLOR": row["COLOR"] or ""}
-    is_stage = row["ENTITY_ID"].startswith(("DEAL_STAGE", "STATUS"))
+    is_stage = row["ENTITY_ID"].startswith(("DEAL_STAGE", "STATUS", "QUOTE_STATUS", "DYNAMIC_"))
     return {**shown, "EXTRA": extra} if is_stage else shown
 
 
@@ -49,35 +47,33 @@ def _entity_types(call: Call) -> list[Row]:
     return [{"ID": book} for book in sorted({row["ENTITY_ID"] for row in call.store.walk("status")})]
 
 
-def _has_categories(call: Call) -> None:
+def _with_funnels(call: Call) -> Schema:
+    """The kind that `entityTypeId` names, if it has funnels."""
     number = to_int(call.required("entityTypeId"))
-    if number != 2:
-        known = number in {1, 3, 4, 5, 7, 31}
+    schema = BY_TYPE_ID.get(number)
+    if schema is None or not schema.funnels:
+        known = schema is not None or number in {5, 31}
         raise PortalError(400, "ENTITY_TYPE_NOT_SUPPORTED" if known else "NOT_FOUND", "Сущность не поддерживается")
+    return schema
 
 
-def _category(row: Row) -> Row:
-    return {
-        "id": row["ID"],
-        "name": row["NAME"],
-        "sort": row["SORT"],
-        "entityTypeId": 2,
-        "isDefault": "N" if row["ID"] else "Y",
-    }
+def _category(schema: Schema, row: Row) -> Row:
+    return {"id": row["ID"], "name": row["NAME"], "sort": row["SORT"], "entityTypeId": schema.type_id, "isDefault": row["IS_DEFAULT"]}
 
 
 def _category_list(call: Call) -> query.Page:
-    _has_categories(call)
-    rows = sorted(call.store.walk("category"), key=lambda row: row["SORT"])
-    return query.Page([_category(row) for row in rows], len(rows), box="categories")
+    schema = _with_funnels(call)
+    rows = [_category(schema, row) for row in stages.funnels(call.store, schema)]
+    return query.Page(rows, len(rows), box="categories")
 
 
 def _category_get(call: Call) -> Row:
-    _has_categories(call)
-    row = call.store.get("category", to_int(call.required("id")))
+    schema = _with_funnels(call)
+    number = to_int(call.required("id"))
+    row = next((row for row in stages.funnels(call.store, schema) if row["ID"] == number), None)
     if row is None:
         raise PortalError(400, "NOT_FOUND", "Воронка не найдена")
-    return {"category": _category(row)}
+    return {"category": _category(schema, row)}
 
 
 def _old_category_list(call: Call) -> query.Page:
@@ -104,7 +100,8 @@ def _old_stage_list(call: Call) -> list[Row]:
 def _history(call: Call) -> query.Page:
     params = call.folded()
     kind = to_int(call.required("entityTypeId"))
-    if kind not in {1, 2}:
+    funnels = kind in BY_TYPE_ID and BY_TYPE_ID[kind].funnels
+    if kind != 1 and not funnels:
         raise PortalError(400, "ENTITY_TYPE_NOT_SUPPORTED", "Сущность не поддерживается")
     for key in query.want_array(params, "filter"):
         name = conditions.split_key(str(key))[1]
@@ -112,8 +109,8 @@ def _history(call: Call) -> query.Page:
             raise invalid_argument(f"Invalid filter: field '{name}' is not allowed in filter")
     filters = {**query.want_array(params, "filter"), "=ENTITY_TYPE_ID": kind}
     page = query.run(call.store.table("history"), query.plan_classic(HISTORY, {**params, "filter": filters}))
-    stage_names = ["STAGE_SEMANTIC_ID", "STAGE_ID"] if kind == 2 else ["STATUS_SEMANTIC_ID", "STATUS_ID"]
-    names = ["ID", "TYPE_ID", "OWNER_ID", "CREATED_TIME", *(["CATEGORY_ID"] if kind == 2 else []), *stage_names]
+    stage_names = ["STAGE_SEMANTIC_ID", "STAGE_ID"] if funnels else ["STATUS_SEMANTIC_ID", "STATUS_ID"]
+    names = ["ID", "TYPE_ID", "OWNER_ID", "CREATED_TIME", *(["CATEGORY_ID"] if funnels else []), *stage_names]
     rows = []
     for row in page.rows:
         shown = show_universal(HISTORY, row, names)
@@ -121,26 +118,19 @@ def _history(call: Call) -> query.Page:
     return query.Page(rows, page.total, page.next, box="items")
 
 
-def _currency(code: str, name: str, rate: str) -> Row:
-    base = "Y" if code == "RUB" else "N"
-    return {"CURRENCY": code, "FULL_NAME": name, "AMOUNT": rate, "AMOUNT_CNT": "1", "BASE": base, "LANG": "ru"}
-
-
-def _currency_list(_: Call) -> query.Page:
-    return query.Page([_currency(*c) for c in _CURRENCIES], len(_CURRENCIES))
-
-
-def _currency_get(call: Call) -> Row:
-    wanted = str(call.any_case("id") or "")
-    found = next((c for c in _CURRENCIES if c[0] == wanted), None)
-    if found is None:
-        raise PortalError(400, "", "Not found")
-    return _currency(*found)
+_OWNERS = {"lead": "Лид", "deal": "Сделка", "contact": "Контакт", "company": "Компания", "quote": "Предложение"}
 
 
 def _owner_types(_: Call) -> list[Row]:
-    names = {"lead": "Лид", "deal": "Сделка", "contact": "Контакт", "company": "Компания"}
-    return [{"ID": s.type_id, "NAME": names[kind], "SYMBOL_CODE": kind.upper(), "SYMBOL_CODE_SHORT": s.code} for kind, s in CRM.items()]
+    return [
+        {
+            "ID": schema.type_id,
+            "NAME": _OWNERS.get(schema.kind, schema.default_title),
+            "SYMBOL_CODE": schema.kind.upper(),
+            "SYMBOL_CODE_SHORT": schema.code,
+        }
+        for schema in BY_TYPE_ID.values()
+    ]
 
 
 def _mode(_: Call) -> int:
@@ -157,8 +147,6 @@ METHODS: dict[str, Callable[[Call], Any]] = {
     "crm.dealcategory.list": _old_category_list,
     "crm.dealcategory.stage.list": _old_stage_list,
     "crm.stagehistory.list": _history,
-    "crm.currency.list": _currency_list,
-    "crm.currency.get": _currency_get,
     "crm.enum.ownertype": _owner_types,
     "crm.settings.mode.get": _mode,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,10 @@ from sandbox.portal import query, records, stages
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, classic
 from sandbox.portal.multifields import classic_changes
+from sandbox.portal.rendering import Rows, to_json
 from sandbox.portal.schema import CRM, Field, Row, Schema
+from sandbox.portal.schema_smart import DEFAULT_CATEGORY, SETTINGS
+from sandbox.portal.store import Store, Table
 from sandbox.portal.values import show_classic, to_int
 
 Handler = Callable[[Call], Any]
@@ -67,8 +70,28 @@ def _list(schema: Schema, call: Call) -> query.Page:
     params = call.folded()
     plan = query.plan_classic(schema, params)
     names = query.classic_names(schema, params)
-    page = query.run(call.store.table(schema.kind), plan)
-    return query.Page([show_classic(schema, row, names) for row in page.rows], page.total, page.next)
+    table = call.store.table(schema.kind)
+    page = query.run(table, plan)
+    return query.Page([], page.total, page.next, ready=_ready(schema, table, page.rows, tuple(names)))
+
+
+def make_ready(store: Store, kind: str) -> None:
+    """Render every record of a kind as `select: ["*", "UF_*"]` gives it, so that a measurement does not wait for it."""
+    schema, table = CRM[kind], store.table(kind)
+    names = tuple(query.classic_names(schema, {"select": ["*", "UF_*"]}))
+    _ready(schema, table, table.walk(), names)
+
+
+def _ready(schema: Schema, table: Table, rows: Iterable[Row], names: tuple[str, ...]) -> Rows:
+    """The rows of a page as JSON; a row that nobody changed is not rendered twice."""
+    kept, blobs = table.shown(names), []
+    for row in rows:
+        row_id = row["ID"]
+        blob = kept.get(row_id)
+        if blob is None:
+            blob = kept[row_id] = bytes(memoryview(to_json(show_classic(schema, row, names))))  # a copy: orjson over-allocates
+        blobs.append(blob)
+    return Rows(blobs)
 
 
 def _update(schema: Schema, call: Call) -> bool:
@@ -93,21 +116,43 @@ def _delete(schema: Schema, call: Call) -> bool:
     return True
 
 
-def describe(field: Field) -> Row:
-    """What *.fields says of one field."""
-    return {
+_BOOKS = {"TYPE_ID": "{}_TYPE", "SOURCE_ID": "SOURCE", "HONORIFIC": "HONORIFIC", "COMPANY_TYPE": "COMPANY_TYPE"}
+_BOOKS |= {"INDUSTRY": "INDUSTRY", "EMPLOYEES": "EMPLOYEES"}
+_PARENTS = {"crm_company": 4, "crm_lead": 1, "crm_quote": 7, "crm_deal": 2, "crm_entity": 2}
+
+
+def describe(schema: Schema, field: Field, *, title: str) -> Row:
+    """What *.fields says of one field; the owner's own have labels, settings and the items of a list."""
+    shown: Row = {
         "type": field.type,
-        "isRequired": False,
+        "isRequired": field.required,
         "isReadOnly": field.read_only,
         "isImmutable": "I" in field.flags,
         "isMultiple": field.multiple,
         "isDynamic": field.custom,
-        "title": field.title,
     }
+    if field.choices:
+        shown["items"] = [{"ID": str(number), "VALUE": text} for number, text in field.choices]
+    if field.type == "crm_status":
+        shown["statusType"] = _book(schema, field)
+    shown["title"] = title
+    if field.custom:
+        shown |= {"listLabel": field.title, "formLabel": field.title, "filterLabel": field.title}
+        shown["settings"] = SETTINGS[field.type]
+    elif field.type in _PARENTS:
+        shown["settings"] = {"parentEntityTypeId": _PARENTS[field.type]}
+    return shown
+
+
+def _book(schema: Schema, field: Field) -> str:
+    """The book of statuses that a field takes its values from."""
+    if field.name in {schema.stage_field, "PREVIOUS_STAGE_ID"}:
+        return stages.book_of(schema, DEFAULT_CATEGORY if schema.smart else 0)
+    return _BOOKS[field.name].format(schema.kind.upper())
 
 
 def _fields(schema: Schema, _: Call) -> Row:
-    return {field.name: describe(field) for field in schema.fields.values()}
+    return {field.name: describe(schema, field, title=field.name if field.custom else field.title) for field in schema.fields.values()}
 
 
 def _contact_items(call: Call) -> list[Row]:
@@ -154,21 +199,6 @@ def _contact_delete(call: Call) -> bool:
     return _bind_contacts(call, [i for i in ids if i != number]) if number in ids else False
 
 
-def _userfields(schema: Schema, _: Call) -> query.Page:
-    rows = [
-        {
-            "ID": str(place + 1),
-            "ENTITY_ID": f"CRM_{schema.kind.upper()}",
-            "FIELD_NAME": field.name,
-            "USER_TYPE_ID": field.type,
-            "MULTIPLE": "N",
-            "MANDATORY": "N",
-        }
-        for place, field in enumerate(f for f in schema.fields.values() if f.custom)
-    ]
-    return query.Page(rows, len(rows))
-
-
 _VERBS = {
     "add": _add,
     "get": _get,
@@ -176,7 +206,6 @@ _VERBS = {
     "update": _update,
     "delete": _delete,
     "fields": _fields,
-    "userfield.list": _userfields,
 }
 
 METHODS: dict[str, Handler] = {

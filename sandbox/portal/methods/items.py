@@ -53,8 +53,8 @@ def _not_valid(field: Field) -> PortalError:
 
 def _place(schema: Schema, call: Call, values: Row, category: int) -> None:
     """A stage must belong to the funnel; a funnel without a stage means its first one."""
-    if schema.kind == "deal" and "CATEGORY_ID" in values:
-        if call.store.get("category", values["CATEGORY_ID"] or 0) is None:
+    if schema.funnels and "CATEGORY_ID" in values:
+        if not stages.has_funnel(call.store, schema, values["CATEGORY_ID"] or 0):
             raise _not_valid(schema.fields["CATEGORY_ID"])
         if values["CATEGORY_ID"] != category and schema.stage_field not in values:
             book = stages.entries(call.store, stages.book_of(schema, values["CATEGORY_ID"]))
@@ -78,7 +78,7 @@ def _shown(schema: Schema, call: Call, row_id: int) -> Row:
 def _add(call: Call) -> Row:
     schema = schema_of(call)
     values = _values(schema, call)
-    _place(schema, call, values, 0)
+    _place(schema, call, values, stages.default_funnel(call.store, schema))
     has_phones = "PHONE" in schema.fields
     fm = universal_changes(call.store, [], call.arg("fields").get("fm")) if has_phones and _is_map(call) else []
     return _shown(schema, call, records.create(call, schema, values, fm))
@@ -127,7 +127,12 @@ def _delete(call: Call) -> list[Any]:
 
 def _fields(call: Call) -> Row:
     schema = schema_of(call)
-    return {"fields": {f.camel: {**describe(f), "upperName": f.name} for f in schema.fields.values()}}
+    original = call.arg("useOriginalUfNames") == "Y"
+    described = {}
+    for field in schema.fields.values():
+        row = describe(schema, field, title=field.title)
+        described[field.name if field.custom and original else field.camel] = {**row, "upperName": field.upper}
+    return {"fields": described}
 
 
 METHODS: dict[str, Callable[[Call], Any]] = {

@@ -11,7 +11,7 @@ from sandbox.portal.errors import PortalError
 from sandbox.portal.schema import USER, Row
 from sandbox.portal.values import show_classic, to_int
 
-_NAMES = tuple(n for n in USER.fields if n != "TIME_ZONE")
+_NAMES = tuple(USER.fields)
 
 
 def _me(call: Call) -> Row:

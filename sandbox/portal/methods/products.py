@@ -9,10 +9,11 @@ from typing import Any
 from sandbox.portal import query, records
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, classic, missing_parameter
-from sandbox.portal.schema import CRM, PRODUCTROW, Field, Row
+from sandbox.portal.schema import BY_TYPE_ID, PRODUCTROW, Field, Row
 from sandbox.portal.values import parse, show_classic, show_universal, to_int
 
-_KINDS = {schema.code: kind for kind, schema in CRM.items() if schema.stage_field}
+_SCHEMAS = {schema.code: schema for schema in BY_TYPE_ID.values() if schema.stage_field}
+_KINDS = {code: schema.kind for code, schema in _SCHEMAS.items()}
 
 
 def _of(call: Call, code: str, owner: int) -> list[Row]:
@@ -36,8 +37,8 @@ def _replace(call: Call, code: str, owner: int, rows: list[Row]) -> None:
 
 
 def _recount(call: Call, code: str, owner: int) -> None:
-    if code == "D":
-        records.recount_sum(call, owner)
+    if _SCHEMAS[code].sums:
+        records.recount_sum(call, _SCHEMAS[code], owner)
 
 
 def _classic_set(code: str, call: Call) -> bool:

@@ -8,17 +8,19 @@ from typing import Any
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, wrong_auth_type
 from sandbox.portal.schema import Row
+from sandbox.portal.schema_smart import CONTRACT_TYPE_ID
 from sandbox.portal.values import PORTAL_ZONE
 
-SCOPES = ("crm", "task", "tasks_extended", "user", "im", "calendar", "department")
+SCOPES = ("crm", "task", "tasks_extended", "user", "im", "calendar", "department", "catalog", "telephony")
 _CRM_EVENTS = tuple(
     f"ONCRM{kind}{verb}"
-    for kind in ("LEAD", "DEAL", "CONTACT", "COMPANY", "ACTIVITY", "TIMELINECOMMENT")
+    for kind in ("LEAD", "DEAL", "CONTACT", "COMPANY", "QUOTE", "ACTIVITY", "TIMELINECOMMENT", "DYNAMICITEM")
     for verb in ("ADD", "UPDATE", "DELETE")
 )
 EVENTS = (
     *_CRM_EVENTS,
     "ONCRMDEALMOVETOCATEGORY",
+    *(f"ONCRMDYNAMICITEM{verb}_{CONTRACT_TYPE_ID}" for verb in ("ADD", "UPDATE", "DELETE")),
     *(f"ONTASK{verb}" for verb in ("ADD", "UPDATE", "DELETE")),
     *(f"ONCALENDARENTRY{verb}" for verb in ("ADD", "UPDATE", "DELETE")),
     "ONUSERADD",

@@ -9,6 +9,7 @@ from typing import Any
 from sandbox.portal import query
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, missing_parameter
+from sandbox.portal.methods.task_records import note, note_changes
 from sandbox.portal.schema import TASK, Row
 from sandbox.portal.values import parse, show_classic, to_flag, to_int
 
@@ -79,6 +80,11 @@ def _add(call: Call) -> Row:
         raise PortalError(400, "ERROR_CORE", "Не указано название задачи<br>")
     if not values.get("RESPONSIBLE_ID"):
         raise PortalError(400, "ERROR_CORE", "Не указан исполнитель<br>")
+    return {"task": _shown(call, create(call, values))}
+
+
+def create(call: Call, values: Row) -> Row:
+    """Add one task with the portal's defaults, raise its event, and give the stored record."""
     row = dict.fromkeys(TASK.fields) | {
         "STATUS": 2,
         "PRIORITY": 1,
@@ -94,11 +100,13 @@ def _add(call: Call) -> Row:
     row |= {name: value for name, value in values.items() if value is not None}
     row["REAL_STATUS"] = row["STATUS"]
     number = call.store.add("task", row)
+    note(call, number, "NEW")
     _tell(call, "ONTASKADD", None, number)
-    return {"task": _shown(call, call.store.get("task", number) or row)}
+    return call.store.get("task", number) or row
 
 
-def _save(call: Call, row: Row, values: Row) -> Row:
+def save(call: Call, row: Row, values: Row) -> Row:
+    """Write new values over a task, raise its event, and give the stored record."""
     after = row | values | {"CHANGED_DATE": call.stamp, "CHANGED_BY": call.user_id}
     after["REAL_STATUS"] = after["STATUS"]
     if after["STATUS"] != row["STATUS"]:
@@ -107,8 +115,18 @@ def _save(call: Call, row: Row, values: Row) -> Row:
         if after["STATUS"] == 3:
             after["DATE_START"] = call.stamp
     call.store.put("task", after)
+    note_changes(call, row, after)
     _tell(call, "ONTASKUPDATE", row["ID"], row["ID"])
-    return {"task": _shown(call, after)}
+    return after
+
+
+def remove(call: Call, row: Row) -> None:
+    """Delete a task with its checklist and raise its event."""
+    call.store.remove_where("checklist", lambda item: item["TASK_ID"] == row["ID"])
+    for kind in ("task_history", "elapsed"):
+        call.store.remove_where(kind, lambda item: item["TASK_ID"] == row["ID"])
+    call.store.remove("task", row["ID"])
+    _tell(call, "ONTASKDELETE", row["ID"], None)
 
 
 def _update(call: Call) -> Row:
@@ -116,7 +134,7 @@ def _update(call: Call) -> Row:
     values = _fields(call)
     if "TITLE" in values and not values["TITLE"]:
         raise PortalError(400, "ERROR_CORE", "Не указано название задачи<br>")
-    return _save(call, row, values)
+    return {"task": _shown(call, save(call, row, values))}
 
 
 def _get(call: Call) -> Row | list[Any]:
@@ -141,9 +159,7 @@ def _delete(call: Call) -> Row:
     row = call.store.get("task", to_int(call.required("taskId")))
     if row is None:
         raise PortalError(400, "1048582", "Задача не найдена или недоступна")
-    call.store.remove_where("checklist", lambda item: item["TASK_ID"] == row["ID"])
-    call.store.remove("task", row["ID"])
-    _tell(call, "ONTASKDELETE", row["ID"], None)
+    remove(call, row)
     return {"task": True}
 
 
@@ -152,7 +168,7 @@ def _move(verb: str, call: Call) -> Row:
     allowed, state = _MOVES[verb]
     if row["STATUS"] not in allowed:
         raise PortalError(400, "0", _NOT_ALLOWED)
-    return _save(call, row, {"STATUS": state})
+    return {"task": _shown(call, save(call, row, {"STATUS": state}))}
 
 
 def _delegate(call: Call) -> Row:
@@ -160,7 +176,7 @@ def _delegate(call: Call) -> Row:
     user = to_int(call.required("userId"))
     if call.store.get("user", user) is None:
         raise PortalError(400, "0", _NOT_ALLOWED)
-    return _save(call, row, {"RESPONSIBLE_ID": user})
+    return {"task": _shown(call, save(call, row, {"RESPONSIBLE_ID": user}))}
 
 
 def _describe(_: Call) -> Row:
@@ -178,7 +194,9 @@ def _check_add(call: Call) -> int:
     if call.store.get("task", to_int(task)) is None or not isinstance(fields, dict) or not fields.get("TITLE"):
         raise PortalError(400, "ERROR_CORE", "TASKS_ERROR_EXCEPTION_#256; Неверные аргументы<br>")
     complete = to_flag(fields.get("IS_COMPLETE"))
-    item = {"TASK_ID": to_int(task), "TITLE": str(fields["TITLE"]), "IS_COMPLETE": complete}
+    title = str(fields["TITLE"])
+    item = {"TASK_ID": to_int(task), "TITLE": title, "IS_COMPLETE": complete}
+    note(call, to_int(task), "CHECKLIST_ITEM_CREATE", "", title)
     return call.store.add("checklist", item | {"CREATED_BY": call.user_id})
 
 

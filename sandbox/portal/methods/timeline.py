@@ -34,7 +34,7 @@ def _add(call: Call) -> int:
         if not fields.get(name):
             raise missing_parameter(name)
     kind = str(fields["ENTITY_TYPE"]).lower()
-    if kind not in {"deal", "lead", "contact", "company"} and not kind.startswith("dynamic_"):
+    if kind not in {"deal", "lead", "contact", "company", "quote"} and not kind.startswith("dynamic_"):
         raise invalid_argument("Неизвестный тип объекта")
     number = call.store.add(
         "comment",

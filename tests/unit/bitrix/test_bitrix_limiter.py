@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from bitrix.limiter import Limiter, Priority
+from bitrix.limiter import Fate, Limiter, Priority
+from bitrix.plan import PLANS, Plan, plan_named
 
 
 class PortalBucket:
@@ -24,7 +25,7 @@ def limiter(time: Any, **options: Any) -> Limiter:
 
 
 async def test_floor_time(fake_time: Any) -> None:
-    """Sixty calls take the floor time and the portal refuses none."""
+    """Sixty calls take the floor time and the half second that is spared, and the portal refuses none."""
     fake_time.flows = True
     ours, portal = limiter(fake_time), PortalBucket(fake_time)
 
@@ -37,7 +38,7 @@ async def test_floor_time(fake_time: Any) -> None:
             group.create_task(send())
 
     assert portal.refused == 0
-    assert fake_time.now - 1_000 == pytest.approx((60 - 50) / 2)
+    assert fake_time.now - 1_000 == pytest.approx((60 - 50) / 2 + 0.5)
 
 
 async def test_order(fake_time: Any) -> None:
@@ -47,6 +48,7 @@ async def test_order(fake_time: Any) -> None:
     async def send(name: str, priority: Priority) -> None:
         await ours.acquire(priority)
         gone.append((name, fake_time.now - 1_000))
+        ours.settle(Fate.PASSED)
 
     async with asyncio.TaskGroup() as group:
         group.create_task(send("free", Priority.BULK))
@@ -80,17 +82,57 @@ async def test_cancel(fake_time: Any, cancelled: int) -> None:
     assert gone == [(left[0], 0.5), (left[1], 1.0)]
 
 
-async def test_penalize(fake_time: Any) -> None:
-    """After a refusal the bucket counts as full."""
+@pytest.mark.parametrize("counted", [1, 0], ids=["refused ones count", "they do not"])
+async def test_refused(fake_time: Any, counted: int) -> None:
+    """After a refusal by a full portal the next send succeeds, whether the refused one counted there or not."""
     fake_time.flows = True
-    ours = limiter(fake_time)
+    ours, portal = limiter(fake_time), PortalBucket(fake_time, level=50.0)
     await ours.acquire()
-    ours.penalize()
+    portal.hit()
+    portal.level -= 1 - counted
+    ours.settle(Fate.REFUSED)
 
-    await ours.acquire()
-    await ours.acquire()
+    for _ in range(5):
+        await ours.acquire()
+        portal.hit()
+        ours.settle(Fate.PASSED)
 
-    assert fake_time.now - 1_000 == pytest.approx(1.0)
+    assert portal.refused == 1
+    assert fake_time.now - 1_000 == pytest.approx(1.0 + 4 * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("fate", "follow"), [(Fate.PASSED, 3), (Fate.REFUSED, 0), (Fate.UNHEARD, 1)], ids=["let through", "refused", "no answer"]
+)
+async def test_slow_start(fake_time: Any, fate: Fate, follow: int) -> None:
+    """With an unknown level the first bulk send goes alone, after a long silence too; a person is never held up by that."""
+    ours, gone = limiter(fake_time), []
+
+    async def send(priority: Priority) -> None:
+        await ours.acquire(priority)
+        gone.append(priority)
+
+    tasks = [asyncio.ensure_future(send(Priority.BULK)) for _ in range(4)]
+    await fake_time.advance(20)
+    assert gone == [Priority.BULK]
+    tasks.append(asyncio.ensure_future(send(Priority.INTERACTIVE)))
+    await fake_time.settle()
+    assert gone == [Priority.BULK, Priority.INTERACTIVE]
+    ours.settle(fate)
+    ours.settle(Fate.UNHEARD)
+    await fake_time.settle()
+    assert gone[2:] == [Priority.BULK] * follow
+
+    for _ in range(3):
+        await fake_time.advance(2)
+        ours.settle(Fate.PASSED)
+    assert len(gone) == 5
+    await fake_time.advance(25)
+    tasks += [asyncio.ensure_future(send(Priority.BULK)) for _ in range(2)]
+    await fake_time.settle()
+    assert len(gone) == 6
+    for task in tasks:
+        task.cancel()
 
 
 async def test_idle(fake_time: Any) -> None:
@@ -101,21 +143,43 @@ async def test_idle(fake_time: Any) -> None:
     for _ in range(5):
         await ours.acquire()
 
-    assert fake_time.slept == [pytest.approx(0.5), pytest.approx(0.5)]
+    assert fake_time.slept == [pytest.approx(0.5)] * 3
 
 
 async def test_off(fake_time: Any) -> None:
     """The limiter that is off never waits."""
     ours = Limiter.off(clock=fake_time.clock, sleep=fake_time.sleep)
     for _ in range(200):
-        await ours.acquire()
-        ours.penalize()
+        await ours.acquire(Priority.BULK)
+    for _ in range(200):
+        ours.settle(Fate.REFUSED)
+        await ours.acquire(Priority.BULK)
 
     assert fake_time.slept == []
 
 
-@pytest.mark.parametrize("options", [{"rate": 0}, {"rate": -1}, {"burst": 0}])
+@pytest.mark.parametrize("options", [{"rate": 0}, {"rate": -1}, {"burst": 0}, {"rate": float("nan")}])
 def test_bad_options(options: Any) -> None:
     """A limiter that could never let go is refused."""
     with pytest.raises(ValueError, match="rate above 0"):
         Limiter(**options)
+
+
+@pytest.mark.parametrize(
+    ("text", "plan"),
+    [
+        ("standard", Plan(2, 50)),
+        ("enterprise", Plan(5, 250)),
+        ("off", PLANS["off"]),
+        ("10/300", Plan(10, 300)),
+        ("0.5/1", Plan(0.5, 1)),
+        *((text, None) for text in ("", "Standard", "pro", "2", "2/", "/50", "0/50", "2/0", "-2/50", "2/50/1", "inf/5", "2/5e9", "²/50")),
+    ],
+)
+def test_plans(text: str, plan: Plan | None) -> None:
+    """A plan is named or written as rate/burst; anything else is refused."""
+    if plan is None:
+        with pytest.raises(ValueError, match=r"10/300|rate above 0"):
+            plan_named(text)
+    else:
+        assert plan_named(text) == plan

@@ -7,7 +7,7 @@ import pytest
 from bitrix.client import BitrixClient
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.limiter import Limiter
-from bitrix.paging import Pages, list_all
+from bitrix.paging import Pages, first_rows
 
 
 def portal(rows: Any, *, wrap: Any = None, total: Any = None) -> tuple[Any, list[Any]]:
@@ -30,7 +30,7 @@ def portal(rows: Any, *, wrap: Any = None, total: Any = None) -> tuple[Any, list
 async def listing(answer: Any, *, max_rows: int) -> Pages:
     """Read a list from the portal that `answer` plays."""
     async with BitrixClient("https://portal.example/rest/1/code/", limiter=Limiter.off(), transport=httpx.MockTransport(answer)) as client:
-        return await list_all(client, "crm.lead.list", {"filter": {"A": 1}}, max_rows=max_rows)
+        return await first_rows(client, "crm.lead.list", {"filter": {"A": 1}}, max_rows=max_rows)
 
 
 @pytest.mark.parametrize("wrap", [None, "items", "tasks", "types"])

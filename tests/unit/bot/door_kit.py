@@ -9,7 +9,7 @@ from aiogram import Bot
 from aiogram.client.default import Default
 from aiogram.client.session.base import BaseSession
 from aiogram.methods import TelegramMethod
-from aiogram.types import Update
+from aiogram.types import Update, User
 from pydantic import BaseModel
 
 from bot.access import Access, Person
@@ -17,6 +17,8 @@ from bot.access import Access, Person
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 ANNA, VERA, STRANGER = 1007, 1006, 666
 TOKEN = "42:TEST-TOKEN"
+BOT = {"id": 42, "is_bot": True, "first_name": "Сделка", "username": "Sdelka_Bot"}
+ME = User.model_validate(BOT)
 Answer = dict[str, Any] | Exception
 """What the wire answers: `{"ok": …}` with an optional "status", or an exception of the network."""
 
@@ -88,8 +90,8 @@ class Wire(BaseSession):
         self.script: list[tuple[Callable[[str, dict[str, Any]], bool], Answer]] = []
         self.last_id = 500
 
-    def will(self, answer: Answer, *, when: Callable[[str, dict[str, Any]], bool] = lambda *_: True) -> None:
-        """The next request that fits is answered so."""
+    def will(self, answer: Answer, *, when: Callable[[str, dict[str, Any]], bool] = lambda name, _: name != "getMe") -> None:
+        """The next request that fits is answered so; by default any but getMe, which is always answered."""
         self.script.append((when, answer))
 
     def calls(self, name: str) -> list[dict[str, Any]]:
@@ -111,6 +113,8 @@ class Wire(BaseSession):
             if when(name, body):
                 del self.script[index]
                 return answer
+        if name == "getMe":
+            return {"ok": True, "result": BOT}
         if name in {"sendMessage", "editMessageText"}:
             self.last_id += name == "sendMessage"
             return {

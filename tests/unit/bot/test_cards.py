@@ -11,6 +11,7 @@ from bot.telegram.callbacks import CardPress, CheckPress, DetailsPress, unpack
 from bot.telegram.keyboards import card_keyboard
 from orchestrator.gate.confirmations import second_nonce
 from orchestrator.gate.visible import visible
+from orchestrator.messages import Notice
 
 RU, EN = Translator("ru"), Translator("en")
 AT = "2026-11-21T12:00:00.000000Z"
@@ -133,9 +134,35 @@ def test_many_commands_are_grouped_only_when_they_do_the_same() -> None:
         + [_item(50, lines=[_line(after="7 ₽")])]
     )
     text = _text(_card(method="batch", preview={"items": items, "count": 50}))
-    assert "Изменить сделку × 39 — Ответственный → Борис" in text
+    assert "Изменить сделку × 39 — Ответственный: Анна → Борис" in text
     assert "Удалить сделку × 10" in text
-    assert "Изменить сделку × 1 — Сумма → 7 ₽" in text
+    assert "Изменить сделку × 1 — Сумма: 1 000 000 ₽ → 7 ₽" in text
+
+
+@pytest.mark.parametrize(
+    ("befores", "said"),
+    [
+        (["Анна"] * 16, "× 16 — Ответственный: Анна → Борис: "),
+        ([""] * 16, "× 16 — Ответственный: Борис: "),
+        (["Анна"] * 10 + ["—"] * 6, "× 16 — Ответственный: Анна (10), — (6) → Борис: "),
+        (["Анна"] * 9 + ["Вера"] * 4 + ["Глеб"] * 3, "Ответственный: Анна (9), Вера (4), Глеб (3) → Борис: "),
+        (["Дина", *["Анна"] * 9, *["Вера"] * 4, *["Глеб"] * 3], "Анна (9), Вера (4), Глеб (3), ещё 1 другое значение (1) → Борис: "),
+        ([*"абвгд" * 2, *["Анна"] * 9], "Анна (9), а (2), б (2), ещё 3 других значения (6) → Борис: "),
+    ],
+)
+def test_a_group_says_what_stood_there_before(befores: list[str], said: str) -> None:
+    """The commonest values with their counts, and how many others there are; counts always add up."""
+    items = [_item(n, lines=[_line(name="Ответственный", before=before, after="Борис")]) for n, before in enumerate(befores, start=1)]
+    assert said in _text(_card(method="batch", preview={"items": items, "count": len(items)}))
+
+
+def test_a_group_says_every_line_with_its_own_before() -> None:
+    """Two fields change in each command: each is shown, and a command that changes one more stands apart."""
+    both = [_line(name="Сумма", before="1 ₽", after="2 ₽"), _line(name="Стадия", before="Новая", after="Успех")]
+    items = [*(_item(n, lines=both) for n in range(1, 17)), _item(17, lines=[*both, _line(name="Почта", before="a", after="b")])]
+    text = _text(_card(method="batch", preview={"items": items, "count": 17}))
+    assert "× 16 — Сумма: 1 ₽ → 2 ₽; Стадия: Новая → Успех: " in text
+    assert "× 1 — Сумма: 1 ₽ → 2 ₽; Стадия: Новая → Успех; Почта: a → b: " in text
 
 
 @pytest.mark.parametrize("count", [3, 20])
@@ -184,3 +211,38 @@ def test_an_english_card_has_no_russian_words_of_ours() -> None:
         markup = card_keyboard(body, EN)
         words = _text(body, EN) + "".join(button.text for row in (markup.inline_keyboard if markup else []) for button in row)
         assert not any("а" <= char.lower() <= "я" for char in words), words
+
+
+def _doubt(**more: Any) -> Notice:
+    base = {
+        "method": "crm.deal.update",
+        "verb": "update",
+        "entity": "deal",
+        "count": 1,
+        "title": "Ромашка",
+        "changes": "",
+        "parts": "title",
+    }
+    return Notice(code="outcome-unknown", args=base | more)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "изменение сделки «Ромашка»"),
+        ({"changes": "Сумма: 1 ₽ → 2 ₽", "parts": "both"}, "изменение сделки «Ромашка» (Сумма: 1 ₽ → 2 ₽)"),
+        ({"verb": "add", "entity": "task", "title": "Позвонить"}, "создание задачи «Позвонить»"),
+        ({"verb": "add", "entity": "comment", "changes": "Текст: привет", "parts": "changes"}, "создание комментария (Текст: привет)"),
+        ({"verb": "batch", "entity": "", "count": 20, "title": "А», «Б», «…"}, "пакет команд (20) «А», «Б», «…»"),
+        ({"verb": "delete", "entity": "requisite", "method": "crm.requisite.delete", "parts": "none"}, "удаление записи (crm.requisite.delete)"),
+        ({"verb": "other", "entity": "", "method": "crm.odd.thing", "parts": "none"}, "вызов crm.odd.thing"),
+    ],
+)  # fmt: skip
+def test_a_doubtful_call_is_named_as_its_card_names_it(more: dict[str, Any], said: str) -> None:
+    """Verb in plain words, record and changes: two doubtful calls in one chat can be told apart."""
+    assert RU.notice(_doubt(**more)).startswith(f"Исход неизвестен: {said}. Ответ Битрикс24 потерян")
+    for verdict in ("done", "not-done", "unclear"):
+        assert said in RU.say(f"recovered-{verdict}", **_doubt(**more).args)
+        english = EN.say(f"recovered-{verdict}", **_doubt(**{**more, "title": "x", "changes": "y"}).args)
+        assert "{" not in english
+        assert not any("а" <= char.lower() <= "я" for char in english), english

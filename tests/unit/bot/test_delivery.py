@@ -175,6 +175,21 @@ async def test_too_many_requests_are_waited_out_in_order_while_others_are_served
     assert post.texts() == ["один", "один", "два"]
 
 
+@pytest.mark.parametrize(("named", "waits"), [(0, 1), (None, 1), (-5, 1), (10**9, 3600), (10**18, 3600)])
+async def test_a_wait_that_is_missing_or_absurd_is_replaced_by_a_sensible_one(post: Post, named: int | None, waits: int) -> None:
+    """The message is neither lost nor held back for years, and the delivery lives."""
+    post.wire.will(refused(429, "Too Many Requests: retry after 0", **({} if named is None else {"retry_after": named})))
+    await post.put(_text("один"))
+    await post.until_tried(0, 1)
+    assert post.rows()[0][0] == "new"
+    post.later(waits - 0.5)
+    await post.put(_text("иной", OTHER))
+    await post.until_states("new", "sent")
+    post.later(0.5)
+    await post.until_states("sent", "sent")
+    assert post.texts() == ["один", "один"]
+
+
 async def test_who_blocked_the_bot_loses_that_row_and_nothing_else(post: Post) -> None:
     post.wire.will(refused(403, "Forbidden: bot was blocked by the user"), when=_words("один"))
     await post.put(_text("один"), _text("два"), _text("иной", OTHER))

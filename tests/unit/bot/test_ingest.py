@@ -156,6 +156,23 @@ async def test_telegrams_troubles_are_waited_out_with_the_offset_kept(door: Door
     assert door.waited == [1]
 
 
+async def test_who_the_bot_is_is_known_before_the_first_update_and_asked_once(door: Door) -> None:
+    """Telegram does not say it at first: nothing is polled until it does, since a command could be another bot's."""
+    door.wire.will(refused(502, "Bad Gateway"), when=lambda name, _: name == "getMe")
+    door.answers(_update(5))
+    await door.run()
+    assert [name for name, _ in door.wire.sent] == ["getMe", "getMe", "getUpdates", "getUpdates"]
+    assert (door.accepted, door.waited) == ([5], [1])
+
+
+@pytest.mark.parametrize(("named", "waited"), [(7, 7), (3600, 3600), (3601, 3600), (10**9, 3600), (0, 1), (None, 1), (-5, 1)])
+async def test_a_nonsensical_wait_silences_nobody_for_years(door: Door, named: int | None, waited: int) -> None:
+    door.wire.will(refused(429, "Too Many Requests: retry after", **({} if named is None else {"retry_after": named})))
+    door.answers(_update(5))
+    await door.run()
+    assert (door.accepted, door.waited) == ([5], [waited])
+
+
 async def test_a_second_poller_with_the_same_token_ends_this_one(door: Door) -> None:
     door.wire.will(refused(409, "Conflict: terminated by other getUpdates request"))
     with pytest.raises(TelegramConflictError):

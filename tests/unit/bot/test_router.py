@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from aiogram.types import Update
-from door_kit import ANNA, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
+from door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
 
 from bot.telegram.router import MAX_TEXT, Card, Routed, route
 from orchestrator.messages import Actor, Notice
@@ -13,12 +13,15 @@ from state import canonical
 from state.store import InboxRow
 
 GROUP = -100500
+OURS = {"reply_to_message": raw_message("ответ", chat=GROUP, via=BOT)}
+"""A reply to the bot."""
+PHOTO = [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]
 CARD = Card(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
 OTHER = replace(CARD, confirmation_id="ffffffffff", message_id="90")
 
 
 def _routed(update: Update, *cards: Card) -> Routed:
-    return route(update, access(), 42, cards, NOW)
+    return route(update, access(), ME, cards, NOW)
 
 
 def _row(update: Update, *cards: Card) -> InboxRow:
@@ -49,8 +52,8 @@ def test_a_message_becomes_one_input_of_its_person_and_chat() -> None:
         ({}, "tg:1007"),
         ({"message_thread_id": 5}, "tg:1007"),
         ({"message_thread_id": 5, "is_topic_message": True}, "tg:1007:5"),
-        ({"chat": GROUP}, f"tg:{GROUP}"),
-        ({"chat": GROUP, "message_thread_id": 5, "is_topic_message": True}, f"tg:{GROUP}:5"),
+        ({"chat": GROUP, **OURS}, f"tg:{GROUP}"),
+        ({"chat": GROUP, **OURS, "message_thread_id": 5, "is_topic_message": True}, f"tg:{GROUP}:5"),
     ],
 )
 @pytest.mark.req("S004-57")
@@ -62,8 +65,8 @@ def test_each_chat_and_each_topic_is_a_session_of_its_own_for_words_and_presses(
 def test_a_stranger_is_told_their_id_in_private_and_nothing_in_a_group() -> None:
     alone = _routed(message("/start", sender=STRANGER))
     assert (alone.rows, alone.say) == ((), Notice(code="stranger", args={"id": "666"}))
-    assert _routed(message("привет", sender=STRANGER, chat=GROUP)) == Routed(session=f"tg:{GROUP}")
-    assert _routed(message("да", sender=STRANGER, chat=GROUP), CARD).rows == ()
+    assert _routed(message("привет", sender=STRANGER, chat=GROUP, **OURS)) == Routed(session=f"tg:{GROUP}")
+    assert _routed(message("да", sender=STRANGER, chat=GROUP, **OURS), CARD).rows == ()
     press = _routed(pressed("c1:0a1b2c3d4e:12345678:y", sender=STRANGER, chat=GROUP))
     assert (press.rows, press.callback_id, press.toast) == ((), "cb1", Notice(code="stranger", args={"id": "666"}))
 
@@ -88,7 +91,7 @@ def test_what_no_person_of_ours_wrote_is_left_alone(update: Update) -> None:
 @pytest.mark.parametrize(
     ("update", "code"),
     [
-        (message(None, photo=[]), "only-text"),
+        (message(None, photo=PHOTO), "only-text"),
         (message(None, sticker={"file_id": "1", "file_unique_id": "1", "type": "regular", "width": 1, "height": 1, "is_animated": False, "is_video": False}), "only-text"),
         (message(None, voice={"file_id": "1", "file_unique_id": "1", "duration": 3}), "only-text"),
         (message("   \n"), "only-text"),
@@ -106,7 +109,7 @@ def test_what_cannot_be_worked_on_is_answered_at_once(update: Update, code: str)
 
 def test_the_longest_message_and_a_caption_are_taken() -> None:
     assert len(_row(message("ж" * MAX_TEXT)).body["text"]) == MAX_TEXT
-    assert _row(message(None, photo=[], caption="сделка 481")).body["text"] == "сделка 481"
+    assert _row(message(None, photo=PHOTO, caption="сделка 481")).body["text"] == "сделка 481"
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "сумма \ud83d 5", "\udc00\udfff", "\x00"])
@@ -122,7 +125,7 @@ def test_nul_and_torn_surrogates_are_replaced_so_that_the_text_can_be_stored(tex
 @pytest.mark.parametrize(
     ("text", "name", "lane"),
     [
-        ("/today", "today", "express"), ("/STOP", "stop", "express"), ("/pending@sdelka_bot now", "pending", "express"), ("/new", "new", "turn"),
+        ("/today", "today", "express"), ("/STOP", "stop", "express"), ("/pending@sdelka_bot now", "pending", "express"), ("/today@SDELKA_BOT", "today", "express"), ("/new", "new", "turn"),
         ("/", "", "express"), ("/ x", "x", "express"), ("/сбрось", "сбрось", "express"),
     ],
 )  # fmt: skip
@@ -171,7 +174,7 @@ def test_a_typed_no_denies_also_what_a_typed_yes_may_not_approve(word: str) -> N
         ((CARD,), {"message_id": 101}, ""),
         ((CARD,), {"message_id": 99}, ""),
         ((replace(CARD, message_id=""),), {}, ""),
-        ((CARD,), {"chat": GROUP}, ""),
+        ((CARD,), {"chat": GROUP, **OURS}, ""),
         ((CARD,), {"via_bot": person(7, bot=True)}, ""),
         ((CARD,), {"edit_date": 1_795_000_001}, ""),
         ((CARD,), {"forward_origin": forwarded()}, ""),

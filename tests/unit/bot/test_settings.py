@@ -92,8 +92,9 @@ def test_durations_are_read_as_written(text: str, meant: timedelta) -> None:
         ("agent_mode", "everything"),
         ("agent_max_iterations", "0"),
         ("agent_max_iterations", "lots"),
-        ("bitrix_rate", "-7.125"),
-        ("bitrix_burst", "0"),
+        ("bitrix_plan", "-7.125"),
+        ("bitrix_plan", "2/0"),
+        ("bitrix_operating_limit", "-1"),
         ("log_level", "shouting"),
     ],
 )

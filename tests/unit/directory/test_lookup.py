@@ -282,5 +282,7 @@ async def test_the_kind_of_record_a_step_is_about(world: World) -> None:
     assert naming.entity_of("crm.timeline.comment.add", comment) == "deal"
     assert naming.entity_of("crm.timeline.comment.add", {"fields": 5}) == ""
     assert naming.entity_of("crm.item.update", {"entityTypeId": "2"}) == "deal"
-    assert naming.entity_of("crm.item.update", {"entityTypeId": 177}) == ""
+    assert naming.entity_of("crm.item.update", {"entityTypeId": 177}) == "item:177"
+    assert naming.entity_of("crm.item.update", {}) == ""
+    assert naming.entity_of("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "dynamic_177"}}) == "item:177"
     assert naming.entity_of("tasks.task.update", {}) == "task"

@@ -4,8 +4,8 @@ from typing import Any
 
 from spine_kit import ANNA, World
 
+from orchestrator.gate.approved import Decided
 from orchestrator.gate.confirmations import Decision
-from orchestrator.gate.gate import Decided
 from orchestrator.messages import Actor
 from orchestrator.session import Session
 from state.store import StoreUnwritable

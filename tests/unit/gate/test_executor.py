@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from spine_kit import ANNA, World, effect
 from orchestrator.gate import executor
 from orchestrator.gate.effects import Call
 from orchestrator.gate.executor import Order
-from orchestrator.gate.gate import effect_id_of
+from orchestrator.gate.freeze import effect_id_of
 from orchestrator.gate.normalise import normalise
 from orchestrator.gate.ports import Performed, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.messages import CommandReport
@@ -69,7 +69,15 @@ async def in_store(session: Session, world: World, **changed: Any) -> str:
     [
         (Succeeded(result=5, total=1, changes=StateChanges(done="x"), entity="task", created="task:5"), "succeeded", "CallSucceeded", ""),
         (Rejected(code="ACCESS_DENIED", detail="no"), "refused", "CallRefused", "portal-refused"),
-        (Rejected(code="not_sent", detail="no", sent=False), "refused", "CallRefused", "portal-refused"),
+        (Rejected(code="not_sent", detail="no", sent=False), "refused", "CallRefused", "portal-not-reached"),
+        (
+            Rejected(code="OPERATION_TIME_LIMIT", detail="no", sent=False, free_at=datetime(2026, 11, 22, 12, tzinfo=UTC)),
+            "refused",
+            "CallRefused",
+            "portal-wait",
+        ),
+        (Rejected(code="INVALID_CREDENTIALS", detail="no"), "refused", "CallRefused", "portal-no-access"),
+        (Rejected(code="insufficient_scope", detail="no"), "refused", "CallRefused", "portal-no-scope"),
         (Unknown(detail="lost"), "unknown", "CallOutcomeUnknown", "outcome-unknown"),
     ],
 )
@@ -182,7 +190,7 @@ async def test_whoever_cancels_waits_for_the_outcome(world: World) -> None:
     [
         (Succeeded(result=[{"ID": "1"}], total=1), "CallSucceeded", "succeeded"),
         (Rejected(code="NOT_FOUND", detail="gone"), "CallRefused", "refused"),
-        (Unknown(detail="slow"), "CallRefused", "refused"),
+        (Unknown(detail="slow", foreign_text=True), "CallRefused", "refused"),
     ],
 )
 async def test_a_read_needs_no_intent_and_is_never_unknown(world: World, answer: Performed, event: str, status: str) -> None:
@@ -191,7 +199,7 @@ async def test_a_read_needs_no_intent_and_is_never_unknown(world: World, answer:
     outcome = await executor.read(order(world, "crm.deal.list", {"filter": {"ID": 5}}), act, session)
     assert act.seen == ["", "absent"]
     assert world.types() == [event]
-    assert outcome.status == status
+    assert (outcome.status, outcome.foreign_text) == (status, answer.foreign_text)
     assert world.events()[0].data["params"]["filter"]["ID"] == 5
     assert order(world).call_class == "W"
 

@@ -1,13 +1,13 @@
 """The shipped catalogue as a whole: what must hold of every row."""
 
+import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from gate_kit import ROOT, catalogue
 
-from bitrix.catalogue import Entity, Method, load_catalogue
+from bitrix.catalogue import Entity, Method
 from orchestrator.gate.fields import squeeze
 
 METHODS = list(catalogue())
@@ -46,6 +46,20 @@ methods method.get scope feature.get server.time app.info user.admin batch
 """
 ROWS_OF_THE_FACTS = frozenset(_ROWS.split())
 
+_SCOPES = """
+basic bizproc calendar call catalog crm department disk entity im imbot imopenlines landing lists log placement salescenter sonet_group task
+tasks telephony timeman user user.userfield userfieldconfig
+"""
+SCOPES = frozenset(_SCOPES.split())
+_PAGE = re.compile(r"[a-z][a-z0-9-]*(?:/[A-Za-z0-9-]+)*", re.ASCII)
+_FOR_APPLICATIONS = """
+event.bind event.unbind event.get events event.test event.offline.get event.offline.list event.offline.clear event.offline.error placement.bind
+placement.unbind placement.get app.option.get app.option.set user.option.set crm.automation.trigger.execute crm.automation.trigger.add
+crm.activity.configurable.add crm.activity.type.add crm.activity.badge.add crm.timeline.layout.blocks.set bizproc.robot.add bizproc.activity.add
+bizproc.workflow.template.add telephony.externalCall.register telephony.externalCall.finish imconnector.register entity.add
+"""
+FOR_APPLICATIONS = frozenset(_FOR_APPLICATIONS.split())
+
 TIMED = """
 import sys, time
 from pathlib import Path
@@ -66,30 +80,72 @@ print(min(loads), min(reads))
 
 
 def test_every_row_of_the_facts_is_listed() -> None:
-    """No method of the facts' gate catalogue is missing, and there are more than its 102 rows."""
+    """No method of the facts' gate catalogue is missing, and the documented families of a sales team are there beyond its 102 rows."""
     assert ROWS_OF_THE_FACTS <= NAMES
-    assert len(METHODS) > 102
+    assert len(METHODS) > 900
 
 
 def test_it_loads_fast() -> None:
-    """Reading all rows costs a start less than 50 ms of processor time where 500 plain rows of YAML cost 31 ms."""
+    """Reading all rows costs a start less than 250 ms of processor time where 500 plain rows of YAML cost 31 ms."""
     command = [sys.executable, "-c", TIMED, str(ROOT)]  # a process of its own, as the product starts
     loads, reads = map(float, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
-    assert loads < max(0.05, reads * 50 / 31)  # a machine that others use is slower at both
+    assert loads < max(0.25, reads * 250 / 31)  # a machine that others use is slower at both
 
 
-def test_a_method_listed_twice_is_an_error() -> None:
-    """A second row for one method, also in another case, does not load."""
-    row = {"name": "CRM.deal.GET", "classes": ["R"], "verb": "get", "idempotent": True}
-    with pytest.raises(ValueError, match="listed twice"):
-        load_catalogue(ROOT / "data" / "catalogue", [row])
+def test_no_column_of_a_row_is_missing() -> None:
+    """Where it is documented, what right it needs, how to take it back: every row says it."""
+    for method in METHODS:
+        assert method.scope in SCOPES, method.name
+        assert _PAGE.fullmatch(method.source), method.name
+        assert _says_the_way_back(method), method.name
+        assert _has_target(method), method.name
+        assert not _twice(method), method.name
+        assert _guards(method), method.name
 
 
-def test_a_broken_row_names_its_file_and_itself(tmp_path: Path) -> None:
-    """The sentence says where to look."""
-    (tmp_path / "mine.yaml").write_text("methods:\n  - {name: x.y, verb: get}\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"mine\.yaml: row x\.y"):
-        load_catalogue(tmp_path)
+def _says_the_way_back(method: Method) -> bool:
+    """The method that takes it back, or why there is none; what is closed anyway need not, unless it deletes."""
+    if method.reads_only or method.name == "batch" or (method.closed and "D" not in method.classes):
+        return True
+    return bool(method.undo or method.note)
+
+
+def _guards(method: Method) -> bool:
+    """A critical field that a call cannot name would guard nothing."""
+    if method.fields_at or not method.critical or "*" in method.params:
+        return True
+    known = {name.lower() for name in (*method.required, *method.params, *method.stands_for, method.responsible)}
+    return bool({name.lower() for name in method.critical} & known)
+
+
+def _has_target(method: Method) -> bool:
+    """A change of a record of a kind the catalogue can read names the record."""
+    kind = (method.target_entity or method.entity).partition(":")[0]
+    return method.verb not in {"update", "delete"} or bool(method.target) or kind not in catalogue().entities
+
+
+def _twice(method: Method) -> set[str]:
+    """Parameters that a row names in two spellings, of which only one can reach the portal."""
+    tops = {path.partition(".")[0] for path in (*method.required, *method.target, *method.params, *method.stands_for, *method.forced)}
+    lower = [name.lower() for name in tops]
+    return {name for name in lower if lower.count(name) > 1}
+
+
+def test_what_needs_an_application_is_marked() -> None:
+    """Subscriptions, placements, robots and registered calls need OAuth; no daily method of a sales team does."""
+    marked = {method.name for method in METHODS if method.app_only}
+    assert marked >= FOR_APPLICATIONS
+    assert not any(
+        name.startswith(("crm.deal.", "crm.lead.", "crm.item.", "crm.contact.", "crm.company.", "tasks.", "user.get")) for name in marked
+    )
+    assert not any(method.safe_create for method in METHODS if method.app_only)
+
+
+def test_no_row_of_the_facts_is_rare() -> None:
+    """What the facts list stays in the list that models are given; a closed row needs no mark, it is left out anyway."""
+    rare = {method.name for method in METHODS if method.rare}
+    assert not rare & ROWS_OF_THE_FACTS
+    assert not [method.name for method in METHODS if method.rare and (method.closed or "D" in method.classes or method.safe_create)]
 
 
 def test_every_row_holds_together() -> None:
@@ -114,12 +170,17 @@ def _check_owner(method: Method) -> None:
     assert method.owner != "filter" or (method.owner_filter and method.verb == "list" and "filter" in method.params)
     assert method.owner != "record" or method.target
     assert not method.marked or (method.responsible and method.verb == "add")
-    assert method.target_entity.startswith("@") or not method.target_entity or method.target_entity in catalogue().entities
+    assert method.target_entity.startswith("@") or not method.target_entity or _known_kind(method.target_entity)
     assert not method.responsible or not method.reads_only
     if not method.reads_only and method.target:
         assert method.owner in {"record", "unscoped", "self"}
     if method.target and not method.target_entity and method.owner == "record":
-        assert method.entity in catalogue().entities
+        assert _known_kind(method.entity)
+
+
+def _known_kind(name: str) -> bool:
+    """deal, or item:7 for a fixed kind of smart process."""
+    return name.partition(":")[0] in catalogue().entities
 
 
 def test_critical_fields_stand_in_both_spellings() -> None:

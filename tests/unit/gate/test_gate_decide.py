@@ -1,4 +1,4 @@
-"""The decision, rule by rule: modes, rights, what asks, what is refused."""
+"""The decision, rule by rule: modes, events, the policy, what is refused."""
 
 from decimal import Decimal
 from typing import Any
@@ -6,15 +6,11 @@ from typing import Any
 import pytest
 from gate_kit import (
     ANNA,
-    BORIS,
     DEAL,
     FIRST,
     LEAD,
-    LOST,
     NAMED,
     RECORDS,
-    TEAM,
-    TOKEN,
     call,
     catalogue,
     effect,
@@ -24,7 +20,6 @@ from gate_kit import (
     said,
 )
 
-from bitrix.catalogue import Method
 from orchestrator.gate import modes
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse
@@ -113,145 +108,6 @@ def test_canary(method: str, params: dict[str, Any], codes: list[str]) -> None:
     assert said(judged(effect(method, params), mode="canary", policy=ALL_OPEN)) == codes
 
 
-@pytest.mark.req("S004-29", "S004-X2")
-@pytest.mark.parametrize(
-    ("method", "fields", "codes"),
-    [
-        ("crm.deal.update", {"OPPORTUNITY": 1200000}, ["gate-critical"]),
-        ("crm.deal.update", {"opportunity": 1200000}, ["gate-critical"]),
-        ("crm.deal.update", {"OPPORTUNITY": 1000000}, []),
-        ("crm.deal.update", {"OPPORTUNITY": "1000000.00"}, []),
-        ("crm.deal.update", {"OPPORTUNITY": "1 000 000"}, ["gate-critical"]),
-        ("crm.deal.update", {"OPPORTUNITY": "１００００００"}, ["gate-critical"]),
-        ("crm.deal.update", {"OPPORTUNITY": ""}, ["gate-critical"]),
-        ("crm.deal.update", {"ASSIGNED_BY_ID": 7}, []),
-        ("crm.deal.update", {"ASSIGNED_BY_ID": "8"}, ["gate-critical"]),
-        ("crm.deal.update", {"STAGE_ID": "NEW"}, []),
-        ("crm.deal.update", {"STAGE_ID": "WON"}, ["gate-critical"]),
-        ("crm.deal.update", {"CATEGORY_ID": 0}, []),
-        ("crm.deal.update", {"CLOSEDATE": "2026-12-25"}, []),
-        ("crm.deal.update", {"CLOSEDATE": "2026-12-26"}, ["gate-critical"]),
-        ("crm.deal.update", {"CLOSEDATE": "скоро"}, ["gate-critical"]),
-        ("crm.deal.update", {"OPENED": True}, []),
-        ("crm.deal.update", {"OPENED": "0"}, ["gate-critical"]),
-        ("crm.deal.update", {"CONTACT_ID": 0}, []),
-        ("crm.deal.update", {"CONTACT_ID": ""}, []),
-        ("crm.deal.update", {"CONTACT_IDS": [43]}, ["gate-critical"]),
-        ("crm.deal.update", {"PROBABILITY": None}, []),
-        ("crm.deal.update", {"COMMENTS": "x", "TITLE": "y"}, []),
-        ("crm.deal.update", {"OPPORTUNITY": {"a": 1}}, ["gate-critical"]),
-        ("crm.deal.update", {"OPPORTUNITY": 5, "STAGE_ID": "WON"}, ["gate-critical", "gate-critical"]),
-        ("crm.item.update", {"opportunity": 1200000}, ["gate-critical"]),
-        ("crm.item.update", {"stageId": "WON", "title": "x"}, ["gate-critical"]),
-        ("crm.item.update", {"opportunity": 1000000, "assignedById": 7, "closedate": "2026-12-25T03:00:00+03:00"}, []),
-        ("crm.contact.update", {"PHONE": [{"ID": "156", "VALUE": "+7900", "VALUE_TYPE": "WORK"}]}, []),
-        ("crm.contact.update", {"PHONE": [{"ID": 156, "VALUE": "+7901"}]}, ["gate-critical"]),
-        ("crm.contact.update", {"PHONE": [{"ID": 156}]}, ["gate-critical"]),
-        ("crm.contact.update", {"PHONE": [{"ID": 156, "VALUE": "+7900", "DELETE": "Y"}]}, ["gate-critical"]),
-        ("crm.contact.update", {"PHONE": [{"VALUE": "+7900"}]}, ["gate-critical"]),
-        ("crm.contact.update", {"PHONE": ["+7900"]}, ["gate-critical"]),
-        ("crm.contact.update", {"PHONE": "+7900"}, ["gate-critical"]),
-        ("crm.contact.update", {"EMAIL": [{"VALUE": "a@b.c"}]}, ["gate-critical"]),
-        ("tasks.task.update", {"DEADLINE": "2026-12-01T07:00:00+00:00"}, []),
-        ("tasks.task.update", {"DEADLINE": "2026-12-01T10:00:00"}, ["gate-critical"]),
-        ("tasks.task.update", {"deadline": "2026-12-02T10:00:00+03:00"}, ["gate-critical"]),
-        ("tasks.task.update", {"responsibleId": 8}, ["gate-critical"]),
-        ("tasks.task.update", {"STATUS": 2}, []),
-        ("tasks.task.update", {"DESCRIPTION": "x"}, []),
-        ("crm.activity.update", {"COMPLETED": "Y"}, ["gate-critical"]),
-        ("crm.activity.update", {"COMPLETED": "N", "SUBJECT": "x"}, []),
-    ],
-)
-def test_a_critical_field_asks_when_its_value_really_changes(method: str, fields: dict[str, Any], codes: list[str]) -> None:
-    """Both spellings, and a value that holds already asks nobody."""
-    number = {"crm.contact.update": 43, "tasks.task.update": 8017, "crm.activity.update": 55}.get(method, 481)
-    params = {"taskId" if method.startswith("tasks") else "id": number, "fields": fields}
-    if method == "crm.item.update":
-        params["entityTypeId"] = 2
-    assert said(judged(effect(method, params))) == codes
-
-
-@pytest.mark.req("S004-29")
-@pytest.mark.parametrize(
-    ("method", "params", "codes"),
-    [
-        ("tasks.task.delegate", {"taskId": 8017, "userId": 8}, ["gate-critical"]),
-        ("tasks.task.delegate", {"taskId": 8017, "userId": 7}, []),
-        ("tasks.task.complete", {"taskId": 8017}, ["gate-critical-action"]),
-        ("tasks.task.start", {"taskId": 8017}, []),
-        (
-            "crm.activity.todo.updateDeadline",
-            {"id": 55, "ownerTypeId": 2, "ownerId": 481, "value": "2026-12-02T10:00:00+03:00"},
-            ["gate-critical"],
-        ),
-        ("crm.activity.todo.updateDeadline", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "value": "2026-12-01T10:00:00+03:00"}, []),
-        ("crm.activity.todo.updateResponsibleUser", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "responsibleId": 8}, ["gate-critical"]),
-        ("crm.deal.contact.items.set", {"id": 481, "items": [{"CONTACT_ID": 43}]}, ["gate-critical-action", "gate-critical"]),
-        ("crm.deal.productrows.set", {"id": 481, "rows": [{"PRICE": 5}]}, ["gate-class-money", "gate-critical"]),
-        ("crm.item.payment.pay", {"id": 5}, ["gate-class-money"]),
-        ("im.notify", {"USER_ID": 7, "MESSAGE": "x"}, ["gate-class-outward"]),
-        ("user.add", {"EMAIL": "a@b.c"}, ["gate-class-outward", "gate-class-config"]),
-        ("crm.status.add", {"fields": {"NAME": "x"}}, ["gate-class-config"]),
-        ("bizproc.workflow.start", {"TEMPLATE_ID": 1, "DOCUMENT_ID": ["crm"]}, ["gate-critical-action"]),
-    ],
-)
-def test_other_ways_to_the_same_change_ask_too(method: str, params: dict[str, Any], codes: list[str]) -> None:
-    """Delegating, moving a deadline, replacing rows, writing to people: each asks by its own rule."""
-    assert said(judged(effect(method, params))) == codes
-
-
-@pytest.mark.req("S004-X13")
-@pytest.mark.parametrize(
-    ("method", "params", "codes"),
-    [
-        ("crm.deal.add", {"fields": {"TITLE": "x"}}, []),
-        ("crm.deal.add", {"fields": {"OPPORTUNITY": 0}}, []),
-        ("crm.deal.add", {"fields": {"OPPORTUNITY": "100"}}, ["gate-add-sum"]),
-        ("crm.deal.add", {"fields": {"opportunity": "сто"}}, ["gate-add-sum"]),
-        ("crm.deal.add", {"fields": {"ASSIGNED_BY_ID": 6}}, []),
-        ("crm.deal.add", {"fields": {"ASSIGNED_BY_ID": 8}}, ["gate-add-person"]),
-        ("crm.deal.add", {"fields": {"STAGE_ID": "NEW"}}, []),
-        ("crm.deal.add", {"fields": {"STAGE_ID": "WON"}}, ["gate-add-stage"]),
-        ("crm.deal.add", {"fields": {"CATEGORY_ID": 1, "STAGE_ID": "C1:NEW"}}, []),
-        ("crm.deal.add", {"fields": {"CATEGORY_ID": 1, "STAGE_ID": "NEW"}}, ["gate-add-stage"]),
-        ("crm.deal.add", {"fields": {"CATEGORY_ID": 9, "STAGE_ID": "C9:NEW"}}, ["gate-add-stage"]),
-        ("crm.deal.add", {"fields": {"CLOSEDATE": "2026-12-25", "STAGE_ID": "", "PROBABILITY": 50}}, []),
-        ("crm.lead.add", {"fields": {"STATUS_ID": "NEW", "PHONE": [{"VALUE": "+7"}]}}, []),
-        ("crm.lead.add", {"fields": {"STATUS_ID": "CONVERTED"}}, ["gate-add-stage"]),
-        ("crm.item.add", {"entityTypeId": 2, "fields": {"opportunity": 5, "assignedById": 8, "stageId": "WON"}},
-         ["gate-add-sum", "gate-add-person", "gate-add-stage"]),
-        ("tasks.task.add", {"fields": {"TITLE": "x", "DEADLINE": "2026-12-01T10:00:00+03:00"}}, []),
-        ("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 8}}, ["gate-add-person"]),
-        ("tasks.task.add", {"fields": {"TITLE": "x", "AUDITORS": [6, 8]}}, ["gate-add-person"]),
-        ("tasks.task.add", {"fields": {"TITLE": "x", "ACCOMPLICES": {"0": 6}}}, []),
-        ("tasks.task.add", {"fields": {"TITLE": "x", "CREATED_BY": 1}}, ["gate-add-person"]),
-        ("tasks.task.add", {"fields": {"TITLE": "x", "STATUS": 5}}, ["gate-add-stage"]),
-        ("tasks.task.add", {"fields": {"TITLE": "x", "STATUS": "2"}}, []),
-        ("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 481, "deadline": "x"}, []),
-        ("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 481, "deadline": "x", "responsibleId": 8}, ["gate-add-person"]),
-        ("crm.item.productrow.add", {"fields": {"ownerId": 481, "ownerType": "D", "price": 5}}, ["gate-class-money", "gate-add-sum"]),
-    ],
-)  # fmt: skip
-def test_a_new_record_asks_for_a_sum_a_person_or_a_stage(method: str, params: dict[str, Any], codes: list[str]) -> None:
-    """And for nothing else: a task for oneself with a deadline just runs."""
-    assert said(judged(effect(method, params))) == codes
-
-
-def test_a_token_that_names_a_person_asks() -> None:
-    """Without a speaker every person is another person."""
-    assert said(judged(effect("crm.deal.add", {"fields": {"ASSIGNED_BY_ID": 7}}), actor=TOKEN)) == ["gate-add-person"]
-
-
-@pytest.mark.req("S004-11", "S004-31", "S004-A1")
-def test_the_models_own_word_never_confirms() -> None:
-    """`confirmed: true` changes nothing; asking for a confirmation adds one; only a denial is honoured."""
-    change = {"id": 481, "fields": {"OPPORTUNITY": 5}}
-    assert said(judged(effect("crm.deal.update", change, confirmed=True, confirmation_decision="approve"))) == ["gate-critical"]
-    assert said(judged(effect("crm.deal.get", {"id": 481}, requires_confirmation=True))) == ["gate-model-asks"]
-    assert said(judged(effect(*UPDATE, requires_confirmation=False))) == []
-    assert said(judged(effect(*UPDATE, confirmation_decision=" Deny "))) == ["gate-withdrawn"]
-
-
 @pytest.mark.req("S004-37", "S004-73", "S004-76", "S004-X1")
 @pytest.mark.parametrize(
     ("handler", "codes"),
@@ -285,143 +141,6 @@ def test_other_handlers_of_the_portal_need_a_listed_host_too() -> None:
     policy = Policy(open_methods=frozenset({"placement.bind", "imbot.register"}), event_handler_hosts=frozenset({"hooks.example.com"}))
     assert said(judged(effect("placement.bind", {"PLACEMENT": "X", "HANDLER": "https://evil.io"}), policy=policy)) == ["gate-handler"]
     assert said(judged(effect("placement.bind", {"HANDLER": "https://hooks.example.com"}), policy=policy)) == ["gate-class-config"]
-
-
-@pytest.mark.parametrize(
-    ("method", "params", "actor", "codes"),
-    [
-        ("crm.deal.get", {"id": 481}, ANNA, []),
-        ("crm.deal.get", {"id": 500}, ANNA, ["gate-not-yours"]),
-        ("crm.deal.get", {"id": 500}, TEAM, []),
-        ("crm.deal.get", {"id": 500}, LEAD, []),
-        ("crm.deal.get", {"id": 999}, ANNA, ["gate-not-found"]),
-        ("crm.deal.get", {"id": 777}, ANNA, ["gate-unread"]),
-        ("crm.deal.get", {"id": 777}, LEAD, []),
-        ("crm.deal.update", {"id": 999, "fields": {"TITLE": "x"}}, LEAD, ["gate-not-found"]),
-        ("crm.deal.update", {"id": 500, "fields": {"TITLE": "x"}}, ANNA, ["gate-not-yours"]),
-        ("crm.item.update", {"entityTypeId": 2, "id": 500, "fields": {"title": "x"}}, ANNA, ["gate-not-yours"]),
-        ("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 500, "COMMENT": "x"}}, ANNA, ["gate-not-yours"]),
-        ("crm.timeline.comment.list", {"filter": {"ENTITY_TYPE": "deal", "ENTITY_ID": 500}}, ANNA, ["gate-not-yours"]),
-        ("crm.timeline.comment.list", {"filter": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481}}, ANNA, []),
-        ("crm.stagehistory.list", {"entityTypeId": 2}, ANNA, ["gate-target-unclear"]),
-        ("crm.stagehistory.list", {"entityTypeId": 2}, LEAD, []),
-        ("crm.stagehistory.list", {"entityTypeId": 2, "filter": {"OWNER_ID": 500}}, ANNA, ["gate-not-yours"]),
-        ("crm.duplicate.findbycomm", {"type": "PHONE", "values": ["+7"]}, ANNA, ["gate-unscoped"]),
-        ("crm.duplicate.findbycomm", {"type": "PHONE", "values": ["+7"]}, LEAD, []),
-        ("tasks.task.get", {"taskId": 8017}, ANNA, []),
-        ("tasks.task.get", {"taskId": 8017}, BORIS, ["gate-not-yours"]),
-        ("tasks.task.get", {"taskId": 8017}, Actor(key="v", name="В", bitrix_user_id=6), []),
-        ("crm.status.list", {}, ANNA, []),
-        ("crm.deal.list", {}, ANNA, []),
-        ("calendar.event.get", {"type": "user", "ownerId": 7}, ANNA, []),
-        ("calendar.event.get", {"type": "user", "ownerId": 8}, ANNA, ["gate-unscoped"]),
-        ("calendar.event.get", {"type": "group", "ownerId": 7}, ANNA, ["gate-unscoped"]),
-        ("calendar.event.get", {"type": "group", "ownerId": 7}, LEAD, []),
-        ("im.notify", {"USER_ID": 8, "MESSAGE": "x"}, ANNA, ["gate-class-outward"]),
-        ("crm.deal.list", {}, LOST, ["gate-filter-foreign"]),
-        ("user.get", {}, LOST, ["gate-no-user"]),
-        ("crm.requisite.list", {}, ANNA, ["gate-unscoped"]),
-    ],
-)
-def test_whose_records(method: str, params: dict[str, Any], actor: Actor, codes: list[str]) -> None:
-    """A manager touches their own, a lead the team's, and what cannot be limited is refused."""
-    assert said(judged(effect(method, params), actor=actor)) == codes
-
-
-def test_a_kind_of_record_nobody_described_is_not_for_managers() -> None:
-    """A record whose owner is unknown belongs to those who see all."""
-    row = Method(
-        name="x.get", classes=("R",), verb="get", entity="strange", idempotent=True, target=("id",), owner="record", required=("id",)
-    )
-    found = Call(kind="bitrix", method="x.get", params={"id": 5}, spec=row, classes=("R",), portal="p", targets=(("strange", 5),))
-    verdict = decide(found, mode="full", policy=Policy(), actor=ANNA, facts=Facts(), effect=effect("x.get"))
-    assert said(verdict) == ["gate-unscoped"]
-
-
-@pytest.mark.req("S004-25", "S004-27", "S004-30", "S004-68", "S004-76")
-@pytest.mark.parametrize(
-    ("cmd", "codes"),
-    [
-        ({"a": "crm.deal.get?id=481", "b": "user.current"}, []),
-        ({"a": "crm.deal.get?id=481", "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=5"}, ["gate-critical"]),
-        ({"a": "crm.deal.update?id=481&fields[TITLE]=x", "b": "crm.deal.update?id=481&fields[TITLE]=y"}, []),
-        ({"a": "crm.deal.update?id=481&fields[OPPORTUNITY]=5", "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=6"},
-         ["gate-critical", "gate-critical"]),
-        ({"a": "event.unbind?event=X&handler=https://x.io"}, ["gate-binding"]),
-        ({"a": "crm.contact.add?fields[NAME]=A", "b": "crm.deal.add?fields[CONTACT_ID]=$result[a]"}, ["gate-reference-field"]),
-        ({"a": "user.current", "b": "crm.deal.add?fields[ASSIGNED_BY_ID]=$result[a][ID]"}, ["gate-reference-field", "gate-add-person"]),
-        ({"a": "user.current", "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=$result[a][ID]"}, ["gate-reference-field"]),
-        ({"a": "crm.contact.list", "b": "crm.contact.update?id=43&fields[PHONE][0][VALUE]=$result[a][0][ID]"}, ["gate-reference-field"]),
-        ({"a": "crm.deal.list", "b": "crm.deal.update?id=$result[a][0][ID]&fields[TITLE]=x"}, ["gate-reference-id"]),
-        ({"a": "crm.deal.add?fields[TITLE]=x",
-          "b": "crm.timeline.comment.add?fields[ENTITY_TYPE]=deal&fields[ENTITY_ID]=$result[a]&fields[COMMENT]=x"}, ["gate-reference-id"]),
-    ],
-)  # fmt: skip
-def test_a_batch_asks_when_one_command_asks(cmd: dict[str, str], codes: list[str]) -> None:
-    """Each command by its own rules, the worst verdict wins."""
-    assert said(judged(effect("batch", {"cmd": cmd}))) == codes
-
-
-@pytest.mark.req("S004-25", "S004-27", "S004-X11")
-@pytest.mark.parametrize(
-    ("cmd", "policy", "text"),
-    [
-        ({"a": "crm.deal.get?id=481", "d": "crm.deal.delete?id=481"}, Policy(), "the batch holds a deletion: d (crm.deal.delete)."),
-        (
-            {"a": "crm.deal.update?id=999&fields[TITLE]=x", "d": "crm.deal.delete?id=481"},
-            Policy(),
-            "the batch holds a deletion: d (crm.deal.delete).",
-        ),
-        ({"a": "crm.deal.update?id=999&fields[TITLE]=x"}, Policy(), "command a (crm.deal.update) of the batch: there is no deal 999."),
-        (
-            {"a": "crm.deal.list", "b": "crm.deal.delete?id=$result[a][0][ID]"},
-            ALL_OPEN,
-            "command b (crm.deal.delete) of the batch: $result[...] may not stand in id of crm.deal.delete.",
-        ),
-        (
-            {"a": "crm.deal.list", "b": "crm.status.update?id=$result[a][0][ID]&fields[NAME]=x"},
-            ALL_OPEN,
-            "command b (crm.status.update) of the batch: $result[...] may not stand in id of crm.status.update.",
-        ),
-        (
-            {"a": "crm.deal.list", "b": "crm.item.payment.pay?id=$result[a][0][ID]"},
-            ALL_OPEN,
-            "command b (crm.item.payment.pay) of the batch: $result[...] may not stand in id of crm.item.payment.pay.",
-        ),
-        ({"a": "batch_is_not_here"}, Policy(), "batch_is_not_here is not in the catalogue."),
-    ],
-)
-def test_a_batch_with_a_refused_command_is_refused_and_named(cmd: dict[str, str], policy: Policy, text: str) -> None:
-    """The person and the model learn which command it was, and a deletion is told first."""
-    verdict = judged(effect("batch", {"cmd": cmd}), policy=policy)
-    assert isinstance(verdict, Refuse)
-    assert verdict.detail == text
-
-
-def test_forty_nine_reads_do_not_hide_a_deletion() -> None:
-    """The fiftieth command is found."""
-    cmd = {f"k{number:02}": "user.current" for number in range(49)} | {"z": "crm.deal.delete?id=481"}
-    assert said(judged(effect("batch", {"cmd": cmd}))) == ["gate-batch-delete"]
-
-
-def test_in_a_batch_rights_hold_for_every_command() -> None:
-    """A foreign deal among one's own stops the whole batch; a record of this batch is one's own."""
-    cmd = {"a": "crm.deal.get?id=481", "b": "crm.deal.get?id=500"}
-    assert judged(effect("batch", {"cmd": cmd}), actor=ANNA).reason.args["reason"] == "gate-not-yours"  # type: ignore[union-attr]
-    comment = "crm.timeline.comment.add?fields[ENTITY_TYPE]=deal&fields[COMMENT]=x&fields[ENTITY_ID]="
-    made_here = {"a": "crm.deal.add?fields[TITLE]=x", "b": comment + "$result[a]"}
-    assert said(judged(effect("batch", {"cmd": made_here}), actor=ANNA)) == ["gate-reference-id"]
-    found_here = {"a": "crm.deal.list", "b": comment + "$result[a][0][ID]"}
-    assert judged(effect("batch", {"cmd": found_here}), actor=ANNA).reason.args["reason"] == "gate-target-unclear"  # type: ignore[union-attr]
-
-
-def test_a_batch_of_an_opened_deletion_needs_two_taps() -> None:
-    """Opened by the policy, still asked, and twice."""
-    policy = Policy(open_methods=frozenset({"CRM.deal.delete"}))
-    verdict = judged(effect("batch", {"cmd": {"a": "crm.deal.delete?id=481"}}), policy=policy)
-    assert isinstance(verdict, Ask)
-    assert (verdict.taps, said(verdict)) == (2, ["gate-class-delete"])
-    assert verdict.reasons[0].args["key"] == "a"
 
 
 @pytest.mark.parametrize(
@@ -504,27 +223,6 @@ def test_a_denied_call_is_not_proposed_again_in_the_turn() -> None:
 def test_other_kinds_are_refused_unless_opened(what: Any, policy: Policy, codes: list[str]) -> None:
     """Telegram only to known chats, http only to listed hosts, deleting only when opened by name."""
     assert said(judged(what, policy=policy)) == codes
-
-
-def test_a_record_that_was_not_read_counts_as_changed() -> None:
-    """Without its present state every critical field asks."""
-    what = effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1000000}})
-    assert said(judged(what, facts=Facts())) == ["gate-critical"]
-
-
-def test_new_members_of_a_checklist_are_people() -> None:
-    """An item that names a colleague asks, a plain one does not."""
-    params: dict[str, Any] = {"TASKID": 8017, "FIELDS": {"TITLE": "x"}}
-    assert said(judged(effect("task.checklistitem.add", params))) == []
-    params["FIELDS"]["MEMBERS"] = {"13": {"TYPE": "A"}}
-    assert said(judged(effect("task.checklistitem.add", params))) == ["gate-add-person"]
-
-
-def test_the_same_reason_is_given_once() -> None:
-    """Two fields that are one to the person make one reason."""
-    verdict = judged(effect("crm.activity.todo.update", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "deadline": "x", "responsibleId": 7}))
-    assert said(verdict) == ["gate-critical"]
-    assert verdict.reasons[0].args == {"field": "DEADLINE"}  # type: ignore[union-attr]
 
 
 def test_facts_and_call_are_all_it_needs() -> None:

@@ -10,7 +10,7 @@ from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, effect
 from spine_portal import Held, unreachable
 from submit_kit import SUM, decide, full_disk, yes
 
-from orchestrator.gate.gate import Decided
+from orchestrator.gate.approved import Decided
 from orchestrator.messages import Actor
 from state.sql import commit as writing
 from state.store import StoreUnwritable
@@ -202,7 +202,7 @@ async def test_a_method_that_left_the_catalogue_is_not_run(world: World) -> None
     decided = await decide(world, session, yes(entry))
     assert decided.outcome is not None
     assert decided.outcome.reason is not None
-    assert decided.outcome.reason.code == "portal-unreadable"
+    assert decided.outcome.reason.code == "gate-method-unknown"
     assert world.portal.ledger == []
 
 
@@ -285,7 +285,7 @@ async def test_a_requester_who_lost_access_runs_nothing(world: World) -> None:
     """Approved by a lead, but the person who asked is no longer in the access file: refused for good, with the reason."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    world.gate._present = lambda actor: None
+    world.gate._means = dataclasses.replace(world.gate._means, present=lambda actor: None)
     decided = await decide(world, session, yes(entry, VERA))
     assert decided.outcome is not None
     assert decided.outcome.reason is not None

@@ -104,12 +104,17 @@ async def test_values_that_hold_already_are_left_out() -> None:
          [("Доступна для всех", "Да", "Нет"), ("UF_CRM_X", "неизвестно", "a: 1; 2")]),
         ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "", "CLOSEDATE": "скоро"}},
          [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "—"), ("Дата завершения", "пт, 25 декабря 2026", "скоро")]),
-        ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"VALUE": "+7901"}, {"ID": 156, "VALUE": "+7902"}, {"ID": 156}]}},
-         [("Телефон", "+7900", "добавить +7901; +7900 → +7902; удалить +7900")]),
+        ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"VALUE": "+7901"}, {"ID": 156, "VALUE": "+7902"}]}},
+         [("Телефон", "+7900", "+7900 → +7902; добавить +7901")]),
+        ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156}]}}, [("Телефон", "+7900", "удалить +7900")]),
+        ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156, "VALUE": "+7900", "VALUE_TYPE": "HOME"}]}},
+         [("Телефон", "+7900", "+7900 → +7900 (HOME)")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 7, "DELETE": "Y", "VALUE": "x"}, "+7"], "EMAIL": "x"}},
-         [("Телефон", "+7900", "удалить №7; +7"), ("Почта", "неизвестно", "x")]),
+         [("Телефон", "+7900", "ID: 7, DELETE: Y, VALUE: x; +7"), ("Почта", "—", "добавить x")]),
         ("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": {"n0": {"value": "+7901", "typeId": "PHONE"}}}},
-         [("Телефоны и почта", "неизвестно", "добавить +7901")]),
+         [("Телефоны и почта", "+7900", "добавить +7901")]),
+        ("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": {"156": {"value": ""}}}},
+         [("Телефоны и почта", "+7900", "удалить +7900")]),
         ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02T18:00:00+03:00", "STATUS": 5}},
          [("Крайний срок", "вт, 1 декабря 2026, 10:00", "ср, 2 декабря 2026, 18:00"), ("Состояние", "ждёт выполнения", "завершена")]),
         ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-02"}},
@@ -134,7 +139,9 @@ async def test_fields_of_every_kind(method: str, params: dict[str, Any], lines: 
 async def test_a_phone_the_portal_gives_as_text_is_shown_as_it_is() -> None:
     """An odd answer of the portal does not break a card."""
     facts = Facts(records={("contact", 43): {"PHONE": "+7900"}})
-    assert shown(await card("crm.contact.update", {"id": 43, "fields": {"PHONE": "+7901"}}, facts=facts)) == [("Телефон", "+7900", "+7901")]
+    assert shown(await card("crm.contact.update", {"id": 43, "fields": {"PHONE": "+7901"}}, facts=facts)) == [
+        ("Телефон", "+7900", "добавить +7901")
+    ]
 
 
 async def test_in_english_and_in_the_persons_zone() -> None:

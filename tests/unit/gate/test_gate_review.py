@@ -12,12 +12,12 @@ from spine_kit import effect as wanted
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.present import present
 from orchestrator.gate import fields
+from orchestrator.gate.approved import Decided
 from orchestrator.gate.before import before_image
 from orchestrator.gate.confirmations import Decision
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, Verdict
 from orchestrator.gate.freeze import freeze, thaw
-from orchestrator.gate.gate import Decided
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.preview import preview
 from orchestrator.gate.rejudged import again
@@ -322,12 +322,15 @@ def test_a_stricter_card_is_asked_for_its_reasons_only_when_they_grow() -> None:
     facts = Facts(records={("deal", 481): DEAL})
     entry = {"reasons": [{"code": "gate-policy-amount", "args": {"amount": "5", "limit": "1"}}], "taps": 1, "four_eyes": False}
     same = Ask(reasons=(Notice(code="gate-policy-amount", args={"amount": "6", "limit": "1"}),))
-    shown = before_image(found, facts)
-    assert again(found, facts=facts, actor=ANNA, shown=shown, entry=entry, verdict=same) is None
-    assert again(found, facts=facts, actor=ANNA, shown=shown, entry=entry, verdict=Allow()) is None
+    stored = {"before": before_image(found, facts), "call": {"params": dict(found.params)}}
+    assert again(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=same) is None
+    assert again(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=Allow()) is None
+    other = again(found, facts=facts, actor=ANNA, stored={**stored, "call": {"params": {"id": 481}}}, entry=entry, verdict=Allow())
+    assert other is not None
+    assert other.reason.code == "changed-meanwhile"
     more = Ask(reasons=(*same.reasons, Notice(code="gate-class-delete")))
     for verdict in (more, Ask(reasons=same.reasons, taps=2), Ask(reasons=same.reasons, four_eyes=True)):
-        new = again(found, facts=facts, actor=ANNA, shown=shown, entry=entry, verdict=verdict)
+        new = again(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=verdict)
         assert new is not None
         assert new.reason.code == "stricter-meanwhile"
         assert (new.ask.taps, new.ask.four_eyes) == (verdict.taps, verdict.four_eyes)

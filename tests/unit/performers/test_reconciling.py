@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from spine_kit import VERA, World, effect
+from spine_portal import says
 
 from orchestrator.gate.effects import Call
 from orchestrator.gate.normalise import normalise
@@ -38,15 +39,56 @@ def test_values_that_mean_the_same(left: Any, right: Any, *, equal: bool) -> Non
     assert same(right, left) is equal
 
 
-async def test_a_marked_add_without_a_list_is_unclear(world: World) -> None:
-    """An activity carries the mark, but no list of ours finds it: a person looks."""
-    params = {"fields": {"SUBJECT": "Звонок", "TYPE_ID": 2, "OWNER_ID": 481, "OWNER_TYPE_ID": 2, "RESPONSIBLE_ID": 7, "COMMUNICATIONS": []}}
-    call = normalise(effect("crm.activity.add", params), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+def added(world: World, method: str, params: dict[str, Any]) -> Call:
+    """An add as it was sent."""
+    call = normalise(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call), call
+    return call
+
+
+ACTIVITY = {"SUBJECT": "Звонок", "TYPE_ID": 2, "OWNER_ID": 481, "OWNER_TYPE_ID": 2, "RESPONSIBLE_ID": 7, "COMMUNICATIONS": []}
+MARK = {"ORIGINATOR_ID": "sdelka", "ORIGIN_ID": "e1"}
+ITEM_MARK = {"originatorId": "sdelka", "originId": "e1"}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "answer", "verdict"),
+    [
+        ("crm.activity.add", {"fields": ACTIVITY}, [{"ID": "77", **MARK}], "done"),
+        ("crm.activity.add", {"fields": ACTIVITY}, [], "not_done"),
+        ("crm.activity.add", {"fields": ACTIVITY}, [{"ID": "1", "ORIGINATOR_ID": None, "ORIGIN_ID": None}], "unclear"),
+        ("crm.activity.add", {"fields": ACTIVITY}, [{"ID": "1"}, {"ID": "77", **MARK}], "done"),
+        ("crm.deal.add", {"fields": {"TITLE": "x"}}, [{"ID": "1", **MARK, "ORIGIN_ID": "e2"}], "unclear"),
+        ("crm.lead.add", {"fields": {"TITLE": "x"}}, [{"ID": "77", **MARK}], "done"),
+        ("crm.contact.add", {"fields": {"NAME": "x"}}, [{"ID": "77", **MARK}], "done"),
+        ("crm.company.add", {"fields": {"TITLE": "x"}}, [{"ID": "77", **MARK}], "done"),
+        ("crm.item.add", {"entityTypeId": 3, "fields": {"name": "x"}}, {"items": [{"id": 77, **ITEM_MARK}]}, "done"),
+        ("crm.item.add", {"entityTypeId": 3, "fields": {"name": "x"}}, {"items": [{"id": 1}]}, "unclear"),
+    ],
+)
+async def test_an_add_is_found_by_its_mark_and_by_nothing_else(
+    world: World, method: str, params: dict[str, Any], answer: Any, verdict: str
+) -> None:
+    """A list that drops the filter gives records of others: they are never taken for ours."""
+    call = added(world, method, params)
     assert call.spec.marked
+    listed = "crm.item.list" if method.startswith("crm.item") else method.replace(".add", ".list")
+    world.portal.will(listed, says(200, {"result": answer}))
     found = await reconcile(call, {}, world.client, world.gate._records)
+    assert (found.verdict, "77" in found.detail) == (verdict, verdict == "done")
+    asked = world.portal.requests[-1][1]
+    assert set(call.params["fields"]) & set(asked["select"]) == (set(ITEM_MARK) if "entityTypeId" in params else set(MARK))
+
+
+async def test_each_command_of_a_batch_is_looked_at(world: World) -> None:
+    """What is found of one is told beside the other."""
+    cmd = {"a": "crm.deal.add?fields[TITLE]=A", "b": "crm.deal.update?id=481&fields[TITLE]=B"}
+    call = added(world, "batch", {"cmd": cmd})
+    mark = {"ORIGINATOR_ID": "sdelka", "ORIGIN_ID": "e1:a"}
+    world.portal.will("crm.deal.list", says(200, {"result": [{"ID": "77", **mark}]}))
+    found = await reconcile(call, {"deal:481": {"TITLE": "Ромашка"}}, world.client, world.gate._records)
     assert found.verdict == "unclear"
-    assert world.portal.requests == []
+    assert found.detail == "a crm.deal.add: done; b crm.deal.update: not_done"
 
 
 async def test_a_list_in_a_box_is_counted(world: World) -> None:

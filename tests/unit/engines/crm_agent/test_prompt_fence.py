@@ -44,7 +44,7 @@ def test_the_state_message() -> None:
     state["agent"]["done"] = [{"description": f"дело {number}", "timestamp": "x", "object_ids": {}} for number in range(9)]
     state["agent"]["objects"]["current_deal_id"] = 481
     state["agent"]["objects"]["links"] = {"deal:481": ["contact:43"]}
-    state["agent"]["confirmations"] = {str(number): card() for number in range(8)} | {"x": card("denied")}
+    state["agent"]["confirmations"] = {str(number): card(params={"id": number}) for number in range(8)} | {"x": card("denied")}
     message = prompt.state_message(state, ANNA, "full", WHEN, {"current_deal_id": 481})
     assert message["role"] == "system"
     body = json.loads(message["content"].removeprefix("STATE "))
@@ -53,8 +53,27 @@ def test_the_state_message() -> None:
     assert body["current"] == {"current_deal_id": 481}
     assert body["state"]["goals"] == ["подними сумму"]
     assert body["state"]["done"] == [f"дело {number}" for number in range(4, 9)]
-    assert len(body["state"]["waiting_for_a_person"]) == 5
+    assert [item["params"]["id"] for item in body["state"]["waiting_for_a_person"]] == [3, 4, 5, 6, 7]
+    assert body["state"]["not_shown"] == {"waiting_for_a_person": 3}
     assert "links" not in body["state"]["objects"]
+
+
+@pytest.mark.req("S004-X4")
+@pytest.mark.parametrize(("many", "more"), [(2, {}), (30, {"waiting_for_a_person": 25, "next_planned_actions": 20, "event_bindings": 10})])
+def test_of_a_long_state_what_matters_is_kept_and_the_rest_is_counted(many: int, more: dict[str, int]) -> None:
+    """The newest cards and subscriptions; of a plan its next steps; a short state leaves nothing out and says nothing of it."""
+    agent = empty()["agent"]
+    agent["confirmations"] = {str(number): card(params={"id": number}) for number in range(many)}
+    agent["next_planned_actions"] = [{"slot": "s", "method": "crm.deal.get", "params": {"id": number}} for number in range(many)]
+    agent["event_bindings"] = [{"event": "ONCRMDEALADD", "handler": str(number)} for number in range(many)]
+    agent["goals"] = ["новое", "старое"]
+    trimmed = prompt.trimmed(agent)
+    assert trimmed["waiting_for_a_person"][-1]["params"] == {"id": many - 1}
+    assert trimmed["event_bindings"][-1]["handler"] == str(many - 1)
+    assert trimmed["next_planned_actions"][0]["params"] == {"id": 0}
+    assert trimmed["goals"] == ["новое"]
+    assert trimmed.get("not_shown", {}) == more
+    assert all(len(trimmed[name]) + count == many for name, count in more.items())
 
 
 @pytest.mark.req("S004-A12")

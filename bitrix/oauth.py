@@ -1,0 +1,209 @@
+"""Ring 1. A local application of the portal: its access token, renewed when the portal calls it expired and never before.
+
+A new pair is stored before it is used, and one process at a time renews. Sends no calls and keeps no file of its own.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import orjson
+from pydantic import SecretStr
+
+from bitrix.auth import Grant, read_url
+from bitrix.errors import NoAccess, NotSent
+from bitrix.oauth_server import PATIENCE, Pair, TokenServer
+
+log = logging.getLogger(__name__)
+
+CLAIM = timedelta(seconds=2 * PATIENCE)
+"""So long others wait for a process that said it renews: longer than an answer may take, so only a dead one is overtaken."""
+PAUSE = timedelta(minutes=1)
+"""So long a refusal that needs a person is repeated from memory: asking at every call may get the application blocked."""
+_POLL = 0.25
+_CLOSED = "the client is closed"
+
+
+class TokenStore(Protocol):
+    """Where pairs outlive the process; shared by all processes on one database. Each method raises OSError on failure."""
+
+    async def load(self, name: str) -> str | None:
+        """What is stored under the name."""
+        ...
+
+    async def swap(self, name: str, expected: str | None, text: str) -> bool:
+        """Store `text` durably if `expected` (None: nothing) is what is there now, else return False and change nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the store holds: a pair, or nothing yet, and until when somebody is renewing it."""
+
+    pair: Pair | None = None
+    claimed_until: datetime | None = None
+
+    def text(self) -> str:
+        """To store. The member names are those that log masking knows."""
+        pair = self.pair and {
+            "access_token": self.pair.access.get_secret_value(),
+            "refresh_token": self.pair.refresh.get_secret_value(),
+        }
+        return orjson.dumps({"pair": pair, "claimed_until": self.claimed_until}).decode()
+
+    @classmethod
+    def read(cls, text: str | None) -> "Kept":
+        """From the store; what cannot be read counts as nothing."""
+        try:
+            data = orjson.loads(text or "{}")
+            pair, until = data.get("pair"), data.get("claimed_until")
+            return cls(
+                pair and Pair(SecretStr(pair["access_token"]), SecretStr(pair["refresh_token"])),
+                until and datetime.fromisoformat(until),
+            )
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError):
+            return cls()
+
+
+class Application:
+    """Calls in the context of a local application (seed rows S004-73 to S004-76).
+
+    `first` is the refresh token of the settings. The chain of pairs that began with it is stored under its hash: another
+    token in the settings begins another chain, whatever is stored. Raises ValueError if `portal` is no plain address.
+    """
+
+    is_application = True
+    setting = "BITRIX_PORTAL"
+
+    def __init__(
+        self,
+        portal: str,
+        first: SecretStr,
+        *,
+        server: TokenServer,
+        store: TokenStore,
+        now: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`portal` is `company.bitrix24.ru`; with a scheme where that is http on loopback."""
+        url = read_url(portal if "://" in portal else f"https://{portal}")
+        if url is None or url.path != "/":
+            msg = "the portal must look like company.bitrix24.ru"
+            raise ValueError(msg)
+        self.portal = url.netloc.decode().lower()
+        self.base_url = f"{url.scheme}://{self.portal}"
+        self.root = SecretStr(f"{self.base_url}/rest")
+        self._first = first
+        self._name = _name(self.portal, server.client_id, first)
+        self._server, self._store = server, store
+        self._now, self._sleep = now, sleep
+        self._grant: Grant | None = None
+        self._flight: asyncio.Task[Grant | NotSent] | None = None
+        self._unsaved: tuple[SecretStr, Pair] | None = None
+        self._refused: tuple[NoAccess, datetime] | None = None
+        self._closed = False
+
+    async def grant(self) -> Grant:
+        """The token in use, else the stored one, else a first one; raise `NotSent`, or `NoAccess` if a person must act."""
+        return self._grant or await self._newer()
+
+    async def renew(self, stale: Grant) -> Grant:
+        """A newer token than `stale`; however many ask at once, the server is asked once. Raises as `grant` does."""
+        return await self._newer() if self._grant in (None, stale) else self._grant or stale
+
+    async def aclose(self) -> None:
+        """Let a renewal under way store its pair, then close."""
+        self._closed = True
+        if self._flight is not None:
+            await asyncio.wait({self._flight})
+        await self._server.aclose()
+
+    def __repr__(self) -> str:
+        return f"<Application {self.portal}>"
+
+    async def _newer(self) -> Grant:
+        """Join the renewal under way or begin one. It is nobody's own: a caller that gives up does not end it."""
+        if self._flight is None or self._flight.done():
+            self._flight = asyncio.create_task(self._obtain(self._grant))
+        got = await asyncio.shield(self._flight)
+        if isinstance(got, NotSent):
+            raise type(got)(got.detail, code=got.code, status=got.status)
+        return got
+
+    async def _obtain(self, stale: Grant | None) -> Grant | NotSent:
+        try:
+            self._grant = await self._next(stale)
+        except NotSent as fault:
+            return fault
+        except OSError:
+            return NotSent("the tokens of the application cannot be read from the database or stored in it")
+        return self._grant
+
+    async def _next(self, stale: Grant | None) -> Grant:
+        while not self._closed:
+            text = await self._store.load(self._name)
+            kept = Kept.read(text)
+            if kept.pair is not None and (stale is None or kept.pair.access != stale.access):
+                return Grant(kept.pair.access)  # stored by another process, or before this one began
+            if self._unsaved is not None:
+                return await self._save(*self._unsaved)
+            if self._refused is not None and self._now() < self._refused[1]:
+                raise self._refused[0]
+            if kept.claimed_until is not None and self._now() < kept.claimed_until:
+                await self._sleep(_POLL)
+                continue
+            grant = await self._claimed(text, kept)
+            if grant is not None:
+                return grant
+        raise NotSent(_CLOSED)
+
+    async def _claimed(self, text: str | None, kept: Kept) -> Grant | None:
+        """Renew the pair if nobody else was first; None means look again."""
+        claim = Kept(kept.pair, self._now() + CLAIM).text()
+        if not await self._store.swap(self._name, text, claim):
+            return None
+        spent = self._spent(kept)
+        try:
+            fresh = await self._server.refresh(spent)
+        except NotSent as fault:
+            with contextlib.suppress(OSError):
+                await self._store.swap(self._name, claim, kept.text())
+            if isinstance(fault, NoAccess):
+                await self._sleep(_POLL)  # one whose claim ran out may be storing its pair just now
+            if await self._overtaken(spent):
+                return None
+            if isinstance(fault, NoAccess):
+                self._refused = (fault, self._now() + PAUSE)
+                log.error("the application lost its access to %s: %s", self.portal, fault, extra={"action": "oauth.refused"})  # noqa: TRY400 - a traceback says nothing more
+            raise
+        return await self._save(spent, fresh)
+
+    async def _save(self, spent: SecretStr, fresh: Pair) -> Grant:
+        """Store the pair that replaces `spent`; the one that is stored already, if somebody was faster."""
+        self._unsaved = (spent, fresh)  # kept for the next try if the database fails: `spent` will not work again
+        while True:
+            text = await self._store.load(self._name)
+            kept = Kept.read(text)
+            if kept.pair is not None and self._spent(kept) != spent:
+                self._unsaved = None
+                return Grant(kept.pair.access)
+            if await self._store.swap(self._name, text, Kept(fresh).text()):
+                self._unsaved = None
+                return Grant(fresh.access, new=True)
+
+    async def _overtaken(self, spent: SecretStr) -> bool:
+        return self._spent(Kept.read(await self._store.load(self._name))) != spent
+
+    def _spent(self, kept: Kept) -> SecretStr:
+        """The refresh token that the next renewal uses up."""
+        return kept.pair.refresh if kept.pair is not None else self._first
+
+
+def _name(portal: str, client_id: str, first: SecretStr) -> str:
+    seed = f"{portal}\n{client_id}\n{first.get_secret_value()}"
+    return f"bitrix.oauth.{hashlib.sha256(seed.encode()).hexdigest()[:32]}"

@@ -1,0 +1,103 @@
+"""Ring 1. How much of its time budget each method has used, as the portal's own answers tell. Sends nothing, refuses nothing."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from bitrix.answers import Answer, number, reset_moment
+from bitrix.errors import TIME_LIMIT
+
+MARGIN = 5.0
+"""Pause this many seconds before the limit: calls that are on their way still add to it."""
+_STEP = 60.0
+"""The portal forgets minute by minute, so after a refusal without a moment it is asked again after one."""
+_LONGEST = 660.0
+_CUT = 1.0
+"""The moment comes in whole seconds, cut: the minute is not over before the next one."""
+OUTER = ""
+"""The key of the call itself among those of its commands."""
+
+
+def methods_of(method: str, params: Mapping[str, Any]) -> dict[str, str]:
+    """What one call runs: under OUTER the method, and for a batch the method of every command under its key."""
+    found = {OUTER: method.lower()}
+    if method.lower() == "batch":
+        found |= {key: text.partition("?")[0].strip().lower() for key, text in _by_key(params.get("cmd")).items() if isinstance(text, str)}
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Budget:
+    """The last word of the portal on one method; `free_at` on our clock."""
+
+    spent: float
+    free_at: float
+
+
+class OperatingTime:
+    """The time budgets of one webhook (they are kept by the portal for each method and webhook; bitrix24 limits).
+
+    A method without a word from the portal has no limit here. `limit` 0 means that only the portal's refusals count.
+    """
+
+    def __init__(self, limit: float, *, clock: Callable[[], float] = time.monotonic, now: Callable[[], datetime]) -> None:
+        """`clock` measures waits, `now` is the wall clock."""
+        self._limit = limit - MARGIN if limit > 0 else math.inf
+        self._clock = clock
+        self._now = now
+        self._budgets: dict[str, _Budget] = {}
+
+    def hear(self, methods: Mapping[str, str], answer: Answer) -> None:
+        """Learn from an answer, for a batch also from what it says of each command."""
+        self._hear(methods[OUTER], answer.time)
+        if len(methods) > 1 and isinstance(answer.result, Mapping):
+            times, errors = (_by_key(answer.result.get(name)) for name in ("result_time", "result_error"))
+            for key, method in methods.items():
+                self._hear(method, times.get(key))
+                error = errors.get(key)
+                if isinstance(error, Mapping) and error.get("error") == TIME_LIMIT:
+                    self.block(method, reset_moment(error))
+
+    def block(self, method: str, until: datetime | None) -> None:
+        """Note that the portal refused the method, until that moment if it named one."""
+        now = self._clock()
+        known = self._budgets.get(method.lower())
+        if until is not None:
+            wait = (until - self._now()).total_seconds() + _CUT
+        elif known is not None and known.free_at > now:
+            wait = known.free_at - now
+        else:
+            wait = _STEP
+        self._budgets[method.lower()] = _Budget(math.inf, now + min(max(wait, _CUT), _LONGEST))
+
+    def wait(self, methods: Iterable[str]) -> float:
+        """Seconds until all these methods may run; 0 = now."""
+        now = self._clock()
+        budgets = (self._budgets.get(method.lower()) for method in methods)
+        return max((found.free_at - now for found in budgets if found and found.spent >= self._limit and found.free_at > now), default=0.0)
+
+    def free_at(self, methods: Iterable[str]) -> datetime | None:
+        """The moment at which all these methods may run again; None = now."""
+        wait = self.wait(methods)
+        return self._now() + timedelta(seconds=wait) if wait else None
+
+    def _hear(self, method: str, said: object) -> None:
+        if not isinstance(said, Mapping):
+            return
+        spent, reset = number(said.get("operating")), number(said.get("operating_reset_at"))
+        if spent is None or reset is None:
+            return
+        # Both moments are the portal's, so a clock of ours that goes wrong does no harm.
+        finish = number(said.get("finish"))
+        wait = reset - (self._now().timestamp() if finish is None else finish) + _CUT
+        self._budgets[method] = _Budget(spent, self._clock() + min(max(wait, 0.0), _LONGEST))
+
+
+def _by_key(value: object) -> Mapping[str, Any]:
+    """PHP's map, which it writes as a list when empty or keyed 0, 1, 2 and so on."""
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    return {str(index): item for index, item in enumerate(value)} if isinstance(value, list | tuple) else {}

@@ -1,0 +1,69 @@
+"""Ring 1. What a portal's plan allows: the arithmetic of its leaky bucket, pure. Knows no clock and no HTTP."""
+
+import math
+import re
+from dataclasses import dataclass
+
+SPARE = 1.0
+"""Kept below the threshold: two sends may arrive closer together than they left, by half a second on the standard plan."""
+
+_OWN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)/(\d{1,5})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The counter drains at `rate` a second; a request that would lift it above `burst` is refused. Source: bitrix24 limits.
+
+    ValueError for a plan under which nothing could ever be sent.
+    """
+
+    rate: float = 2.0
+    burst: float = 50.0
+
+    def __post_init__(self) -> None:
+        if not (self.rate > 0 and self.burst >= 1):
+            msg = "a plan needs a rate above 0 and a burst of at least 1"
+            raise ValueError(msg)
+
+    @property
+    def limits(self) -> bool:
+        """Whether there is a threshold at all."""
+        return math.isfinite(self.burst)
+
+    @property
+    def ceiling(self) -> float:
+        """How high we let the counter go."""
+        return max(1.0, self.burst - SPARE)
+
+    @property
+    def seconds_to_drain(self) -> float:
+        """How long a full counter needs to empty; what was heard before that says nothing any more."""
+        return self.burst / self.rate
+
+    def drained(self, level: float, seconds: float) -> float:
+        """The counter after that many quiet seconds."""
+        return max(0.0, level - max(0.0, seconds) * self.rate)
+
+    def reported(self, level: float, sent: int, refused: int) -> float:
+        """The counter after `sent` requests, of which the portal refused `refused`: it was full, and they may have counted too."""
+        level += sent
+        return max(level, self.ceiling) + refused if refused and self.limits else level
+
+    def wait(self, level: float) -> float:
+        """Seconds until one more request fits."""
+        over = level + 1 - self.ceiling
+        return over / self.rate if over > 1e-9 else 0.0  # noqa: PLR2004 - the noise of adding fractions
+
+
+PLANS = {"standard": Plan(), "enterprise": Plan(5.0, 250.0), "off": Plan(burst=math.inf)}
+
+
+def plan_named(text: str) -> Plan:
+    """The plan called `text`, or written as rate/burst such as 10/300; ValueError for anything else."""
+    if text in PLANS:
+        return PLANS[text]
+    own = _OWN.fullmatch(text)
+    if own is None:
+        msg = f"{', '.join(PLANS)}, or requests a second / at once such as 10/300"
+        raise ValueError(msg)
+    return Plan(float(own[1]), float(own[2]))

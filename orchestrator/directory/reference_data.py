@@ -1,0 +1,112 @@
+"""The portal's reference data as it looks once it is read: stages, funnels, departments, fields, smart processes. Ring 2."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+Row = Mapping[str, Any]
+_STAGE_FUNNEL: Final = re.compile(r"(?:C|DT[0-9]{1,9}_)([0-9]{1,9}):", re.ASCII)
+_BOOKS: Final = {"31": "SMART_INVOICE_STAGE", "36": "SMART_DOCUMENT_STAGE"}
+_OWN_KINDS: Final = {"1": "lead", "2": "deal", "3": "contact", "4": "company"}
+QUOTE: Final = "item:7"
+INVOICE: Final = "item:31"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A stage of a funnel, a status of leads, or an entry of another book of the CRM."""
+
+    id: str
+    name: str
+    sort: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Category:
+    """A funnel of deals, of a smart process or of invoices."""
+
+    id: int
+    name: str
+    default: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Department:
+    """A department; `parent` and `head` are 0 where there is none."""
+
+    id: int
+    name: str
+    parent: int = 0
+    head: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmartType:
+    """A smart process: the number in `item:177`, and what the portal calls it."""
+
+    id: int
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A field as the portal describes it. `title` is "" where the portal has only the code for it."""
+
+    code: str
+    title: str
+    type: str
+    custom: bool = False
+    multiple: bool = False
+    required: bool = False
+    read_only: bool = False
+    immutable: bool = False
+    upper_name: str = ""
+    """Its name in the classic family, told by crm.item.fields only."""
+    book: str = ""
+    """The book of a crm_status field: SOURCE, DEAL_STAGE."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """The values of a list field: id → name."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def own_kind(entity: str) -> str:
+    """ "deal" for "item:2": the four kinds that have methods of their own go by their own name."""
+    family, _, number = entity.partition(":")
+    return _OWN_KINDS.get(number, entity) if family == "item" else entity
+
+
+def type_number(entity: str) -> int | None:
+    """The entityTypeId of a kind of record, None where it has none."""
+    family, _, number = entity.partition(":")
+    if family == "item" and number.isascii() and number.isdecimal():
+        return int(number)
+    return next((int(number) for number, kind in _OWN_KINDS.items() if kind == entity), None)
+
+
+def stage_book(entity: str, category: int) -> str:
+    """The ENTITY_ID of a funnel's stages, "" for kinds without stages (crm/status/index)."""
+    kind = own_kind(entity)
+    match kind:
+        case "lead":
+            return "STATUS"
+        case "deal":
+            return "DEAL_STAGE" if category == 0 else f"DEAL_STAGE_{category}"
+        case "item:7" | "quote":
+            return "QUOTE_STATUS"
+    family, _, number = kind.partition(":")
+    if family != "item" or not number:
+        return ""
+    return f"{_BOOKS.get(number, f'DYNAMIC_{number}_STAGE')}_{category}"
+
+
+def funnel_of(stage_id: str) -> int | None:
+    """The funnel that stands in a stage's id ("C1:NEW", "DT177_10:NEW"), None where none does."""
+    found = _STAGE_FUNNEL.match(stage_id)
+    return int(found[1]) if found else None
+
+
+def has_funnels(entity: str) -> bool:
+    """Whether the stages of this kind belong to funnels, whose numbers need not begin at 0."""
+    kind = own_kind(entity)
+    return kind.startswith("item:") and kind != QUOTE

@@ -1,0 +1,162 @@
+"""How each kind of reference data is read from the portal and made plain: one function a kind. Ring 2; reads only, keeps nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from bitrix.batch import MAX_COMMANDS, Command, build_cmd, read_answer
+from bitrix.client import BitrixClient
+from bitrix.errors import OutcomeUnknown
+from bitrix.paging import first_rows
+from orchestrator.directory.money_style import Style, style_of
+from orchestrator.directory.reference_data import Category, Department, Field, Row, SmartType, Stage, own_kind, type_number
+from orchestrator.directory.zones import is_zone, zone_at_offset
+
+MOST_USERS: Final = 5000
+_MOST_ROWS: Final = 500
+_PAGE: Final = 50
+_USER: Final = (
+    "ID", "ACTIVE", "NAME", "LAST_NAME", "SECOND_NAME", "WORK_POSITION", "UF_DEPARTMENT", "TIME_ZONE", "USER_TYPE",
+)  # fmt: skip
+
+
+async def read_users(client: BitrixClient) -> Mapping[int, Row]:
+    """Employees by id, the dismissed too: the first 5,000 by number, in at most three requests (user/user-get)."""
+    params = {"sort": "ID", "order": "ASC"}
+    first = await client.call("user.get", params, repeatable=True)
+    rows = _rows(first.result)
+    if first.next is not None:
+        ends = min(first.total or MOST_USERS, MOST_USERS)
+        starts = range(first.next, ends, _PAGE)
+        for at in range(0, len(starts), MAX_COMMANDS):
+            rows += await _pages(client, params, starts[at : at + MAX_COMMANDS])
+    return {int(row["ID"]): _person(row) for row in rows[:MOST_USERS]}
+
+
+async def read_user(client: BitrixClient, user_id: int) -> Row | None:
+    """One employee as they are now, None for a number that nobody has."""
+    answer = await client.call("user.get", {"FILTER": {"ID": user_id}}, repeatable=True)
+    return next((_person(row) for row in _rows(answer.result) if str(row.get("ID")) == str(user_id)), None)
+
+
+async def read_departments(client: BitrixClient) -> Mapping[int, Department]:
+    """Departments by id (departments/department-get)."""
+    rows = (await first_rows(client, "department.get", {"sort": "ID", "order": "ASC"}, max_rows=_MOST_ROWS)).rows
+    made = (
+        Department(id=_int(row.get("ID")), name=str(row.get("NAME") or ""), parent=_int(row.get("PARENT")), head=_int(row.get("UF_HEAD")))
+        for row in rows
+    )
+    return {item.id: item for item in made}
+
+
+async def read_categories(client: BitrixClient, entity: str) -> Sequence[Category]:
+    """The funnels of a kind of record, in the portal's order (crm/universal/category/crm-category-list)."""
+    rows = (await first_rows(client, "crm.category.list", {"entityTypeId": type_number(entity)}, max_rows=_MOST_ROWS)).rows
+    return tuple(Category(id=int(row["id"]), name=str(row["name"]), default=row.get("isDefault") == "Y") for row in rows)
+
+
+async def read_stages(client: BitrixClient, book: str) -> Sequence[Stage]:
+    """The entries of one book by their order; a book that does not exist is empty (crm/status/crm-status-list)."""
+    params = {"filter": {"ENTITY_ID": book}, "order": {"SORT": "ASC"}}
+    rows = (await first_rows(client, "crm.status.list", params, max_rows=_MOST_ROWS)).rows
+    stages = [Stage(id=str(row["STATUS_ID"]), name=str(row["NAME"]), sort=_int(row.get("SORT"))) for row in rows]
+    return sorted(stages, key=lambda stage: stage.sort)
+
+
+async def read_currencies(client: BitrixClient) -> Mapping[str, Style]:
+    """How the portal writes each of its currencies, in its own language (crm/currency/crm-currency-list)."""
+    rows = (await first_rows(client, "crm.currency.list", {}, max_rows=_MOST_ROWS)).rows
+    return {str(row["CURRENCY"]): style_of(row) for row in rows}
+
+
+async def read_types(client: BitrixClient) -> Mapping[int, SmartType]:
+    """Smart processes by entityTypeId; needs CRM rights of an administrator (user-defined-object-types/crm-type-list)."""
+    rows = (await first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
+    made = (SmartType(id=int(row["entityTypeId"]), title=str(row.get("title") or "")) for row in rows)
+    return {item.id: item for item in made}
+
+
+async def read_fields(client: BitrixClient, entity: str) -> Mapping[str, Field]:
+    """The fields of a kind of record under the names its methods take; "item:2" are those of crm.item.* for deals.
+
+    Empty for kinds that have no such list.
+    """
+    family = entity.partition(":")[0]
+    if family == "item":
+        answer = await client.call("crm.item.fields", {"entityTypeId": type_number(entity)}, repeatable=True)
+        found = answer.result.get("fields") if isinstance(answer.result, Mapping) else None
+    elif family == "task":
+        answer = await client.call("tasks.task.getFields", {}, repeatable=True)
+        found = answer.result.get("fields") if isinstance(answer.result, Mapping) else None
+    elif type_number(own_kind(entity)) is not None:
+        found = (await client.call(f"crm.{entity}.fields", {}, repeatable=True)).result
+    else:
+        return {}
+    if not isinstance(found, Mapping):
+        raise OutcomeUnknown("the portal's list of fields is no map", transient=False)
+    return {str(code): _field(str(code), row) for code, row in found.items() if isinstance(row, Mapping)}
+
+
+async def read_zone(client: BitrixClient) -> str:
+    """The portal's time zone: that of its own user where it agrees with the server's clock, else one with the server's offset."""
+    moment = datetime.fromisoformat(str((await client.call("server.time", {}, repeatable=True)).result))
+    profile = (await client.call("profile", {}, repeatable=True)).result
+    own = str(profile.get("TIME_ZONE") or "") if isinstance(profile, Mapping) else ""
+    if is_zone(own) and moment.astimezone(ZoneInfo(own)).utcoffset() == moment.utcoffset():
+        return own
+    return zone_at_offset(moment.utcoffset())
+
+
+async def _pages(client: BitrixClient, params: Mapping[str, Any], starts: Iterable[int]) -> list[Row]:
+    commands = [Command(key=f"p{start}", method="user.get", params={**params, "start": start}) for start in starts]
+    answer = await client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
+    rows: list[Row] = []
+    for outcome in read_answer(commands, answer):
+        if outcome.status != "success":
+            raise OutcomeUnknown(f"a page of employees could not be read: {outcome.description or outcome.status}")
+        rows += _rows(outcome.result)
+    return rows
+
+
+def _rows(result: object) -> list[Row]:
+    if not isinstance(result, list):
+        raise OutcomeUnknown("the portal's answer is not a list", transient=False)
+    return [row for row in result if isinstance(row, Mapping)]
+
+
+def _person(row: Row) -> Row:
+    """What is kept of an employee: no phone, no address, nothing that grows."""
+    return {name: row[name] for name in _USER if name in row}
+
+
+def _field(code: str, row: Row) -> Field:
+    """A field's title is its form label: of custom fields the classic family gives only the code as `title`."""
+    labels = (row.get(name) for name in ("formLabel", "listLabel", "title", "filterLabel"))
+    items = row.get("items") or row.get("values") or ()
+    return Field(
+        code=code,
+        title=next((str(label) for label in labels if label and label != code and label != row.get("upperName")), ""),
+        type=str(row.get("type") or ""),
+        custom=row.get("isDynamic") is True or code.lower().replace("_", "").startswith("uf"),
+        multiple=row.get("isMultiple") is True,
+        required=row.get("isRequired") is True or row.get("required") is True,
+        read_only=row.get("isReadOnly") is True,
+        immutable=row.get("isImmutable") is True,
+        upper_name=str(row.get("upperName") or ""),
+        book=str(row.get("statusType") or ""),
+        choices=_choices(items),
+        settings=row["settings"] if isinstance(row.get("settings"), Mapping) else {},
+    )
+
+
+def _choices(items: Any) -> dict[str, str]:
+    """ "79" → «Элемент списка»: a list of {ID, VALUE}, or a map as tasks.task.getFields gives it."""
+    if isinstance(items, Mapping):
+        return {str(key): str(value) for key, value in items.items() if isinstance(value, str | int)}
+    return {str(item.get("ID")): str(item.get("VALUE")) for item in items if isinstance(item, Mapping)} if isinstance(items, list) else {}
+
+
+def _int(value: Any) -> int:
+    text = str(value if value is not None else "")
+    return int(text) if text.isascii() and text.isdecimal() else 0

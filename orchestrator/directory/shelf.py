@@ -1,0 +1,127 @@
+"""What was read and is kept for a while: one read at a time for each key, and never older than the asker allows. Ring 2.
+
+Three ways to ask: `kept` for showing (an old value serves while the portal fails), `having` for looking something up (a miss is read
+again once), `fresh` for whatever a write is judged by (read after it was asked for, or the portal's error).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar, cast
+
+from bitrix.errors import BitrixError, Refused
+from state.clock import Clock
+
+T = TypeVar("T")
+Key = tuple[str, ...]
+Read = Callable[[], Awaitable[T]]
+
+MOST: Final = 500
+"""Keys kept at once: kinds are few, but funnels and single employees are named from outside."""
+PAUSE: Final = timedelta(seconds=30)
+"""How long a portal that failed is left alone where an older value can be shown."""
+BREATH: Final = timedelta(seconds=5)
+"""The same where nothing can be shown: a table of a hundred rows must not wait for a hundred failures."""
+AGAIN: Final = timedelta(seconds=10)
+"""A miss is read again unless the value is younger than this."""
+
+
+@dataclass
+class _Entry:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    value: Any = None
+    known: bool = False
+    read_at: datetime | None = None  # None: never read, or outdated
+    began: int = 0
+    forgotten: int = 0
+    failed_at: datetime | None = None
+    failure: BitrixError | None = None
+
+
+class Shelf:
+    """See the module docstring."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Nothing is kept yet."""
+        self._clock = clock
+        self._entries: dict[Key, _Entry] = {}
+        self._reads = 0
+
+    async def kept(self, key: Key, read: Read[T], *, life: timedelta) -> T:
+        """The value, read at most `life` ago; while the portal fails, the last one. Raises BitrixError when there is none."""
+        entry = self._entry(key)
+        if not self._is_younger(entry, life):
+            async with entry.lock:
+                if not self._is_younger(entry, life):
+                    await self._read_or_keep(entry, read, life)
+        return cast("T", entry.value)
+
+    async def having(self, key: Key, read: Read[T], has: Callable[[T], bool], *, life: timedelta) -> T:
+        """As `kept`; a value without what is looked for is read again once, since it may be newer than what is kept."""
+        value = await self.kept(key, read, life=life)
+        if has(value):
+            return value
+        return await self.kept(key, read, life=min(life, AGAIN))
+
+    async def fresh(self, key: Key, read: Read[T]) -> T:
+        """The value as read after this call began; raises BitrixError and serves nothing older. Concurrent askers share a read."""
+        asked = self._reads
+        entry = self._entry(key)
+        async with entry.lock:
+            if entry.began <= asked or entry.read_at is None:
+                await self._read(entry, read)
+            return cast("T", entry.value)
+
+    def forget(self, *prefix: str) -> None:
+        """What begins with `prefix` is outdated: it is read again, and shown only while the portal fails."""
+        for key, entry in self._entries.items():
+            if key[: len(prefix)] == prefix:
+                entry.read_at = entry.failed_at = entry.failure = None
+                entry.forgotten += 1
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._entries.clear()
+
+    def _entry(self, key: Key) -> _Entry:
+        entry = self._entries.pop(key, None) or _Entry()
+        if len(self._entries) >= MOST:
+            idle = next((old for old, other in self._entries.items() if not other.lock.locked()), None)
+            if idle is not None:
+                del self._entries[idle]
+        self._entries[key] = entry  # last: what is asked for longest ago goes first
+        return entry
+
+    def _is_younger(self, entry: _Entry, age: timedelta) -> bool:
+        return entry.read_at is not None and self._clock.now() - entry.read_at < age
+
+    async def _read(self, entry: _Entry, read: Read[Any]) -> None:
+        self._reads += 1
+        began, forgotten = self._reads, entry.forgotten
+        value = await read()
+        entry.value, entry.known, entry.began = value, True, began
+        entry.failed_at = entry.failure = None
+        # Forgotten while it was read: it may be what was there before, so it is not young.
+        entry.read_at = self._clock.now() if entry.forgotten == forgotten else None
+
+    async def _read_or_keep(self, entry: _Entry, read: Read[Any], life: timedelta) -> None:
+        """A portal that says no is not asked again within `life`, one that fails not within a pause."""
+        if self._rests(entry, life):
+            if not entry.known and entry.failure is not None:
+                raise entry.failure.with_traceback(None)
+            return
+        try:
+            await self._read(entry, read)
+        except BitrixError as error:
+            entry.failed_at, entry.failure = self._clock.now(), error
+            if not entry.known:
+                raise
+
+    def _rests(self, entry: _Entry, life: timedelta) -> bool:
+        if entry.failed_at is None:
+            return False
+        since = self._clock.now() - entry.failed_at
+        if isinstance(entry.failure, Refused):
+            return since < life
+        return since < (PAUSE if entry.known else BREATH)

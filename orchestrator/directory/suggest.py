@@ -1,0 +1,46 @@
+""" "Did you mean": known field names near a written one, by code in either spelling or by title. Ring 2, pure; decides nothing."""
+
+import re
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from typing import Final
+
+from orchestrator.directory.text import plain
+
+_NEAR: Final = 0.72
+_LONGEST: Final = 80
+_CODE: Final = re.compile(r"[\W_]+")
+
+
+def suggest(name: str, known: Mapping[str, str], *, most: int = 3) -> tuple[str, ...]:
+    """The codes of `known` (code → title, which may be empty) that `name` may have meant, the nearest first; none is usual.
+
+    `opportunity` and `Opportunity` mean OPPORTUNITY, «Номер договора» the code of that title, and OPORTUNITY is near enough.
+    """
+    written = name[:_LONGEST]
+    worth = {code: max(_by_code(written, code), _by_title(written, title)) for code, title in known.items()}
+    near = [code for code, value in worth.items() if value >= _NEAR]
+    return tuple(sorted(near, key=lambda code: (-worth[code], code))[:most])
+
+
+def _by_code(written: str, code: str) -> float:
+    return _likeness(_squeezed(written), _squeezed(code[:_LONGEST]))
+
+
+def _by_title(written: str, title: str) -> float:
+    return _likeness(plain(written), plain(title[:_LONGEST])) if title else 0.0
+
+
+def _squeezed(code: str) -> str:
+    """One form for both spellings: ASSIGNED_BY_ID and assignedById are the same."""
+    return _CODE.sub("", code).lower()
+
+
+def _likeness(left: str, right: str) -> float:
+    if not left or not right:
+        return 0.0
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    # The cheap bounds first: a portal may have a thousand fields.
+    if matcher.real_quick_ratio() < _NEAR or matcher.quick_ratio() < _NEAR:
+        return 0.0
+    return matcher.ratio()

@@ -1,0 +1,60 @@
+"""Time zones of the portal and of people, as names that `ZoneInfo` knows. Ring 2, pure."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+DEFAULT: Final = "Europe/Moscow"
+_HOUR: Final = 60
+# Zones without summer time, so that the offset alone says them; the others get the neutral name of their offset.
+_BY_MINUTES: Final = {
+    180: "Europe/Moscow",
+    210: "Asia/Tehran",
+    240: "Europe/Samara",
+    300: "Asia/Yekaterinburg",
+    330: "Asia/Kolkata",
+    345: "Asia/Kathmandu",
+    360: "Asia/Omsk",
+    390: "Asia/Yangon",
+    420: "Asia/Krasnoyarsk",
+    480: "Asia/Irkutsk",
+    540: "Asia/Yakutsk",
+    570: "Australia/Darwin",
+    600: "Asia/Vladivostok",
+    660: "Asia/Magadan",
+    720: "Asia/Kamchatka",
+}
+_RUSSIAN: Final = re.compile(r"([0-9]{2})\.([0-9]{2})\.([0-9]{4})(?: ([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?", re.ASCII)
+
+
+def is_zone(name: str) -> bool:
+    """Whether `name` is a time zone of the zone database."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, OSError, ValueError):  # a folder of the database, or a path, is no zone either
+        return False
+    return bool(name)
+
+
+def zone_at_offset(offset: timedelta | None) -> str:
+    """A zone that has this offset all year; the default where there is no such zone."""
+    minutes = round(offset.total_seconds() / 60) if offset is not None else None
+    if minutes is None:
+        return DEFAULT
+    if minutes in _BY_MINUTES:
+        return _BY_MINUTES[minutes]
+    name = f"Etc/GMT{-minutes // _HOUR:+d}" if minutes % _HOUR == 0 else ""
+    return name if is_zone(name) else DEFAULT
+
+
+def moment_of(text: str, *, zone: str) -> datetime | None:
+    """A moment as the portal writes it; one without an offset is read in `zone`, the portal's own. None for what is no moment."""
+    shown = text.strip()
+    if found := _RUSSIAN.fullmatch(shown):
+        shown = f"{found[3]}-{found[2]}-{found[1]}T{found[4] or '00:00:00'}"
+    try:
+        moment = datetime.fromisoformat(shown)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=ZoneInfo(zone)) if moment.tzinfo is None else moment

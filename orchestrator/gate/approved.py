@@ -1,0 +1,171 @@
+"""Runs a call that a person approved: once, and only if the world, the mode and the rules are still as its card said. Ring 2.
+
+What changed meanwhile closes the card and asks again; what may not run any more is refused for good.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bitrix.errors import BitrixError
+from orchestrator.gate import confirmations, executor, field_lists
+from orchestrator.gate.before import before_image
+from orchestrator.gate.confirmations import Asked
+from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse
+from orchestrator.gate.executor import Order
+from orchestrator.gate.freeze import Unthawable, effect_id_of, thaw
+from orchestrator.gate.judged import judged
+from orchestrator.gate.means import Means
+from orchestrator.gate.named import named
+from orchestrator.gate.ports import Ledger
+from orchestrator.gate.reasons import refuse
+from orchestrator.gate.rejudged import Again, again, unless_held
+from orchestrator.gate.rights import needed
+from orchestrator.gate.unreadable import unreadable
+from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Provenance
+from state.events import CallRefused, ConfirmationRequested
+from state.store import EffectChange, EffectConflict, EffectRow
+
+OUTDATED = Notice(code="card-outdated")
+_NO_CARD = Refuse(reason=OUTDATED, detail="its card is not known any more")
+_NO_ACCESS = Refuse(reason=Notice(code="no-access-any-more"), detail="the person who asked has no access any more")
+_SHADOW = Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow now: nothing was sent")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """What came of a person's decision: an objection, a replacement card, or the outcome."""
+
+    notice: Notice | None = None
+    outcome: Outcome | None = None
+    replaced_by: ConfirmationRequested | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Judged:
+    """An approved call as the world is now."""
+
+    call: Call
+    facts: Facts
+    actor: Actor
+    verdict: Allow | Ask
+
+
+async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledger) -> Decided:
+    """Run an approved call once, unless the world, the mode or the policy changed since the card was shown."""
+    row = await ledger.effect(effect_id)
+    if row is None or row.status != "approved":
+        return Decided(notice=OUTDATED)
+    entry = ledger.state["agent"]["confirmations"].get(row.call["confirmation_id"])
+    if entry is None:
+        return await _cannot_run(row, _NO_CARD, ledger)
+    judged = await _judged(row, entry, means, mode)
+    if isinstance(judged, Refuse):
+        return await _cannot_run(row, judged, ledger)
+    call, facts, actor = judged.call, judged.facts, judged.actor
+    new = again(call, facts=facts, actor=actor, stored=row.call, entry=entry, verdict=judged.verdict)
+    if new is not None:
+        return await _drifted(row, entry, new, means, ledger)
+    order = order_of(row, call, approved_by=entry.get("approved_by", ""))
+    try:
+        return Decided(outcome=await executor.write(order, means.performers[call.kind], ledger))
+    except EffectConflict:
+        return Decided(notice=OUTDATED)
+
+
+async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: Mode) -> _Judged | Refuse:
+    """The stored call before the rules, the rights and the records of this moment."""
+    actor = means.present(Actor.model_validate(row.call["actor"]))
+    if actor is None:
+        return _NO_ACCESS
+    try:
+        call = thaw(row.call["call"], means.catalogue)
+        facts = await _facts_of(call, actor, means)
+    except Unthawable:
+        return refuse("gate-method-unknown", method=row.call["call"]["method"], hint="")
+    except BitrixError as error:
+        return unreadable(error)
+    provenance = Provenance.model_validate(entry.get("provenance") or {})
+    effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance)
+    call, verdict = judged(call, mode=mode, policy=means.policy, actor=actor, facts=facts, effect=effect)
+    verdict = unless_held(verdict, call, facts)
+    if isinstance(verdict, Refuse):
+        return verdict
+    if isinstance(verdict, PlanOnly):
+        return _SHADOW
+    return _Judged(call=call, facts=facts, actor=actor, verdict=verdict)
+
+
+async def _facts_of(call: Call, actor: Actor, means: Means) -> Facts:
+    """What was read for the card, read again: no more, or the before-images could not be equal."""
+    wanted = needed(call, actor)
+    records = await means.records.records(wanted) if wanted else {}
+    lists = await field_lists.read(call, means.records.reference)
+    return Facts(records=records, first_stages=await means.records.first_stages(), field_lists=lists, by_webhook=means.by_webhook(call))
+
+
+async def _drifted(row: EffectRow, entry: Mapping[str, Any], new: Again, means: Means, ledger: Ledger) -> Decided:
+    """The record or the rules changed since the card was shown: the old card closes, a new one shows how things are."""
+    shown = await means.preview(new.call, new.facts, new.actor)
+    order = replace(
+        order_of(row, new.call, approved_by=""),
+        effect_id=effect_id_of(f"{row.effect_id}/again"),
+        before=before_image(new.call, new.facts),
+        confirmation_id="",
+        named=named(new.call, shown),
+    )
+    provenance = Provenance.model_validate(entry.get("provenance") or {})
+    asked = Asked(
+        order=order,
+        effect=Effect(method=new.call.method, comment=entry.get("comment", ""), provenance=provenance),
+        ask=new.ask,
+        preview=shown,
+        actor=new.actor,
+        replaces=entry["confirmation_id"],
+    )
+    old = confirmations.superseded(entry, why=new.reason.code, expect=("approved",))
+    event = await confirmations.request(asked, ledger, means.ttl, supersede=[old])
+    return Decided(notice=new.reason, replaced_by=event)
+
+
+async def _cannot_run(row: EffectRow, why: Refuse, ledger: Ledger) -> Decided:
+    stored = row.call
+    event = CallRefused(
+        effect_id=row.effect_id,
+        turn_id=stored["turn_id"],
+        slot=stored["slot"],
+        method=stored["call"]["method"],
+        call_class="".join(stored["call"]["classes"]),
+        code=why.reason.code,
+        detail=why.detail,
+        args=dict(why.reason.args),
+        confirmation_id=stored["confirmation_id"],
+    )
+    change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused")
+    await ledger.commit(event, actor="system", effects=[change])
+    outcome = Outcome(
+        status="refused",
+        effect_id=row.effect_id,
+        method=event.method,
+        reason=why.reason,
+        detail=why.detail,
+        foreign_text=why.foreign_text,
+    )
+    return Decided(outcome=outcome)
+
+
+def order_of(row: EffectRow, call: Call, *, approved_by: str) -> Order:
+    """The order behind a stored effect, with `call` as it was thawed."""
+    stored = row.call
+    return Order(
+        effect_id=row.effect_id,
+        turn_id=stored["turn_id"],
+        slot=stored["slot"],
+        call=call,
+        requested_by=stored["requested_by"],
+        proposed_by=stored["proposed_by"],
+        approved_by=approved_by,
+        confirmation_id=stored["confirmation_id"],
+        before=stored["before"],
+        named=stored.get("named") or {},
+    )

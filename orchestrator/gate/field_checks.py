@@ -1,0 +1,120 @@
+"""Names of fields checked against the portal's own list before anything is sent: it drops unknown ones without a word. Ring 2, pure.
+
+Facts on Bitrix24 §7.2 to §7.4. Refusals here are for the model to mend; each names the field and what may have been meant.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from bitrix import names
+from orchestrator.directory.reference_data import Field
+from orchestrator.directory.suggest import suggest
+from orchestrator.gate import criticals, fields, multifields
+from orchestrator.gate.effects import Call, Facts, Refuse
+from orchestrator.gate.field_lists import list_of, written_names
+from orchestrator.gate.params import misshapen
+from orchestrator.gate.reasons import refuse
+from orchestrator.messages import Actor
+
+_MAYBE: Final = {"ru": "{name} (может быть, {found}?)", "en": "{name} (perhaps {found}?)"}
+_ALSO_TAKEN: Final = {
+    "task": frozenset({"SE_PARAMETER", "DEPENDS_ON", "CHECKLIST", "TAGS", "UF_CRM_TASK", "UF_TASK_WEBDAV_FILES", "UF_MAIL_MESSAGE"}),
+}
+"""Names that a method takes although the list does not hold them."""
+_ALSO_FILTERED: Final = frozenset({"SEARCH_CONTENT", "FM", "CONTACT_IDS", "COMPANY_IDS", "ACTIVE_TIME_PERIOD", *names.MULTIFIELDS})
+_FILLED: Final = frozenset(
+    {
+        "stageid",
+        "statusid",
+        "categoryid",
+        "assignedbyid",
+        "currencyid",
+        "opened",
+        "typeid",
+        "companytype",
+        "sourceid",
+        "begindate",
+        "closedate",
+    }
+)
+"""Fields that the portal fills by itself, required or not."""
+_MOVABLE: Final = "categoryId"
+"""Called immutable by the list, and yet crm.item.update moves a deal by it (crm/deals/index)."""
+_MOVED_BY: Final = (
+    "left out: crm.deal.update moves no deal to another funnel; use crm.item.update with entityTypeId 2, categoryId and stageId"
+)
+
+
+def problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
+    """The first field that the portal would drop, refuse or miss; None when there is none, or the portal's list is not known."""
+    return next((found for leaf in call.leaves for found in _of_leaf(leaf, facts, actor)), None)
+
+
+def _of_leaf(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
+    place = f"{call.key}: " if call.key else ""
+    if call.method == "crm.deal.update":
+        yield from _of_funnel(call, facts, place)
+    known = facts.field_lists.get(list_of(call))
+    if not known:
+        return
+    for name in written_names(call):
+        if name not in known and not _is_taken(call, name, known):
+            yield _unknown(call, name, known, actor, place)
+    if not call.reads_only:
+        yield from _of_locks(call, known, facts, place)
+    if call.spec.verb == "add":
+        yield from _of_gaps(call, known, place)
+
+
+def _of_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
+    written = criticals.written_fields(call)
+    for name in written:
+        if fields.squeeze(name, call.entity) == "categoryid":
+            held = criticals.holds(call, name, written[name], criticals.before(call, facts))
+            if not held:
+                yield misshapen(f"{place}{name}", _MOVED_BY).verdict
+
+
+def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
+    """Names that are right though the list does not hold them as they stand."""
+    if call.reads_only:
+        return name in _ALSO_FILTERED
+    if list_of(call).startswith("item:"):
+        originals = call.params.get("useOriginalUfNames") == "Y" and any(field.upper_name == name for field in known.values())
+        return originals or multifields.is_named(name)
+    return name in _ALSO_TAKEN.get(list_of(call), ()) or (name in names.MULTIFIELDS and call.entity != "deal")
+
+
+def _unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
+    """It is told with the nearest names, by code and by title."""
+    titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
+    near = [f"{code} «{titles[code]}»" if titles[code] else code for code in suggest(name, titles, most=2)]
+    where = "filter." if call.reads_only else f"{call.spec.fields_at}."
+    found = ", ".join(near)
+    shown = _MAYBE[actor.locale].format(name=f"{place}{where}{name}", found=found) if near else f"{place}{where}{name}"
+    return refuse("gate-param-unknown", method=call.method, param=shown, hint=f" Did you mean {found}?" if near else "")
+
+
+def _of_locks(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
+    """What only the portal writes, and what stays as it was made."""
+    record = criticals.before(call, facts)
+    for name, value in written_names(call).items():
+        field = known.get(name)
+        if field is None or (call.spec.verb == "update" and criticals.holds(call, name, value, record)):
+            continue
+        if field.read_only or (field.immutable and call.spec.verb == "update" and name != _MOVABLE):
+            title = f" «{field.title}»" if field.title else ""
+            yield refuse("gate-param-reserved", param=f"{place}{name}{title}")
+
+
+def _of_gaps(call: Call, known: Mapping[str, Field], place: str) -> Iterator[Refuse]:
+    """What a new record must have; tasks are left to the portal, which says so itself."""
+    if list_of(call) == "task":
+        return
+    written = criticals.written_fields(call)
+    for code, field in known.items():
+        if not field.required or field.read_only or fields.squeeze(code, call.entity) in _FILLED:
+            continue
+        if fields.value_of(written, code, call.entity) in (None, "", [], {}):
+            title = f" «{field.title}»" if field.title else ""
+            yield refuse("gate-param-missing", method=call.method, param=f"{place}{code}{title}")

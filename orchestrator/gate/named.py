@@ -1,0 +1,81 @@
+"""What a call is called in a sentence for people: verb, kind of record, its title, and the first changes. Ring 2.
+
+Made before the call runs and stored with it, so that a doubtful one can be named when the portal does not answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestrator.directory.text import cut
+from orchestrator.gate.effects import Call, Facts
+from orchestrator.gate.preview import preview
+from orchestrator.messages import Actor
+
+_CHANGES = 3
+_TITLES = 3
+_VALUE = 60
+
+
+def named(call: Call, card: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments by which a notice names `call`, taken from its card; the sentence is `call-named` of the doors' catalogues."""
+    if call.commands:
+        titles = [str(item["title"]) for item in card["items"] if item["title"]]
+        return _args(call.method, verb="batch", count=len(card["items"]), title="», «".join(_first(titles, _TITLES)))
+    lines = [line for line in card["lines"] if line["field"] not in call.system_fields and line["after"] != card["title"]]
+    changes = "; ".join(_first([_change(line) for line in lines], _CHANGES))
+    return _args(call.method, verb=card["verb"], entity=card["entity"], title=str(card["title"]), changes=changes)
+
+
+async def named_offline(call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
+    """The same for a call without a card, from what was read already: a free write costs no further reads."""
+    return named(call, await preview(call, facts, _Unread(), locale=actor.locale, zone=actor.time_zone))
+
+
+def doubt(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a sentence about a stored call of doubtful outcome; `effect_id` is there where no card has a button for it."""
+    known = stored.get("named") or _args(stored["call"]["method"])
+    return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
+
+
+def _args(method: str, *, verb: str = "other", entity: str = "", count: int = 1, title: str = "", changes: str = "") -> dict[str, Any]:
+    parts = {(True, True): "both", (True, False): "title", (False, True): "changes"}.get((bool(title), bool(changes)), "none")
+    return {"method": method, "verb": verb, "entity": entity, "count": count, "title": title, "changes": changes, "parts": parts}
+
+
+def _change(line: Mapping[str, Any]) -> str:
+    before = f"{cut(line['before'], limit=_VALUE)} → " if line["before"] else ""
+    return f"{line['name']}: {before}{cut(line['after'], limit=_VALUE)}"
+
+
+def _first(items: Sequence[str], most: int) -> list[str]:
+    return [*items[:most], "…"] if len(items) > most else list(items)
+
+
+class _Unread:
+    """Names without a portal: every number stays a number."""
+
+    async def user(self, user_id: int) -> str:
+        """No name."""
+        return _unread(user_id)
+
+    async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+        """No name."""
+        return _unread(entity, stage_id, category_id)
+
+    async def category(self, category_id: int) -> str:
+        """No name."""
+        return _unread(category_id)
+
+    async def title(self, entity: str, record_id: int) -> str:
+        """No name."""
+        return _unread(entity, record_id)
+
+    def card_url(self, entity: str, record_id: int) -> str:
+        """No address."""
+        del entity, record_id
+        return ""
+
+
+def _unread(*what: object) -> str:
+    del what
+    return ""

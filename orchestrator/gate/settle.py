@@ -1,0 +1,83 @@
+"""A call brought to what it will really do to the phones and addresses of the records that were read for it. Ring 2, pure."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.gate import batch, multifields
+from orchestrator.gate.effects import Call, Facts, Target
+from orchestrator.gate.freeze import essence
+from orchestrator.gate.multifields import Element, Step
+from orchestrator.gate.params import Refusal
+from orchestrator.gate.reasons import refuse
+
+_OWNERS = frozenset({"lead", "contact", "company", "item"})
+_VERBS = frozenset({"add", "update"})
+
+
+def settled(call: Call, facts: Facts) -> Call:
+    """`call` with its phones and addresses in the one form that does what the card will show; the same call where there are none.
+
+    Raises Refusal for what has no single reading, and for an update that would change nothing.
+    """
+    if call.kind != "bitrix" or not any(_concerns(leaf) for leaf in call.leaves):
+        return call
+    present: dict[Target, tuple[Element, ...]] = {}
+    leaves = tuple(_leaf(leaf, facts, present) for leaf in call.leaves)
+    if leaves == call.leaves:
+        return call
+    whole = batch.assembled(call.spec, leaves, halt=call.halt, portal=call.portal) if call.commands else leaves[0]
+    return replace(whole, wish=essence(call))
+
+
+def steps_of(call: Call, record: Mapping[str, Any] | None) -> dict[str, tuple[Step, ...]]:
+    """What each phone or address field of `call` does to `record`; a field that cannot be read is left out. Never raises."""
+    found: dict[str, tuple[Step, ...]] = {}
+    if not _concerns(call):
+        return found
+    present = None if call.spec.verb == "add" else multifields.elements(record)
+    for name, value in call.params[call.spec.fields_at].items():
+        if multifields.is_named(name):
+            try:
+                found[name] = multifields.read(name, value, present, in_items=_in_items(call))
+            except Refusal:
+                continue
+    return found
+
+
+def _leaf(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call:
+    """One call or command; `present` carries what earlier commands of the batch made of each record."""
+    if not _concerns(call):
+        return call
+    target = call.targets[0] if call.spec.verb == "update" and call.targets else None
+    if target is not None and target not in present:
+        present[target] = multifields.elements(facts.records.get(target))
+    now = present.get(target, ()) if target is not None else (() if call.spec.verb == "update" else None)
+    written: dict[str, Any] = {}
+    for name, value in call.params[call.spec.fields_at].items():
+        if not multifields.is_named(name):
+            written[name] = value
+            continue
+        steps = multifields.read(name, value, now, in_items=_in_items(call))
+        if steps:
+            own = "fm" if _in_items(call) else name.upper()
+            written[own] = multifields.to_send(steps, in_items=_in_items(call), new=now is None)
+        if target is not None:
+            now = present[target] = multifields.after(steps, now or ())
+    if call.spec.verb == "update" and not written:
+        raise Refusal(refuse("gate-already-so", method=call.method))
+    return replace(call, params={**call.params, call.spec.fields_at: written})
+
+
+def _concerns(call: Call) -> bool:
+    """Whether it writes phones or addresses of a record that has such."""
+    if call.kind != "bitrix" or call.spec.verb not in _VERBS or call.spec.entity not in _OWNERS or call.reads_only:
+        return False
+    family = call.method.rpartition(".")[0]
+    written = call.params.get(call.spec.fields_at) if call.spec.fields_at else None
+    plain = family in {"crm.item", *(f"crm.{kind}" for kind in _OWNERS)}
+    return plain and isinstance(written, Mapping) and any(multifields.is_named(name) for name in written)
+
+
+def _in_items(call: Call) -> bool:
+    return call.method.startswith("crm.item.")

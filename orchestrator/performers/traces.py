@@ -1,0 +1,96 @@
+"""What a call without a mark may have left on the portal: a comment, a plan or a task with the same text from that time. Ring 2.
+
+It only reads. A trace is a hint for who decides, never a verdict: others may have written the same, and what is not found may still come.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from bitrix.client import BitrixClient
+from orchestrator.gate import fields
+from orchestrator.gate.effects import Call
+from state.canonical import storable
+
+SLACK: Final = timedelta(minutes=2)
+"""The portal's clock and ours differ."""
+LATEST: Final = timedelta(minutes=5)
+"""The cloud cuts requests at a minute; what came later is somebody else's."""
+_BOXES: Final = ("tasks", "items")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Where:
+    """Where an add would be seen: the list to ask, which of its fields say the time, and what must be the same."""
+
+    method: str
+    params: Mapping[str, Any]
+    made_at: str
+    same: Mapping[str, Any]
+
+
+async def trace(call: Call, since: datetime, client: BitrixClient) -> str:
+    """ "probably done: found 77" for each add of `call` that left something; "" when nothing is seen. Raises BitrixError."""
+    found = [said for leaf in call.leaves for said in await _one(leaf, since, client)]
+    return f"probably done: {', '.join(found)}" if found else ""
+
+
+async def _one(call: Call, since: datetime, client: BitrixClient) -> list[str]:
+    where = _where(call)
+    if where is None:
+        return []
+    answer = await client.call(where.method, where.params, repeatable=True)
+    numbers = [_number(row) for row in _rows(storable(answer.result)) if _is_it(row, where, since)]
+    place = f"{call.key}: " if call.key else ""
+    return [f"{place}found {number}" for number in numbers if number]
+
+
+def _where(call: Call) -> _Where | None:
+    """None for calls that leave nothing to look for, and for those whose owner another command makes."""
+    written = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
+    if not isinstance(written, Mapping) or call.references:
+        return None
+    match call.method:
+        case "crm.timeline.comment.add":
+            owner = {"ENTITY_ID": written.get("ENTITY_ID"), "ENTITY_TYPE": written.get("ENTITY_TYPE")}
+            params = {"filter": owner, "order": {"ID": "DESC"}, "select": ["ID", "COMMENT", "CREATED", "ENTITY_ID"]}
+            return _Where(method="crm.timeline.comment.list", params=params, made_at="CREATED", same={"COMMENT": written.get("COMMENT")})
+        case "crm.activity.todo.add":
+            owner = {"OWNER_TYPE_ID": written.get("ownerTypeId"), "OWNER_ID": written.get("ownerId")}
+            params = {"filter": owner, "order": {"ID": "DESC"}, "select": ["ID", "SUBJECT", "DESCRIPTION", "CREATED", *owner]}
+            texts = {"SUBJECT": written.get("title"), "DESCRIPTION": written.get("description")}
+            alike = {name: text for name, text in texts.items() if text}
+            return _Where(method="crm.activity.list", params=params, made_at="CREATED", same={**owner, **alike}) if alike else None
+        case "tasks.task.add":
+            wanted = {name: fields.value_of(written, name, "task") for name in ("TITLE", "RESPONSIBLE_ID")}
+            params = {"filter": wanted, "order": {"ID": "DESC"}, "select": ["ID", "TITLE", "RESPONSIBLE_ID", "CREATED_DATE"]}
+            return _Where(method="tasks.task.list", params=params, made_at="CREATED_DATE", same=wanted)
+        case _:
+            return None
+
+
+def _is_it(row: Mapping[str, Any], where: _Where, since: datetime) -> bool:
+    """The same text on the same record, from that very time: filters may have been dropped, so everything is compared here."""
+    try:
+        made = datetime.fromisoformat(str(fields.value_of(row, where.made_at)))
+    except ValueError:
+        return False
+    if made.tzinfo is None or not since - SLACK <= made <= since + LATEST:
+        return False
+    return all(_plain(fields.value_of(row, name)) == _plain(value) for name, value in where.same.items())
+
+
+def _plain(value: Any) -> str:
+    return " ".join(str(value if value is not None else "").split())
+
+
+def _number(row: Mapping[str, Any]) -> str:
+    return str(fields.value_of(row, "ID") or "")
+
+
+def _rows(result: Any) -> Iterator[Mapping[str, Any]]:
+    """The rows of a list in any of the portal's boxes; nothing for an odd answer."""
+    if isinstance(result, Mapping):
+        result = next((result[box] for box in _BOXES if box in result), [])
+    yield from (row for row in result if isinstance(row, Mapping)) if isinstance(result, Sequence) and not isinstance(result, str) else ()

@@ -1,0 +1,76 @@
+"""Who changed a record: an employee in the portal, or a person through the bot. Ring 2.
+
+The portal names only the last hand on a record, and for the bot's calls the owner of its webhook; of its own writes the bot knows more.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bitrix.catalogue import Entity
+from orchestrator.gate import fields
+from orchestrator.messages import Actor
+from orchestrator.portal_events.recent import RecentWrites, Write
+from orchestrator.portal_events.watched import Change, person, rule
+from state.store import EffectRow
+
+MARK = ("ORIGINATOR_ID", "sdelka")
+_ORIGIN = "ORIGIN_ID"
+_EFFECT_ID = 32
+EffectOf = Callable[[str], Awaitable[EffectRow | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Author:
+    """An actor of the bot (`key`), or an employee (`user`); neither is known when nothing says it."""
+
+    key: str = ""
+    user: int = 0
+
+    def is_person(self, actor: Actor) -> bool:
+        """Whether `actor` did it."""
+        return self.key == actor.key if self.key else bool(self.user) and self.user == actor.bitrix_user_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hands:
+    """What is known of who writes: the bot's fresh writes, the stored effects, and as whom the bot calls the portal (0: unknown)."""
+
+    recent: RecentWrites
+    effect: EffectOf
+    own_user: int
+
+    async def added(self, target: str, record: Mapping[str, Any]) -> Author:
+        """Who made the record: the mark of the bot's adds leads to the one who asked for it."""
+        entity = target.rpartition(":")[0]
+        if fields.value_of(record, MARK[0], entity) == MARK[1]:
+            row = await self.effect(str(fields.value_of(record, _ORIGIN, entity) or "")[:_EFFECT_ID])
+            if row is not None and row.call.get("requested_by"):
+                return Author(key=str(row.call["requested_by"]))
+        writes = self.recent.of(target)
+        watched = rule(target)
+        user = person(entity, record, watched.created_by) if watched else 0
+        return Author(key=writes[-1].who) if writes and self._ours(user) else Author(user=user)
+
+    def changed(self, target: str, record: Mapping[str, Any], change: Change, entity: Entity) -> Author:
+        """Who changed that field."""
+        watched = rule(target)
+        user = person(target.rpartition(":")[0], record, watched.changed_by) if watched else 0
+        write = next((one for one in self.recent.of(target) if self._did(one, change, entity, user)), None)
+        return Author(key=write.who) if write else Author(user=user)
+
+    def deleted(self, target: str) -> Author:
+        """Who deleted the record, if it was done through the bot."""
+        writes = self.recent.of(target)
+        return Author(key=writes[0].who) if writes and writes[0].fields is None else Author()
+
+    def _did(self, write: Write, change: Change, entity: Entity, user: int) -> bool:
+        """Whether the bot's write made the change: it names the field, and nobody else has written since, or its value stands there."""
+        if not write.covers(change.field, entity.name):
+            return False
+        info = fields.info(entity, change.field)
+        kind = info.kind if info else "text"
+        return self._ours(user) or write.wrote(change.field, change.after, entity=entity.name, kind=kind)
+
+    def _ours(self, user: int) -> bool:
+        return not user or not self.own_user or user == self.own_user

@@ -1,0 +1,113 @@
+"""Sandbox portal, control of measurements: limits, slowness, counters and the name of the portal; changes no record."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from sandbox.portal.control import Action, on, read_json
+from sandbox.portal.limits import OperatingLimit, Pace, RequestLimit, parse_bucket
+from sandbox.portal.portal import Portal
+
+
+class LimitsRequest(BaseModel):
+    """Which limits hold from now on; what is not named stays as it is, the counters begin anew."""
+
+    model_config = ConfigDict(extra="forbid")
+    bucket: str | None = Field(default=None, pattern=r"^(off|\d+(\.\d+)?/[1-9]\d*)$", examples=["off", "2/50", "5/250"])
+    level: float = Field(default=0.0, ge=0, description="where the request counter stands at this moment; the bucket's size is `hot`")
+    operating: float | None = Field(default=480.0, ge=0, description="seconds of work a method has in the window; null switches it off")
+    window: float = Field(default=600.0, gt=0)
+    cost: dict[str, float] = Field(default_factory=dict, description="seconds that one execution of a method counts without taking them")
+
+
+class LatencyRequest(BaseModel):
+    """Seconds that a request and every command in it take; answers wait beside each other."""
+
+    model_config = ConfigDict(extra="forbid")
+    request: float = Field(default=0.0, ge=0)
+    command: float = Field(default=0.0, ge=0)
+
+
+class RenameRequest(BaseModel):
+    """The host (and port) under which the portal lives now; any other name answers 302. Null ends it."""
+
+    model_config = ConfigDict(extra="forbid")
+    host: str | None = None
+
+
+def routes(portal: Portal) -> list[Route]:
+    """The addresses of limits, latency, stats and rename."""
+    table: list[tuple[str, str, Action]] = [
+        ("limits", "GET", _limits),
+        ("limits", "POST", _set_limits),
+        ("latency", "GET", _latency),
+        ("latency", "POST", _set_latency),
+        ("stats", "GET", _stats),
+        ("stats", "DELETE", _clear_stats),
+        ("rename", "POST", _rename),
+    ]
+    return [on(portal, *row) for row in table]
+
+
+def _shown_limits(portal: Portal, source: str) -> dict[str, Any]:
+    bucket, operating = portal.requests.bucket, portal.operating
+    return {
+        "bucket": f"{bucket.rate:g}/{bucket.size}" if bucket else "off",
+        "level": round(portal.requests.level(source, portal.now), 3),
+        "operating": operating.seconds,
+        "window": operating.window,
+        "cost": dict(operating.cost),
+    }
+
+
+def _source(http: HttpRequest) -> str:
+    return http.client.host if http.client else ""
+
+
+async def _limits(portal: Portal, http: HttpRequest) -> Response:
+    return JSONResponse(_shown_limits(portal, _source(http)))
+
+
+async def _set_limits(portal: Portal, http: HttpRequest) -> Response:
+    wanted = LimitsRequest.model_validate(await read_json(http))
+    if wanted.bucket is not None or "level" in wanted.model_fields_set:
+        bucket = portal.requests.bucket if wanted.bucket is None else parse_bucket(wanted.bucket)
+        portal.requests = RequestLimit(bucket, wanted.level, portal.now)
+    if wanted.model_fields_set & {"operating", "window", "cost"}:
+        old = portal.operating
+        chosen = {"seconds": old.seconds, "window": old.window, "cost": old.cost}
+        given = wanted.model_dump(include={"operating", "window", "cost"}, exclude_unset=True)
+        portal.operating = OperatingLimit(**(chosen | {"seconds" if name == "operating" else name: value for name, value in given.items()}))
+    return JSONResponse(_shown_limits(portal, _source(http)))
+
+
+async def _latency(portal: Portal, _: HttpRequest) -> Response:
+    return JSONResponse({"request": portal.pace.request, "command": portal.pace.command})
+
+
+async def _set_latency(portal: Portal, http: HttpRequest) -> Response:
+    wanted = LatencyRequest.model_validate(await read_json(http))
+    if not math.isfinite(wanted.request + wanted.command):
+        raise ValueError("seconds must be finite")
+    portal.pace = Pace(wanted.request, wanted.command)
+    return await _latency(portal, http)
+
+
+async def _stats(portal: Portal, _: HttpRequest) -> Response:
+    return JSONResponse(portal.stats.shown())
+
+
+async def _clear_stats(portal: Portal, _: HttpRequest) -> Response:
+    portal.stats.clear()
+    return JSONResponse({"ok": True})
+
+
+async def _rename(portal: Portal, http: HttpRequest) -> Response:
+    portal.renamed = RenameRequest.model_validate(await read_json(http)).host
+    return JSONResponse({"ok": True, "host": portal.renamed})

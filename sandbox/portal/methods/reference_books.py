@@ -1,0 +1,147 @@
+"""Sandbox portal, methods: links of contacts and companies, requisites, VAT, goods, document templates, calls; reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sandbox.portal import query
+from sandbox.portal.context import Call
+from sandbox.portal.errors import PortalError, classic
+from sandbox.portal.schema import PHONE_CALL, PRODUCT, REQUISITE, TEMPLATE, VAT, Row
+from sandbox.portal.seed_more_data import CATALOGUE
+from sandbox.portal.values import show_classic, show_universal, to_int
+
+_STANDARD = tuple(name for name, field in TEMPLATE.fields.items() if not field.multiple)
+
+
+def _owner_id(call: Call) -> int:
+    number = to_int(call.any_case("id"))
+    if number <= 0:
+        raise classic("The parameter ownerEntityID is invalid or not defined.")
+    return number
+
+
+def _links(name: str, numbers: Iterable[int]) -> list[Row]:
+    return [
+        {name: number, "SORT": 100 + 10 * place, "ROLE_ID": 0, "IS_PRIMARY": "N" if place else "Y"} for place, number in enumerate(numbers)
+    ]
+
+
+def _companies_of(call: Call) -> list[Row]:
+    """The company of a contact; that a contact which is not there has none is an inference."""
+    company = (call.store.get("contact", _owner_id(call)) or {}).get("COMPANY_ID")
+    return _links("COMPANY_ID", [company] if company else [])
+
+
+def _contacts_of(call: Call) -> list[Row]:
+    company = _owner_id(call)
+    return _links("CONTACT_ID", [row["ID"] for row in call.store.walk("contact") if row.get("COMPANY_ID") == company])
+
+
+def _bindings(call: Call) -> list[Row]:
+    row = call.store.get("activity", to_int(call.required("activityId")))
+    if row is None:
+        raise PortalError(400, "NOT_FOUND", "Элемент не найден")
+    return [{"entityTypeId": row["OWNER_TYPE_ID"], "entityId": row["OWNER_ID"]}]
+
+
+def _requisite(row: Row, names: Iterable[str] | None = None) -> Row:
+    shown = show_classic(REQUISITE, row, names)
+    return shown if shown.get("DATE_MODIFY", "") is not None else {**shown, "DATE_MODIFY": ""}
+
+
+def _requisites(call: Call) -> query.Page:
+    params = call.folded()
+    page = query.run(call.store.table("requisite"), query.plan_classic(REQUISITE, params))
+    names = query.classic_names(REQUISITE, params)
+    return query.Page([_requisite(row, names) for row in page.rows], page.total, page.next)
+
+
+def _requisite_get(call: Call) -> Row:
+    number = call.classic_id()
+    row = call.store.get("requisite", number)
+    if row is None:
+        raise classic(f"The Requisite with ID '{number}' is not found")
+    return _requisite(row)
+
+
+def _vats(call: Call) -> query.Page:
+    params = call.folded()
+    wanted = [str(name) for name in params.get("select") or []]
+    if any(name != "*" and name not in VAT.fields for name in wanted):
+        raise PortalError(400, "Inadmissible fields for selection", "Invalid fields for selection were provided.")
+    page = query.run(call.store.table("vat"), query.plan_classic(VAT, params))
+    names = VAT.plain if not wanted or "*" in wanted else wanted
+    return query.Page([show_classic(VAT, row, names) for row in page.rows], page.total, page.next)
+
+
+def _calls(call: Call) -> query.Page:
+    """The call statistics; order is one field and a direction, as with users."""
+    params = call.folded()
+    sort, way = str(params.get("sort") or "").upper(), str(params.get("order") or "ASC")
+    params["order"] = {sort: way} if sort and sort != "CALL_TYPE" else {}
+    page = query.run(call.store.table("phone_call"), query.plan_classic(PHONE_CALL, params))
+    return query.Page([{**show_classic(PHONE_CALL, row), "RECORD_FILE_ID": None} for row in page.rows], page.total, page.next)
+
+
+def _product_request(call: Call) -> list[str]:
+    """The selected names; the catalogue refuses a request that does not say which block of goods it means."""
+    select = [str(name) for name in call.arg("select") or []]
+    missing = [name for name in ("id", "iblockId") if name not in select]
+    if missing:
+        raise PortalError(400, 0, f"Required select fields: {', '.join(missing)}")
+    filters = call.arg("filter") or {}
+    if not isinstance(filters, dict):
+        raise PortalError(400, 0, "Incorrect filter format")
+    block = filters.get("iblockId", filters.get("=iblockId"))
+    if block is None:
+        raise PortalError(400, 0, "Required filter fields: iblockId")
+    if to_int(block) != CATALOGUE:
+        raise PortalError(400, 200040300000, "Iblock Not Found")
+    return select
+
+
+def _products(call: Call) -> query.Page:
+    names = [PRODUCT.by_camel[name].name for name in _product_request(call) if name in PRODUCT.by_camel]
+    page = query.run(call.store.table("product"), query.plan_universal(PRODUCT, call.params))
+    rows = [_nulls(show_universal(PRODUCT, row, names), row) for row in page.rows]
+    return query.Page(rows, page.total, page.next, box="products")
+
+
+def _nulls(shown: Row, row: Row) -> Row:
+    """The catalogue says null for a number that is not set, where CRM says 0."""
+    return {name: None if row.get(PRODUCT.by_camel[name].name) is None else value for name, value in shown.items()}
+
+
+def _template(row: Row, wanted: list[str]) -> Row:
+    names = [*_STANDARD] if "*" in wanted else []
+    names += [TEMPLATE.by_camel[name].name for name in wanted if name in TEMPLATE.by_camel]
+    shown = {TEMPLATE.fields[name].camel: value for name, value in show_classic(TEMPLATE, row, dict.fromkeys(["ID", *names])).items()}
+    download = f"/bitrix/services/main/ajax.php?action=crm.documentgenerator.template.download&SITE_ID=s1&id={row['ID']}"
+    machine = f"/rest/crm.documentgenerator.template.download.json?auth=sandbox-machine&token=sandbox-file-{row['ID']}"
+    return {**shown, "download": download, "downloadMachine": machine}
+
+
+def _templates(call: Call) -> query.Page:
+    """The document templates by number; deleted ones only when the filter asks for them."""
+    filters = call.arg("filter") or {}
+    if isinstance(filters, dict) and not any(str(key).endswith("isDeleted") for key in filters):
+        filters = {**filters, "isDeleted": "N"}
+    page = query.run(call.store.table("template"), query.plan_universal(TEMPLATE, {**call.params, "filter": filters}))
+    wanted = [str(name) for name in call.arg("select") or ["*"]]
+    by_number = {str(row["ID"]): _template(row, wanted) for row in page.rows}
+    return query.Page([], page.total, page.next, box="templates", keyed=by_number)
+
+
+METHODS: dict[str, Callable[[Call], Any]] = {
+    "crm.contact.company.items.get": _companies_of,
+    "crm.company.contact.items.get": _contacts_of,
+    "crm.activity.binding.list": _bindings,
+    "crm.requisite.list": _requisites,
+    "crm.requisite.get": _requisite_get,
+    "crm.vat.list": _vats,
+    "crm.documentgenerator.template.list": _templates,
+    "catalog.product.list": _products,
+    "voximplant.statistic.get": _calls,
+}

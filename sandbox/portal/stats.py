@@ -1,0 +1,42 @@
+"""Sandbox portal, stats: how many requests came, were refused and changed something; reads lines of the ledger, keeps none."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from sandbox.portal.schema import Row
+
+
+class Stats:
+    """Counters since the start or the last `clear`."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Everything back to zero."""
+        self._statuses: Counter[str] = Counter()
+        self._methods: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def note(self, line: Row) -> None:
+        """Count one ended call: a request unless it was a command of a batch, and one execution of its method unless it is a batch."""
+        status = "none" if line["status"] is None else str(line["status"])
+        if line["http"] != "batch":
+            self._statuses[status] += 1
+        if line["name"] != "batch":
+            method = self._methods[line["name"] or "unknown"]
+            method["calls"] += 1
+            method["committed"] += bool(line["applied"])
+            if status in {"503", "429"}:
+                method[f"refused_{status}"] += 1
+
+    def shown(self) -> Row:
+        """All counters as the control address gives them."""
+        return {
+            "requests": sum(self._statuses.values()),
+            "refused_503": self._statuses["503"],
+            "refused_429": sum(m["refused_429"] for m in self._methods.values()),
+            "statuses": dict(sorted(self._statuses.items())),
+            "committed": {name: m["committed"] for name, m in sorted(self._methods.items()) if m["committed"]},
+            "methods": {name: dict(m) for name, m in sorted(self._methods.items())},
+        }

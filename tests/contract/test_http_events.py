@@ -1,0 +1,208 @@
+"""The receiver of the portal's events over HTTP: what it answers, what it stores, what it never says."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from pydantic import SecretStr
+
+from bitrix.events import FORM, MAX_BYTES
+from bot.http_api import portal_events as receiver
+from bot.http_api.app import make_app
+from bot.http_api.portal_events import PATH, portal_events
+from bot.http_api.server import listening, serve
+from orchestrator.errors import SettingsError
+from state.clock import FixedClock
+from state.sql import open_store
+from state.store import InboxRow, StoreUnwritable
+from state.worker import AsyncStore
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+TOKEN, OTHER = "51856fefc120afa4b628cc82d3935cce", "0123456789abcdef0123456789abcdef"
+ACCESS = "s6p6eclrvim6da22ft9ch94ekreb52lv"
+SESSION = "portal:romashka.bitrix24.ru"
+
+
+class Door:
+    """The receiver over a real store in memory."""
+
+    def __init__(self) -> None:
+        self.store = AsyncStore(open_store("sqlite://"))
+        self.clock = FixedClock(NOW)
+        self.broken = False
+        router = portal_events(self._receive, [SecretStr(TOKEN), SecretStr(OTHER)], SESSION, self.clock)
+        self.app: FastAPI = make_app(router)
+        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(app=self.app), base_url="http://bot")
+
+    async def _receive(self, rows: Sequence[InboxRow]) -> list[bool]:
+        if self.broken:
+            raise StoreUnwritable("disk full")
+        return await self.store.put_inbox(rows)
+
+    async def post(self, content: Any = None, content_type: str = FORM, **over: str) -> httpx.Response:
+        """Deliver an event, or whatever `content` is."""
+        body = content if content is not None else form(**over)
+        return await self.http.post(PATH, content=body, headers={"content-type": content_type})
+
+    async def stored(self) -> list[InboxRow]:
+        """What waits in the inbox, taken off."""
+        found = []
+        while row := await self.store.next_inbox(SESSION, "express"):
+            found.append(row)
+            await self.store.finish_inbox(row.id, "done")
+        return found
+
+
+def form(**over: str) -> bytes:
+    fields = {
+        "event": "ONCRMDEALUPDATE",
+        "event_handler_id": "1",
+        "data[FIELDS][ID]": "410",
+        "ts": "1790000000",
+        "auth[domain]": "romashka.bitrix24.ru",
+    }
+    secrets = {"auth[member_id]": "a223", "auth[application_token]": TOKEN, "auth[access_token]": ACCESS}
+    return urlencode({**fields, **secrets, **over}).encode()
+
+
+@pytest.fixture
+async def door() -> AsyncIterator[Door]:
+    made = Door()
+    yield made
+    await made.http.aclose()
+    await made.store.aclose()
+
+
+async def test_an_event_is_stored_and_answered_and_a_second_delivery_is_stored_once(door: Door) -> None:
+    """200 both times: a portal that delivers again must not be told that something is wrong."""
+    answers = [await door.post() for _ in range(3)] + [await door.post(**{"auth[application_token]": OTHER, "ts": "1790000001"})]
+    assert [(answer.status_code, answer.content) for answer in answers] == [(200, b"")] * 4
+    first, second = await door.stored()
+    assert first.source == "bitrix:a223:ONCRMDEALUPDATE:deal:410:1790000000"
+    assert (first.kind, first.lane, first.session) == ("portal_event", "express", SESSION)
+    assert first.body == {"event": "ONCRMDEALUPDATE", "target": "deal:410", "action": "update", "ts": 1790000000, "member_id": "a223"}
+    assert second.body["ts"] == 1790000001
+    assert TOKEN not in repr(first)
+    assert ACCESS not in repr(first)
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "content_type"),
+    [
+        (403, form(**{"auth[application_token]": "wrong"}), FORM),
+        (403, form(**{"auth[application_token]": ""}), FORM),
+        (403, b"event=ONCRMDEALUPDATE&ts=1", FORM),
+        (400, b"", FORM),
+        (400, form(ts="soon"), FORM),
+        (400, form(), "application/json"),
+        (413, b"x" * (MAX_BYTES + 1), FORM),
+    ],
+)
+async def test_strangers_are_told_nothing(door: Door, status: int, content: bytes, content_type: str) -> None:
+    """A status and not a word; nothing is stored."""
+    answer = await door.post(content, content_type)
+    assert (answer.status_code, answer.content) == (status, b"")
+    assert await door.stored() == []
+
+
+async def raw(door: Door, pieces: AsyncIterator[bytes]) -> int:
+    """Post piece by piece without a length, as far as the receiver reads; the status of the answer."""
+    scope = {"type": "http", "method": "POST", "path": PATH, "headers": [(b"content-type", FORM.encode())], "query_string": b""}
+    scope |= {
+        "http_version": "1.1",
+        "scheme": "http",
+        "server": ("bot", 80),
+        "client": ("x", 1),
+        "root_path": "",
+        "raw_path": PATH.encode(),
+    }
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": await anext(pieces), "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await door.app(scope, receive, send)
+    return int(sent[0]["status"])
+
+
+async def test_a_body_without_a_length_is_read_no_further_than_an_event_goes(door: Door) -> None:
+    given = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal given
+        while True:
+            given += 4096
+            yield b"a" * 4096
+
+    assert await raw(door, endless()) == 413
+    assert given <= MAX_BYTES + 4096
+
+
+async def test_who_is_slow_is_sent_away(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receiver, "READ_WITHIN", 0.01)
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"event="
+        await asyncio.Event().wait()
+
+    assert await raw(door, slow()) == 408
+
+
+async def test_a_store_that_cannot_be_written_is_503_and_the_next_delivery_is_kept(door: Door) -> None:
+    door.broken = True
+    assert (await door.post()).status_code == 503
+    door.broken = False
+    assert (await door.post()).status_code == 200
+    assert len(await door.stored()) == 1
+
+
+async def test_strangers_are_counted_and_logged_once_a_minute_without_their_token(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+    """A flood does not fill the log."""
+    caplog.set_level(logging.INFO)
+    for _ in range(50):
+        await door.post(**{"auth[application_token]": "guessed-token"})
+    door.clock.advance(timedelta(minutes=2))
+    await door.post(**{"auth[application_token]": "guessed-token"})
+    lines = [record.getMessage() for record in caplog.records if getattr(record, "action", "") == "event_refused"]
+    assert lines == [
+        "an event was turned away: its token is not ours (1 so far)",
+        "an event was turned away: its token is not ours (51 so far)",
+    ]
+    assert "guessed-token" not in caplog.text
+
+
+async def test_there_is_nothing_else_to_be_found(door: Door) -> None:
+    """No schema, no pages; the receiver takes posts only, and /healthz says that the program lives."""
+    assert (await door.http.get("/healthz")).json() == {"ok": True}
+    assert [(await door.http.get(path)).status_code for path in ("/", "/docs", "/openapi.json", "/redoc", PATH)] == [
+        404,
+        404,
+        404,
+        404,
+        405,
+    ]
+
+
+async def test_it_is_served_until_cancelled_and_a_busy_port_is_one_sentence(door: Door) -> None:
+    """Over a real socket; the port is taken before anything else begins, and given back."""
+    listener = listening("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    with pytest.raises(SettingsError, match=rf"HTTP_HOST and HTTP_PORT: 127\.0\.0\.1:{port} cannot be listened on"):
+        listening("127.0.0.1", port)
+    serving = asyncio.ensure_future(serve(door.app, listener))
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
+        answer = await http.post(PATH, content=form(), headers={"content-type": FORM})
+        assert (answer.status_code, "server" in answer.headers) == (200, False)
+    serving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    listening("127.0.0.1", port).close()

@@ -1,0 +1,145 @@
+"""Names of fields and filters are checked against the portal's own lists: what it would drop in silence is refused with a hint."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from gate_kit import FIRST, RECORDS, call
+from sandbox_kit import Desk, a_desk
+from spine_kit import VERA
+
+from orchestrator.directory.reference_data import Field
+from orchestrator.gate import field_checks
+from orchestrator.gate.effects import Facts
+from orchestrator.messages import Outcome, Pending
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """The product over a fresh sandbox."""
+    async with a_desk(tmp_path) as made:
+        yield made
+
+
+@pytest.mark.req("S004-24")
+@pytest.mark.parametrize(
+    ("method", "params", "code", "hint"),
+    [
+        ("crm.deal.update", {"id": 410, "fields": {"OPORTUNITY": 5}}, "gate-param-unknown", "OPPORTUNITY «Сумма»"),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "NOPE_ZZZ": 1}}, "gate-param-unknown", "NOPE_ZZZ"),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "Номер договора": 1}}, "gate-param-invalid", "plain field name"),
+        ("crm.deal.update", {"id": 410, "fields": {"UF_CRM_1747309878": 5}}, "gate-param-unknown", "UF_CRM_1747309879 «Номер договора»"),
+        ("crm.item.update", {"entityTypeId": 2, "id": 410, "fields": {"oportunity": 5}}, "gate-param-unknown", "opportunity «Сумма»"),
+        ("crm.item.add", {"entityTypeId": 3, "fields": {"name": "x", "lastNam": "y"}}, "gate-param-unknown", "lastName"),
+        ("crm.lead.add", {"fields": {"TITLE": "x", "FOO_BAR": "y"}}, "gate-param-unknown", "FOO_BAR"),
+        ("crm.deal.update", {"id": 410, "fields": {"DATE_CREATE": "2020-01-01"}}, "gate-param-reserved", "DATE_CREATE «Дата создания»"),
+        ("crm.item.update", {"entityTypeId": 2, "id": 410, "fields": {"createdTime": "2020-01-01"}}, "gate-param-reserved", "createdTime"),
+        ("crm.deal.update", {"id": 410, "fields": {"CATEGORY_ID": 1}}, "gate-param-invalid", "crm.item.update"),
+        ("batch", {"cmd": {"a": "crm.deal.update?id=410&fields[TITL]=x"}}, "gate-param-unknown", "a: fields.TITL"),
+        ("batch", {"cmd": {"a": "crm.deal.update?id=410&fields[CATEGORY_ID]=1"}}, "gate-param-invalid", "a: CATEGORY_ID"),
+        ("crm.deal.list", {"filter": {">=OPPORTUNTY": 5}}, "gate-param-unknown", "OPPORTUNITY"),
+        ("crm.deal.list", {"filter": {"opportunity": 5}}, "gate-param-unknown", "OPPORTUNITY"),
+        ("batch", {"cmd": {"a": "crm.contact.list?filter[!NAM]=x"}}, "gate-param-unknown", "a: filter.NAM"),
+    ],
+)
+async def test_what_the_portal_would_drop_is_refused(desk: Desk, method: str, params: dict[str, Any], code: str, hint: str) -> None:
+    """Adds, updates, batches and filters of both families; the model reads the nearest names, the person too."""
+    found = await desk.refused(method, params)
+    assert found.reason is not None
+    assert found.reason.code == code
+    assert hint in f"{found.reason.args} {found.detail}"
+    if code == "gate-param-unknown" and "«" in hint:
+        assert "может быть" in found.reason.args["param"]
+        assert "Did you mean" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("crm.deal.add", {"fields": {"TITLE": "x", "UF_CRM_1747309879": "1"}}),
+        ("crm.item.add", {"entityTypeId": 2, "fields": {"title": "x", "UF_CRM_1747309879": "1"}}),
+        ("crm.item.add", {"entityTypeId": 2, "fields": {"TITLE": "x", "UTM_SOURCE": "mail"}}),
+        ("crm.item.add", {"entityTypeId": 2, "fields": {"title": "x", "UF_CRM_1747309879": "1"}, "useOriginalUfNames": "Y"}),
+        ("crm.contact.add", {"fields": {"NAME": "x", "PHONE": [{"VALUE": "+79001112233"}]}}),
+        ("crm.deal.update", {"id": 410, "fields": {"title": "Имя", "ufCrm_1747309879": "7"}}),
+        ("tasks.task.add", {"fields": {"TITLE": "x", "DEADLINE": "2026-12-01T10:00:00+03:00", "UF_CRM_TASK": ["D_410"]}}),
+        ("crm.deal.list", {"filter": {">=OPPORTUNITY": 5, "!STAGE_ID": "WON", "%TITLE": "а", "UF_CRM_1747309879": "1"}}),
+        ("crm.contact.list", {"filter": {"PHONE": "+7", "HAS_PHONE": "Y"}}),
+    ],
+)
+async def test_right_names_pass_and_arrive(desk: Desk, method: str, params: dict[str, Any]) -> None:
+    """Also in the spelling of the other family, which is brought into its own."""
+    found = await desk.done(method, params)
+    assert isinstance(found, Outcome)
+    assert (found.status, found.unchanged) == ("succeeded", ()), found
+
+
+async def test_a_name_that_the_owner_made_meanwhile_is_found(desk: Desk) -> None:
+    """A miss is read again once the list has an age, and a list that cannot be read refuses nothing."""
+    desk.wire.instead["crm.deal.fields"] = httpx.Response(400, json={"error": "ACCESS_DENIED", "error_description": "Access denied"})
+    found = await desk.done("crm.deal.add", {"fields": {"TITLE": "x", "NOPE_ZZZ": 1}})
+    assert found.status == "succeeded"
+    assert found.unchanged == ("NOPE_ZZZ",)
+    assert found.reason is not None
+    assert found.reason.code == "not-changed"
+
+
+async def test_shadow_checks_what_it_plans_and_makes_no_read_of_the_model(desk: Desk) -> None:
+    """A planned write is checked; a planned read asks the portal nothing."""
+    found = await desk.refused("crm.deal.add", {"fields": {"NOPE_ZZZ": 1}}, mode="shadow")
+    assert found.reason is not None
+    assert found.reason.code == "gate-param-unknown"
+    desk.wire.sent.clear()
+    planned = await desk.wish("crm.contact.list", {"filter": {"NOPE_ZZZ": 1}}, mode="shadow")
+    assert isinstance(planned, Outcome)
+    assert planned.status == "planned"
+    assert desk.wire.sent == []
+
+
+async def test_who_may_not_touch_a_record_learns_nothing_else(desk: Desk) -> None:
+    """A missing record comes before a wrong field."""
+    found = await desk.refused("crm.deal.update", {"id": 999_999, "fields": {"NOPE_ZZZ": 1}})
+    assert found.reason is not None
+    assert found.reason.code == "gate-not-found"
+
+
+LISTS = {
+    "deal": {
+        "TITLE": Field(code="TITLE", title="Название", type="string"),
+        "CATEGORY_ID": Field(code="CATEGORY_ID", title="", type="crm_category", immutable=True),
+        "STAGE_ID": Field(code="STAGE_ID", title="Стадия", type="crm_status", required=True),
+        "UF_CRM_1": Field(code="UF_CRM_1", title="Договор", type="string", required=True),
+    },
+    "task": {"TITLE": Field(code="TITLE", title="", type="string", required=True), "X": Field(code="X", title="", type="", required=True)},
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code", "args"),
+    [
+        ("crm.deal.add", {"fields": {"TITLE": "x"}}, "gate-param-missing", "UF_CRM_1 «Договор»"),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "UF_CRM_1": ""}}, "gate-param-missing", "UF_CRM_1 «Договор»"),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "UF_CRM_1": "7", "CATEGORY_ID": 1}}, "", ""),
+        ("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}}, "", ""),
+        ("crm.deal.update", {"id": 481, "fields": {"CATEGORY_ID": 0}}, "", ""),
+        ("tasks.task.add", {"fields": {"TITLE": "x"}}, "", ""),
+    ],
+)
+def test_what_a_record_needs_and_what_stays_as_it_is(method: str, params: dict[str, Any], code: str, args: str) -> None:
+    """What the portal fills itself is not missed; a locked value that holds already is no change."""
+    facts = Facts(records=RECORDS, first_stages=FIRST, field_lists=LISTS)
+    found = call(method, params)
+    if method == "crm.deal.add":
+        lists = {"deal": {**LISTS["deal"], "ASSIGNED_BY_ID": Field(code="ASSIGNED_BY_ID", title="", type="user")}}
+        facts = Facts(records=RECORDS, first_stages=FIRST, field_lists=lists)
+    wrong = field_checks.problem(found, facts=facts, actor=VERA)
+    assert (wrong.reason.code if wrong else "") == code
+    if wrong is not None:
+        assert args in str(wrong.reason.args)
+
+
+async def test_a_card_of_a_right_field_still_asks(desk: Desk) -> None:
+    """Checking names takes nothing from judging."""
+    assert isinstance(await desk.wish("crm.deal.update", {"id": 410, "fields": {"OPPORTUNITY": 5}}), Pending)

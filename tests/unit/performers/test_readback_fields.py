@@ -1,0 +1,144 @@
+"""Fields that the portal did not take although it said yes: of new records, of phones, of sums, command by command."""
+
+from typing import Any
+
+import httpx
+import pytest
+from spine_kit import ANNA, VERA, World, effect
+from spine_portal import cut
+
+from orchestrator.gate.confirmations import Decision
+from orchestrator.messages import Outcome
+from orchestrator.session import Session
+
+PHONES = [{"ID": "156", "VALUE": "+79001112233", "VALUE_TYPE": "WORK", "TYPE_ID": "PHONE"}]
+
+
+def leaves_out(world: World, method: str, *names: str, **instead: Any) -> None:
+    """The portal drops these fields of that method without a word, and stores others in their place."""
+    once = world.portal.perform
+
+    def perform(called: str, params: dict[str, Any]) -> Any:
+        if called == method:
+            kept = {name: value for name, value in params["fields"].items() if name not in names}
+            params = {**params, "fields": {**kept, **instead}}
+        return once(called, params)
+
+    world.portal.perform = perform  # type: ignore[method-assign, assignment]
+
+
+async def done(world: World, session: Session, method: str, params: dict[str, Any]) -> Outcome:
+    """What comes of a wish, approved where it asks."""
+    found = await world.submit(session, effect(method, params), actor=VERA)
+    if isinstance(found, Outcome):
+        return found
+    entry = session.state["agent"]["confirmations"][found.confirmation_id]
+    given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=VERA, via="button")
+    decided = await world.gate.decide_card(given, mode="full", ledger=session)
+    assert decided.outcome is not None, decided
+    return decided.outcome
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "dropped", "instead", "unchanged"),
+    [
+        ("crm.deal.add", {"fields": {"TITLE": "x", "UF_CRM_X": "1"}}, ["UF_CRM_X"], {}, ["UF_CRM_X"]),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "OPPORTUNITY": 5}}, [], {"OPPORTUNITY": "0.00"}, ["OPPORTUNITY"]),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "OPPORTUNITY": "5.555"}}, [], {"OPPORTUNITY": "5.56"}, []),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "STAGE_ID": "C1:WON"}}, [], {"STAGE_ID": "NEW"}, ["STAGE_ID"]),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "COMMENTS": "a  b"}}, [], {"COMMENTS": "a b"}, []),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "COMMENTS": "a"}}, [], {"COMMENTS": ""}, ["COMMENTS"]),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "CONTACT_IDS": [43]}}, ["CONTACT_IDS"], {}, []),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "COMMENTS": ""}}, ["COMMENTS"], {}, []),
+        ("crm.contact.add", {"fields": {"NAME": "x", "PHONE": [{"VALUE": "+79001112233"}]}}, ["PHONE"], {}, ["PHONE"]),
+        ("crm.contact.add", {"fields": {"NAME": "x", "PHONE": [{"VALUE": "+79001112233"}]}}, [], {"PHONE": PHONES}, []),
+        ("crm.item.add", {"entityTypeId": 177, "fields": {"title": "x", "ufCrm3Name": "y"}}, ["ufCrm3Name"], {}, ["ufCrm3Name"]),
+        ("tasks.task.add", {"fields": {"TITLE": "x", "TAGS": ["a"]}}, ["TAGS"], {}, []),
+    ],
+)
+async def test_what_a_new_record_lacks_is_named(
+    world: World, method: str, params: dict[str, Any], dropped: list[str], instead: dict[str, Any], unchanged: list[str]
+) -> None:
+    """Vector 12: only what was sent and is not there; a rounded sum, a tidied text and hidden fields are not blamed."""
+    session = await world.session()
+    leaves_out(world, method, *dropped, **instead)
+    found = await done(world, session, method, params)
+    assert (found.status, list(found.unchanged)) == ("succeeded", unchanged)
+    if unchanged:
+        assert found.reason is not None
+        assert (found.reason.code, found.reason.args["field"]) == ("not-changed", unchanged[0])
+        assert unchanged[0] in found.detail
+
+
+async def test_a_sum_that_the_rows_recompute_is_told_with_its_value(world: World) -> None:
+    """Neither the old one nor the new one: the person reads what stands there now."""
+    session = await world.session()
+    leaves_out(world, "crm.deal.update", OPPORTUNITY="700.00", IS_MANUAL_OPPORTUNITY="N")
+    found = await done(world, session, "crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}})
+    assert found.unchanged == ("OPPORTUNITY",)
+    assert "OPPORTUNITY is 700.00 now: the portal computes the sum from the product rows" in found.detail
+
+
+@pytest.mark.parametrize("fields", [{"ufCrm3List": []}, {"ufCrm3List": None}])
+async def test_a_list_that_was_to_be_cleared_and_was_not(world: World, fields: dict[str, Any]) -> None:
+    """An empty list has no effect on a field of several values."""
+    session = await world.session()
+    world.portal.records["item:177", 5]["ufCrm3List"] = [1, 2]
+    leaves_out(world, "crm.item.update", "ufCrm3List")
+    found = await done(world, session, "crm.item.update", {"entityTypeId": 177, "id": 5, "fields": fields})
+    assert found.unchanged == ("ufCrm3List",)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "dropped"),
+    [
+        ("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": {"n0": {"typeId": "PHONE", "value": "+7999"}}}}, "fm"),
+        ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156, "VALUE": "+7999"}]}}, "PHONE"),
+        ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156, "DELETE": "Y"}]}}, "PHONE"),
+    ],
+)
+async def test_a_phone_that_stayed_as_it_was(world: World, method: str, params: dict[str, Any], dropped: str) -> None:
+    """Vector 19: success and no change, in either family."""
+    session = await world.session()
+    world.portal.records["contact", 43]["PHONE"] = list(PHONES)
+    leaves_out(world, method, dropped)
+    found = await done(world, session, method, params)
+    assert found.unchanged == (dropped,)
+
+
+async def test_commands_of_a_batch_are_looked_at_by_their_keys(world: World) -> None:
+    """Adds and updates; a record that two commands write is left out, and so is a command that failed."""
+    session = await world.session()
+    leaves_out(world, "crm.deal.add", "UF_CRM_X")
+    cmd = {
+        "a": "crm.deal.add?fields[TITLE]=A&fields[UF_CRM_X]=1",
+        "b": "crm.deal.update?id=482&fields[TITLE]=B",
+        "c": "crm.deal.update?id=481&fields[OPPORTUNITY]=5",
+        "d": "crm.deal.update?id=481&fields[OPPORTUNITY]=6",
+    }
+    found = await done(world, session, "batch", {"cmd": cmd})
+    assert found.unchanged == ("a: UF_CRM_X",)
+    assert found.reason is not None
+    assert found.reason.args["field"] == "UF_CRM_X"
+
+
+async def test_a_new_record_that_cannot_be_read_is_not_blamed(world: World) -> None:
+    """The add stands, and the detail says that nobody looked."""
+    session = await world.session()
+    world.portal.will("crm.deal.get", *[cut] * 9)
+    found = await done(world, session, "crm.deal.add", {"fields": {"TITLE": "x", "COMMENTS": "y"}})
+    assert (found.status, found.unchanged) == ("succeeded", ())
+    assert "could not be read back" in found.detail
+
+
+async def test_an_answer_without_a_number_is_not_looked_up(world: World) -> None:
+    """Nothing is read for a record that nobody can name."""
+    session = await world.session()
+
+    async def odd(*_: Any) -> httpx.Response:
+        return httpx.Response(200, json={"result": {"id": None}})
+
+    world.portal.will("crm.deal.add", odd)
+    found = await world.submit(session, effect("crm.deal.add", {"fields": {"TITLE": "x"}}), actor=ANNA)
+    assert isinstance(found, Outcome)
+    assert (found.status, found.unchanged, found.detail) == ("succeeded", (), "")
