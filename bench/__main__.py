@@ -28,10 +28,10 @@ def main() -> int:
             rows.extend({**row, "machine": machine} for row in asyncio.run(bench()))
     with RESULTS.open("w", encoding="utf-8") as out:
         out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    print(f"{'name':34} {'value':>10} {'unit':8} {'bar':>22} holds")
+    print(f"{'name':46} {'value':>8} {'unit':5} {'bar':>16} {'holds':5} beside it")
     for row in rows:
         holds = {True: "yes", False: "NO", None: "-"}[row["holds"]]
-        print(f"{row['name']:34} {row['value']:>10} {row['unit']:8} {row['bar']:>22} {holds}")
+        print(f"{row['name']:46} {row['value']:>8} {row['unit']:5} {row['bar']:>16} {holds:5} {row.get('versus', '')}")
     return 0
 
 

@@ -19,9 +19,10 @@ __all__ = ["GetOutcome", "ItemOutcome", "Progress", "Step", "Steps", "Terms", "b
 async def list_all(
     client: BitrixClient, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[Terms]
 ) -> AsyncGenerator[Any, None]:
-    """Every row of a list, each once, in order of id where it can be walked, holding a few batches at a time.
+    """Every row of a list, each once and in order of id where it can be walked, holding a few batches at a time.
 
-    `id_field` says that an unknown list can be walked by that id. Other lists are read by offset, which the portal counts.
+    `id_field` says that an unknown list can be walked by that id. Other lists are read by offset, which the portal counts:
+    a row that moves between pages while they are read, because one leaves and one joins, may come twice or be missed.
     Raises ValueError for params that walking cannot honour (another order, `start`), `Refused`, `NotSent`, and
     `OutcomeUnknown` where rows might be missing or `deadline` passed. Close it with `aclosing`.
     """
@@ -39,7 +40,7 @@ async def list_all(
 async def _portions(
     sender: Sender, method: str, params: Mapping[str, Any], ids: IdList | None
 ) -> AsyncGenerator[tuple[list[Any], int | None], None]:
-    if ids is not None and ids.walked:
+    if ids is not None:
         async with aclosing(walk(sender, IdQuery(method, params, ids))) as portions:
             async for rows in portions:
                 yield rows, None
@@ -47,6 +48,6 @@ async def _portions(
     if any(name.lower() == "start" for name in params):
         msg = "a list that is read to its end takes no 'start'"
         raise ValueError(msg)
-    async with aclosing(pages(sender, method, params, ids=ids)) as counted:
+    async with aclosing(pages(sender, method, params)) as counted:
         async for portion in counted:
             yield portion

@@ -1,4 +1,4 @@
-"""Ring 1. What is known of list methods: whether their ids can be walked, and how the id is called. Source: the method pages."""
+"""Ring 1. What is known of list methods: those whose ids can be walked, and how the id is called. Source: the method pages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class IdList:
-    """`asked` is the id in filter and order, `told` the id in rows; `walked`: "more than this id" may be trusted.
+    """`asked` is the id in filter and order, `told` the id in rows: "more than this id" may be trusted in such a list.
 
     `box` is the name that the rows lie under; `repeats`: a row may come several times in a row.
     """
@@ -21,12 +21,11 @@ class IdList:
     asked: str
     told: str
     box: str = ""
-    walked: bool = True
     repeats: bool = False
 
 
 _CLASSIC = IdList("ID", "ID")
-# tasks.task.list sorts and filters by ID and answers `id`; walking it by id is reported to loop, so it is read by offset.
+# tasks.task.list sorts and filters by ID and answers `id`; who looks for `ID` in its rows reads its first page for ever.
 # Lists that are not here (user.get, crm.status.list, …) are read by offset in the order that the portal or the caller gives.
 LISTS: Mapping[str, IdList] = MappingProxyType(
     {
@@ -37,7 +36,7 @@ LISTS: Mapping[str, IdList] = MappingProxyType(
         "crm.quote.list": _CLASSIC,
         "crm.activity.list": IdList("ID", "ID", repeats=True),  # once for each binding that a filter names
         "crm.item.list": IdList("id", "id", box="items"),
-        "tasks.task.list": IdList("ID", "id", box="tasks", walked=False),
+        "tasks.task.list": IdList("ID", "id", box="tasks"),
     }
 )
 

@@ -1,7 +1,7 @@
 """Ring 1. Reads a list by offset, 50 pages to a batch, for lists whose ids cannot be walked. Only for reads.
 
-The portal counts these lists: a list that shrinks while it is read, or whose pages do not fit its count, is an error,
-for rows may have slipped from a page not yet read to one that was.
+The portal counts these lists: one that shrinks while it is read, or whose pages do not fit its count, is an error. A row
+that slips to a page already read is missed in silence where another joined meanwhile: the count does not show that.
 """
 
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
@@ -10,59 +10,41 @@ from typing import Any
 
 from bitrix.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
 from bitrix.bulk_flight import LIMITS, Patience, Sender, in_order
-from bitrix.bulk_lists import PAGE, IdList, ids_of, nonsense, rows_of
+from bitrix.bulk_lists import PAGE, nonsense, rows_of
 from bitrix.errors import OutcomeUnknown, Refused
 
 Rows = list[Any]
 _BLANK_ANSWERS = 2
 
 
-async def pages(
-    sender: Sender, method: str, params: Mapping[str, Any], *, ids: IdList | None
-) -> AsyncGenerator[tuple[Rows, int | None], None]:
-    """The rows of a list in portions with the portal's count; raise as `Sender.read`, `OutcomeUnknown` if the list moves.
+async def pages(sender: Sender, method: str, params: Mapping[str, Any]) -> AsyncGenerator[tuple[Rows, int | None], None]:
+    """The rows of a list in portions with the portal's count, in the order that the portal or the caller gives.
 
-    A list with a known id is sorted by it, unless the caller sorts: then what is added comes at the end.
+    Raises as `Sender.read`, and `OutcomeUnknown` if the list shrinks or is shorter than its count.
     """
-    sorted_by_us = ids is not None and "order" not in params
-    wanted = {**params, "order": {ids.asked: "ASC"}} if sorted_by_us and ids is not None else dict(params)
-    check = _Check(ids.told if sorted_by_us and ids is not None else None)
-    first = await sender.read(method, {**wanted, "start": 0})
-    yield check.rows(first.result), first.total
-    total, following = first.total, first.next
+    first = await sender.read(method, {**params, "start": 0})
+    rows = rows_of(first.result)
+    yield rows, first.total
+    done, total, following = len(rows), first.total, first.next
     while following is not None:
         starts = range(following, max(total or 0, following + 1), PAGE)
-        reader = _Reader(sender, method, wanted)
+        reader = _Reader(sender, method, params)
         last: CommandOutcome | None = None
         async with aclosing(in_order(reader.works(starts), allowed=lambda: sender.in_flight)) as batches:
             async for outcomes in batches:
                 for outcome in outcomes:
                     if total is not None and (outcome.total is None or outcome.total < total):
                         raise nonsense("grew shorter while it was read")
-                    yield check.rows(outcome.result, full=outcome.next is not None), outcome.total
-                    last = outcome
+                    rows = rows_of(outcome.result)
+                    if outcome.next is not None and len(rows) != PAGE:
+                        raise nonsense("has a short page before its end")
+                    yield rows, outcome.total
+                    done, last = done + len(rows), outcome
         if last is None or (last.next is not None and last.next <= starts[-1]):
             raise nonsense("does not move on to its next page")
         total, following = last.total, last.next
-
-
-class _Check:
-    """Watches that no row comes twice and no page is short, as far as that can be seen."""
-
-    def __init__(self, told: str | None) -> None:
-        self._told = told
-        self._last = 0
-
-    def rows(self, result: object, *, full: bool = False) -> Rows:
-        """The rows of one page; `full` when the portal says that another page follows."""
-        rows = rows_of(result)
-        if full and len(rows) != PAGE:
-            raise nonsense("has a short page before its end")
-        for number in ids_of(rows, self._told) if self._told else ():
-            if number <= self._last:
-                raise nonsense("does not come in the order of its ids")
-            self._last = number
-        return rows
+    if total is not None and done < total:
+        raise nonsense("ends before its count")
 
 
 class _Reader:

@@ -74,7 +74,7 @@ def _refuse(params: Mapping[str, Any], ids: IdList) -> None:
 def _bound(value: Any) -> int:
     try:
         return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # OverflowError: infinity
         msg = "a bound of the id must be a whole number"
         raise ValueError(msg) from None
 

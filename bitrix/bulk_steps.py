@@ -24,6 +24,8 @@ class GetOutcome:
 async def batch_all(client: BitrixClient, steps: Steps, **terms: Unpack[Terms]) -> AsyncGenerator[ItemOutcome, None]:
     """One outcome per step, in the order of the steps; no step is sent again unless a limit proves it did not run.
 
+    Outcomes are in order, execution is not: several batches of 50 are under way at once, and a step that a limit refused
+    runs after later ones. Steps that need an order belong into calls one after another.
     After `deadline` or once `stop` is set nothing more is sent. A portal that loses three answers in a row, or shuts the
     webhook, is sent nothing more. `steps` is read as needed; an error it raises comes after the outcomes of what was sent.
     Raises nothing of the network. Close it with `aclosing`: leaving early or being cancelled ends what is under way, and

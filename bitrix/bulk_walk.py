@@ -24,6 +24,7 @@ Rows = list[Any]
 _SMALL_START = 1
 _RECENT = 1000
 _BLANK_ANSWERS = 2
+_LOOKS = 3
 
 
 @dataclass(slots=True)
@@ -132,6 +133,13 @@ class _Reader:
 
     async def begin(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density]:
         """The lowest rows, the highest rows, the gap between them if there is one, and how dense the ids are."""
+        for _ in range(_LOOKS):
+            if (found := await self._look(pages)) is not None:
+                return found
+        raise nonsense("ends before its greatest id")
+
+    async def _look(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density] | None:
+        """What `begin` promises; None if the greatest ids are not among the lowest rows: they may have left in between."""
         query = self._query
         cmd = {"top": query.last()} | query.pages(query.floor, query.ceiling, pages)
         patience = Patience(self._sender)
@@ -144,7 +152,7 @@ class _Reader:
         rows, last, ended, _ = self._chain(outcomes[1:], query.floor, query.ceiling)
         above = [(row, number) for row, number in zip(reversed(falling), reversed(ids), strict=True) if number > last]
         if ended and above:
-            raise nonsense("ends before its greatest id")
+            return None
         tail = _unrepeated([row for row, _ in above], [number for _, number in above], last, query.ids)
         gap = Gap(last, above[0][1] - 1) if above and above[0][1] > last + 1 else None
         density = Density()

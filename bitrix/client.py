@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -60,7 +60,7 @@ class _Request:
     """One call, made ready; `deadline` is when its last send must have begun."""
 
     method: str
-    body: bytes
+    body: bytes = field(repr=False)  # signed, it holds the token
     methods: Mapping[str, str]
     repeatable: bool
     priority: Priority
@@ -138,8 +138,6 @@ class BitrixClient:
         once, with `free_at`.
         """
         body = _body(method, params)
-        if self._http.is_closed:
-            raise NotSent("the client is closed")
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)
         request = _Request(method, body, methods_of(method, params), repeatable, priority, deadline)
         attempts = AsyncRetrying(
@@ -191,6 +189,7 @@ class BitrixClient:
         raise OutcomeUnknown("the portal redirects from one name to another and on", transient=False)
 
     async def _attempt(self, request: _Request) -> Answer:
+        self._check_open()
         free_at = self._operating.free_at(request.methods.values())
         if free_at is not None:
             raise NotSent("Method is blocked due to operation time limit", code=TIME_LIMIT, free_at=free_at)
@@ -219,7 +218,12 @@ class BitrixClient:
                 return await wait
         raise NotSent("the call could not be sent in time")
 
+    def _check_open(self) -> None:
+        if self._http.is_closed:
+            raise NotSent("the client is closed")
+
     async def _exchange(self, request: _Request) -> Answer:
+        self._check_open()  # again: a place in the bucket may have been long in coming
         url = self._home.url(request.method)
         # The problem is raised outside of `except`: the error of httpx holds the request, and with it the address.
         problem: BitrixError
@@ -234,7 +238,7 @@ class BitrixClient:
             problem = NotSent(f"no connection to the portal: {error or type(error).__name__}")
         except TimeoutError:
             problem = OutcomeUnknown("the portal did not finish its answer in time")
-        except (httpx.HTTPError, OSError) as error:
+        except (httpx.HTTPError, OSError, RuntimeError) as error:  # RuntimeError: the connection was closed under the request
             problem = OutcomeUnknown(f"the answer was lost: {error or type(error).__name__}")
         else:
             if self._home.follow(url, status, location):
@@ -253,7 +257,7 @@ class BitrixClient:
 
     def _is_over(self, request: _Request, state: RetryCallState) -> bool:
         tries = _tries(_error(state), request.priority)
-        return state.attempt_number >= tries or self._limiter.clock() + state.upcoming_sleep >= request.deadline
+        return state.attempt_number >= tries or self._http.is_closed or self._limiter.clock() + state.upcoming_sleep >= request.deadline
 
     def _pause(self, request: _Request, state: RetryCallState) -> float:
         error = _error(state)

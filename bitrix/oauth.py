@@ -25,6 +25,8 @@ CLAIM = timedelta(seconds=2 * PATIENCE)
 """So long others wait for a process that said it renews: longer than an answer may take, so only a dead one is overtaken."""
 PAUSE = timedelta(minutes=1)
 """So long a refusal that needs a person is repeated from memory: asking at every call may get the application blocked."""
+_SKEW = timedelta(seconds=5)
+"""So far ahead another machine's clock may run; what is claimed for longer was claimed by a wrong clock."""
 _POLL = 0.25
 _CLOSED = "the client is closed"
 
@@ -152,15 +154,20 @@ class Application:
                 return Grant(kept.pair.access)  # stored by another process, or before this one began
             if self._unsaved is not None:
                 return await self._save(*self._unsaved)
-            if self._refused is not None and self._now() < self._refused[1]:
+            if self._refused is not None and self._is_ahead(self._refused[1], PAUSE):
                 raise self._refused[0]
-            if kept.claimed_until is not None and self._now() < kept.claimed_until:
+            if kept.claimed_until is not None and self._is_ahead(kept.claimed_until, CLAIM + _SKEW):
                 await self._sleep(_POLL)
                 continue
             grant = await self._claimed(text, kept)
             if grant is not None:
                 return grant
         raise NotSent(_CLOSED)
+
+    def _is_ahead(self, until: datetime, at_most: timedelta) -> bool:
+        """Whether `until` is still to come; further away than it can have been set, it comes from a clock that was wrong."""
+        now = self._now()
+        return now < until <= now + at_most
 
     async def _claimed(self, text: str | None, kept: Kept) -> Grant | None:
         """Renew the pair if nobody else was first; None means look again."""

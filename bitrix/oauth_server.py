@@ -19,6 +19,7 @@ from bitrix.errors import NoAccess, NotSent
 PUBLIC_SERVER = "https://oauth.bitrix.info"
 PATIENCE = 15.0
 _TOKEN = re.compile(r"[\x21-\x7e]{1,2000}", re.ASCII)
+_ASK_LATER = frozenset({httpx.codes.REQUEST_TIMEOUT, httpx.codes.TOO_MANY_REQUESTS})
 _WHAT_TO_DO = {
     "invalid_grant": "the application must be authorized anew: put its new refresh token into BITRIX_OAUTH_REFRESH_TOKEN",
     "invalid_client": "the application is not known: check BITRIX_OAUTH_CLIENT_ID, BITRIX_OAUTH_CLIENT_SECRET and that the portal has it",
@@ -100,7 +101,7 @@ def _read(response: httpx.Response) -> Pair:
     if status == httpx.codes.OK and _is_token(access) and _is_token(refresh):
         return Pair(SecretStr(access), SecretStr(refresh))
     code = data.get("error")
-    if isinstance(code, str) and code and status < httpx.codes.INTERNAL_SERVER_ERROR:
+    if isinstance(code, str) and code and status < httpx.codes.INTERNAL_SERVER_ERROR and status not in _ASK_LATER:
         known = _WHAT_TO_DO.get(code.lower())
         raise NoAccess(known or "the authorization server refuses to renew the access of the application", code=code, status=status)
     raise NotSent("the access could not be renewed: the authorization server's answer holds no pair of tokens", status=status)

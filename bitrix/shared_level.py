@@ -4,6 +4,7 @@ It is only pacing: where the store fails, calls go on and a log line says so. Re
 """
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,8 @@ _TRIES = 100
 _REST = timedelta(seconds=30)
 """A store that failed may take seconds to fail again; meanwhile it is not asked."""
 _SKEW = timedelta(seconds=5)
+_OVER = 20.0
+"""So far above its ceiling a stored counter is believed, for each refusal lifts it by one; more is no counter of ours."""
 
 
 class LevelStore(Protocol):
@@ -72,7 +75,8 @@ class SharedLevel:
         return await self._guarded(plan, traffic, places=1)
 
     async def _guarded(self, plan: Plan, traffic: Traffic, *, places: int) -> Place | None:
-        if self._now() < self._resting_until:
+        now = self._now()
+        if now < self._resting_until <= now + _REST:  # later than that: the clock was set back
             return None
         try:
             place = await self._move(plan, traffic, places)
@@ -88,21 +92,35 @@ class SharedLevel:
     async def _move(self, plan: Plan, traffic: Traffic, places: int) -> Place | None:
         for _ in range(_TRIES):
             row = await self._store.get_value(self._key)
-            level, seen_at = self._drained(plan, row)
+            level, seen_at, mended = self._drained(plan, row)
             level = plan.reported(level, traffic.sent, traffic.refused)
             wait = plan.wait(level) if places else 0.0
-            if wait and traffic == Traffic():
+            if wait and traffic == Traffic() and not mended:
                 return Place(level, wait)
             level += 0 if wait else places
             if await self._store.swap_value(self._key, row, f"{level!r} {seen_at.isoformat()}"):
                 return Place(level, wait)
         return None
 
-    def _drained(self, plan: Plan, row: str | None) -> tuple[float, datetime]:
+    def _drained(self, plan: Plan, row: str | None) -> tuple[float, datetime, bool]:
+        """The counter now, its moment, and whether the row must be stored anew for it to drain at all."""
         now = self._now()
         if row is None:
-            return 0.0, now
-        level, _, moment = row.partition(" ")
-        at = datetime.fromisoformat(moment)
+            return 0.0, now, False
+        stored = _read(row)
+        if stored is None:  # nobody knows: as full as we ever make it
+            return plan.ceiling, now, True
+        level, at = stored
+        level = plan.drained(min(level, plan.ceiling + _OVER), (now - at).total_seconds())
         # Another machine's clock may run a little ahead: its moment is kept. Far ahead: a clock was set back, ours counts.
-        return plan.drained(float(level), (now - at).total_seconds()), at if now < at <= now + _SKEW else now
+        return level, at if now < at <= now + _SKEW else now, at > now + _SKEW
+
+
+def _read(row: str) -> tuple[float, datetime] | None:
+    """The stored counter and its moment; None for what is neither."""
+    level, _, moment = row.partition(" ")
+    try:
+        stored = float(level), datetime.fromisoformat(moment)
+    except ValueError:
+        return None
+    return stored if math.isfinite(stored[0]) and stored[1].tzinfo is not None else None

@@ -1,5 +1,6 @@
 """Who may use the bot: the access file (YAML), deny by default (DESIGN §6). Ring 3."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -30,13 +31,14 @@ class Person(BaseModel):
     mode: Mode = "full"
     sees: Literal["own", "all"] | list[int] | None = None
     """Default: own for managers, all for leads and admins."""
-    time_zone: Annotated[str, AfterValidator(_zone)] = "Europe/Moscow"
+    time_zone: Annotated[str, AfterValidator(_zone)] | None = None
+    """Default: the employee's own in the portal, else the portal's; until that is read, Moscow's."""
     locale: Literal["ru", "en"] = "ru"
     notify: Literal["none", "own"] = "own"
     """Whether changes of their own records in the portal are told to them."""
 
-    def actor(self) -> Actor:
-        """The person as the orchestrator knows them."""
+    def actor(self, learned: str | None = None) -> Actor:
+        """The person as the orchestrator knows them; `learned` is the zone that the portal gives them."""
         sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
         return Actor(
             key=f"tg:{self.telegram_id}",
@@ -45,7 +47,7 @@ class Person(BaseModel):
             max_mode=self.mode,
             sees=sees if isinstance(sees, str) else tuple(sees),
             bitrix_user_id=self.bitrix_user_id,
-            time_zone=self.time_zone,
+            time_zone=self.time_zone or learned or "Europe/Moscow",
             locale=self.locale,
         )
 
@@ -61,6 +63,7 @@ class Access:
     def __init__(self, people: list[Person]) -> None:
         """Two entries for one Telegram id are an error."""
         self._by_telegram: dict[int, Person] = {}
+        self._zones: dict[int, str] = {}
         for person in people:
             if person.telegram_id in self._by_telegram:
                 raise SettingsError(f"ACCESS_FILE: telegram_id {person.telegram_id} is listed twice")
@@ -69,7 +72,7 @@ class Access:
     def actor(self, telegram_id: int) -> Actor | None:
         """The person's rights, None for a stranger."""
         person = self._by_telegram.get(telegram_id)
-        return person.actor() if person else None
+        return person.actor(self._zones.get(telegram_id)) if person else None
 
     def present(self, actor: Actor) -> Actor | None:
         """The rights that `actor` has now: those of the file for people in Telegram, their own for everybody else."""
@@ -78,7 +81,14 @@ class Access:
 
     def people_by_bitrix(self, user_id: int) -> list[Actor]:
         """Those who are this employee in the portal and want to be told of changes of their records."""
-        return [person.actor() for person in self._by_telegram.values() if person.bitrix_user_id == user_id and person.notify == "own"]
+        mine = (person for person in self._by_telegram.values() if person.bitrix_user_id == user_id and person.notify == "own")
+        return [person.actor(self._zones.get(person.telegram_id)) for person in mine]
+
+    async def learn_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
+        """Ask the portal for the time zones that the file does not give; `zone_of(user_id=…)` never fails."""
+        for person in self._by_telegram.values():
+            if person.time_zone is None:
+                self._zones[person.telegram_id] = await zone_of(user_id=person.bitrix_user_id)
 
     def bitrix_users(self) -> list[int]:
         """The employees whose records somebody wants to be told of."""

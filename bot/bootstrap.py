@@ -208,4 +208,7 @@ def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Q
     async def todays(*, actor: Actor) -> Any:
         return await today(reads, naming, actor, clock.now())
 
-    return {"resolve": resolve, "present": shown, "named": named, "when": when, "current": current, "today": todays}
+    async def zone(*, user_id: int | None) -> str:
+        return await naming.zone_of(user_id)
+
+    return {"zone": zone, "resolve": resolve, "present": shown, "named": named, "when": when, "current": current, "today": todays}

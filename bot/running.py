@@ -9,7 +9,7 @@ from typing import Any
 
 from aiogram.exceptions import TelegramConflictError, TelegramUnauthorizedError
 
-from bot.access import load_access
+from bot.access import Access, load_access
 from bot.bootstrap import build_orchestrator, opened_store
 from bot.http_api.app import make_app
 from bot.http_api.portal_events import portal_events
@@ -24,6 +24,7 @@ from state.clock import Clock, SystemClock
 log = logging.getLogger(__name__)
 
 Work = Callable[[], Coroutine[Any, Any, None]]
+_ZONES_EVERY = 3600.0
 
 
 async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None) -> None:
@@ -51,7 +52,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
         )
         try:
             async with _event_door(settings, orchestrator, clock) as events:
-                await _until_stopped(lambda: _serve(door, orchestrator, events, ready))
+                await _until_stopped(lambda: _serve(door, orchestrator, access, events, ready))
         finally:
             for part in closing:
                 await part.aclose()
@@ -69,13 +70,21 @@ async def _event_door(settings: Settings, orchestrator: Orchestrator, clock: Clo
         yield lambda: serve(app, listener)
 
 
-async def _serve(door: TelegramDoor, orchestrator: Orchestrator, events: Work | None, ready: Callable[[], None]) -> None:
+async def _serve(door: TelegramDoor, orchestrator: Orchestrator, access: Access, events: Work | None, ready: Callable[[], None]) -> None:
     async with asyncio.TaskGroup() as group:
+        group.create_task(_know_zones(access, orchestrator))
         group.create_task(orchestrator.run())
         group.create_task(door.run(orchestrator))
         if events is not None:
             group.create_task(events())
         ready()
+
+
+async def _know_zones(access: Access, orchestrator: Orchestrator) -> None:
+    """Time zones change when people move: looked at once an hour."""
+    while True:
+        await access.learn_zones(orchestrator.tools.queries["zone"])
+        await asyncio.sleep(_ZONES_EVERY)
 
 
 async def _until_stopped(serve: Work) -> None:

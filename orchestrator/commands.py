@@ -36,10 +36,11 @@ async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
 
 async def _about_card(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
     """The two buttons of a card that decide nothing: look again at an unknown outcome, show the exact call."""
-    entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
+    named = row.body.get("confirmation_id", "")
+    entry = session.state["agent"]["confirmations"].get(named)
     rows: list[OutboxRow] = []
     if entry is None and row.body["name"] == "check":
-        effect = await session.effect(row.body["confirmation_id"])  # a call without a card is named by itself
+        effect = await session.effect(named)  # a call without a card is named by itself
         if effect is None or effect.stream != session.stream:
             rows.append(outgoing.reply_row(session.key, say(Notice(code="details-none")), session.now))
         else:

@@ -1,6 +1,7 @@
 """TurnContext as engines get it: one turn of one session, with the journal, the gate and the model behind it. Ring 2."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +11,14 @@ from typing import Any, Protocol
 from orchestrator.engines.base import ModelRequest, ModelText, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.gate import Gate
-from orchestrator.messages import Actor, Effect, Mode, Outcome, Pending
+from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
+from orchestrator.performers.watch import Watch, watched
 from orchestrator.session import Session
 from state.events import Event, ModelAnswered, ModelFailed
 from state.worker import to_its_end
 
 Query = Callable[..., Awaitable[Any]]
-Partial = Callable[[str], Awaitable[None]]
+Partial = Callable[[str | Notice], Awaitable[None]]
 
 
 class Model(Protocol):
@@ -150,15 +152,28 @@ class Context:
         return await self._queries[name](**args)
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
-        """Through the gate, and onto the audit record. A call once begun is heard to its end, even when the turn is stopped."""
-        task = asyncio.ensure_future(
-            self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
-        )
+        """Through the gate, and onto the audit record. A call once begun is heard to its end, even when the turn is stopped.
+
+        A long list shows how far it is, and ends where it is when nobody waits for it any more.
+        """
+        watch = Watch(self._counting)
+        with watched(watch):
+            task = asyncio.ensure_future(
+                self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
+            )
         try:
-            return await to_its_end(task)
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            watch.stop()
+            with contextlib.suppress(Exception):  # the cancellation is what the caller hears of
+                await to_its_end(task)
+            raise
         finally:
             if not task.cancelled() and task.exception() is None:
                 self._note_call(effect, task.result())
+
+    async def _counting(self, done: int, total: int) -> None:
+        await self._partial(Notice(code="counting", args={"done": done, "total": total}))
 
     def _note_call(self, effect: Effect, result: Outcome | Pending) -> None:
         self.results.append(result)

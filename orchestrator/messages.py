@@ -89,6 +89,8 @@ class Outcome(Frozen):
     call_class: str = ""
     result: Any = None
     total: int | None = None
+    sums: Mapping[str, str] | None = None
+    """Sums by currency ("RUB" → "1200000.50") over all `total` rows of which `result` holds the first; empty if they could not be had."""
     reason: Notice | None = None
     detail: str = ""
     """English sentence for the model and for ops."""

@@ -19,7 +19,9 @@ CUT_PAUSE = 1.5
 """Seconds that a piece waits for the next one."""
 MAX_PASTE = 20_000
 LEAD_IN = 300
-"""A first line up to so many characters is the person's own word about what follows."""
+"""A first line up to so many characters that ends with a colon is the person's own word about what follows."""
+AT_ONCE = 3
+"""Seconds within which a messenger sends the pieces one after the other."""
 
 
 async def whole(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
@@ -65,11 +67,20 @@ def _pieces(first: InboxRow, waiting: Sequence[InboxRow]) -> list[InboxRow]:
     """The first and what the same person wrote right after it, as long as each piece was cut."""
     pieces = [first]
     for row in (item for item in waiting if item.id != first.id):
-        same = row.kind == "message" and row.actor == first.actor and row.body.get("origin") == "typed"
-        if not _is_cut(pieces[-1]) or not same or bool(row.body.get("text")) != bool(first.body.get("text")):
+        typed = row.kind == "message" and row.body.get("origin") == "typed"
+        same = typed and row.actor == first.actor and bool(row.body.get("text")) == bool(first.body.get("text"))
+        if not (same and _is_cut(pieces[-1]) and _at_once(pieces[-1], row)):
             break
         pieces.append(row)
     return pieces
+
+
+def _at_once(piece: InboxRow, after: InboxRow) -> bool:
+    """Whether both were sent as one: by the messenger's own clock where it tells, since a bot that was away gets everything together."""
+    earlier, later = piece.body.get("at"), after.body.get("at")
+    if isinstance(earlier, int) and isinstance(later, int):
+        return 0 <= later - earlier <= AT_ONCE
+    return abs((after.received_at - piece.received_at).total_seconds()) <= AT_ONCE
 
 
 def _joined(pieces: Sequence[InboxRow]) -> InboxRow:
@@ -77,6 +88,6 @@ def _joined(pieces: Sequence[InboxRow]) -> InboxRow:
     first = pieces[0]
     whole = "\n".join(piece.body.get("text") or piece.body.get("quoted") or "" for piece in pieces)
     line, _, rest = whole.partition("\n")
-    own = bool(first.body.get("text")) and len(line) <= LEAD_IN
+    own = bool(first.body.get("text")) and len(line) <= LEAD_IN and line.rstrip().endswith(":")
     body = {"text": line if own else "", "quoted": rest if own else whole, "origin": "typed"}
     return replace(first, id=f"{first.id}+{len(pieces)}", source=f"joined:{first.id}", body=body, attempts=0)

@@ -27,8 +27,8 @@ from state.worker import AsyncStore
 log = logging.getLogger(__name__)
 
 Present = Callable[[Actor], Actor | None]
-Partial = Callable[[str, str], Awaitable[None]]
-"""(session, visible text so far) → shown as a draft; may be dropped."""
+Partial = Callable[[str, Any], Awaitable[None]]
+"""(session, the visible text so far or a notice of how far it is) → shown as a draft; may be dropped."""
 
 
 @dataclass(frozen=True, kw_only=True)

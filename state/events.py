@@ -232,6 +232,8 @@ class CallSucceeded(Event):
     result: Any = None
     result_blob: str = ""
     total: int | None = None
+    sums: dict[str, str] = Field(default_factory=dict)
+    """Sums by currency over all rows of a list of which `result` holds the first."""
     seconds: float = 0.0
     changes: StateChanges = StateChanges()
     commands: list[dict[str, Any]] = Field(default_factory=list)

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 PATH = "/bitrix/events"
 READ_WITHIN = 10.0
+READ_AT_ONCE = 100
+"""Bodies that are read side by side; the others wait, and their time begins when they are read."""
 QUIET = timedelta(minutes=1)
 """Strangers are logged once in this time, with their number: a flood of them must not fill the log."""
 
@@ -55,11 +57,12 @@ def portal_events(receive: Receive, tokens: Sequence[SecretStr], session: str, c
     """
     router = APIRouter()
     strangers = Strangers(clock)
+    reading = asyncio.Semaphore(READ_AT_ONCE)
 
     @router.post(PATH)
     async def receive_event(request: Request) -> Response:
         try:
-            async with asyncio.timeout(READ_WITHIN):
+            async with reading, asyncio.timeout(READ_WITHIN):
                 body = await _body(request)
             event = parse(body, request.headers.get("content-type", ""))
         except EventError as error:

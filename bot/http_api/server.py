@@ -10,8 +10,8 @@ from fastapi import FastAPI
 
 from orchestrator.errors import SettingsError
 
-_BACKLOG = 128
-_AT_ONCE = 100
+_AT_ONCE = 2000
+"""Connections, well above a storm of events: what comes beyond is answered 503, and the portal does not post it again."""
 _STOP_WITHIN = 5
 
 
@@ -28,7 +28,7 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket bound to that address; raises SettingsError when it is taken or not ours."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        return socket.create_server((host, port), family=family, backlog=_AT_ONCE)
     except OverflowError:
         raise SettingsError(f"HTTP_PORT: {port} is no port") from None
     except OSError as error:
@@ -44,6 +44,7 @@ async def serve(app: FastAPI, listener: socket.socket) -> None:
         access_log=False,
         lifespan="off",
         server_header=False,
+        backlog=_AT_ONCE,
         limit_concurrency=_AT_ONCE,
         timeout_keep_alive=_STOP_WITHIN,
         timeout_graceful_shutdown=_STOP_WITHIN,

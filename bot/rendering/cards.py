@@ -1,7 +1,7 @@
 """The card of a confirmation in each of its states (facts: telegram §5). Rendered from the stored request, never from the model. Ring 3."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.i18n.translate import Translator
@@ -142,11 +142,19 @@ def _executed(body: Mapping[str, Any], tr: Translator, who: str, at: str) -> str
     failed = [report for report in commands if report["status"] != "success"]
     if failed:
         return f"{done}\n{tr.say('card-partly', failed=len(failed), count=len(commands))}"
-    unchanged = _names(body.get("unchanged") or (), body.get("preview") or {})
-    return f"{done}\n{tr.say('card-unchanged', fields=unchanged)}" if unchanged else done
+    return "\n".join([done, *_left_out(body.get("unchanged") or (), body.get("preview") or {}, tr)])
 
 
-def _names(codes: Sequence[str], preview: Mapping[str, Any]) -> str:
-    """Fields as the card calls them."""
-    known = {line.get("field"): line["name"] for line in preview.get("lines") or ()}
-    return ", ".join(str(known.get(code, code)) for code in codes)
+def _left_out(written: Sequence[str], preview: Mapping[str, Any], tr: Translator) -> Iterator[str]:
+    """What the portal said yes to and did not do: a new record lacks it, an old one is as it was."""
+    added: list[str] = []
+    kept: list[str] = []
+    for code in written:
+        key, _, field = code.rpartition(": ")
+        item = next((item for item in preview.get("items") or () if key and item.get("key") == key), preview)
+        known = {line.get("field"): str(line["name"]) for line in item.get("lines") or ()}
+        (added if item.get("verb") == "add" else kept).append(known.get(field) or code)
+    if added:
+        yield tr.say("not-taken", field=added[0], more=len(added) - 1)
+    if kept:
+        yield tr.say("card-unchanged", fields=", ".join(kept))

@@ -20,6 +20,7 @@ _PLAIN = frozenset(
         "which-stage",
         "which-date",
         "which-sum",
+        "waiting-on-card",
     }
 )
 """Sentences that warn of nothing."""

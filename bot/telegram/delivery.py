@@ -45,6 +45,8 @@ LONGEST_WAIT = 3600
 """Telegram's number is obeyed up to here, then asked for again: a nonsensical one must not silence a chat for years."""
 TYPING = timedelta(seconds=4)
 """Clients show "typing" for five seconds; telling them with every piece of a streamed answer would meet the flood limit."""
+_DRAFT = 1
+"""One draft a chat: Telegram changes it in place as long as its number stays the same."""
 _FLOOD = "Too Many Requests"
 """A 429 that names no wait, or 0, reaches us as an error of no special kind: aiogram keeps only Telegram's words of it."""
 
@@ -173,16 +175,20 @@ class Delivery:
         with contextlib.suppress(AiogramError):
             await self._bot.send_message(chat, self._people.translator(session).notice(notice), parse_mode=None, message_thread_id=thread)
 
-    async def partial(self, session: str, text: str) -> None:
-        """Show that the answer is being written; may fail silently."""
-        del text
+    async def partial(self, session: str, text: str | Notice) -> None:
+        """Show that the answer is being written, or in a draft how far it is; may fail silently."""
         if not session.startswith("tg:"):
+            return
+        chat, thread = chat_of(session)
+        if isinstance(text, Notice) and chat > 0:  # Telegram shows drafts in private chats only
+            said = self._people.translator(session).notice(text)
+            with contextlib.suppress(AiogramError):
+                await self._bot.send_message_draft(chat, _DRAFT, text=said, parse_mode=None, message_thread_id=thread)
             return
         now = self._clock.now()
         if session in self._typing and now - self._typing[session] < TYPING:
             return
         self._typing[session] = now
-        chat, thread = chat_of(session)
         with contextlib.suppress(AiogramError):
             await self._bot.send_chat_action(chat, "typing", message_thread_id=thread)
 

@@ -10,14 +10,20 @@ from bot.telegram.callbacks import CardPress, CheckPress, ChoicePress, DetailsPr
 from orchestrator.gate.confirmations import second_nonce
 from orchestrator.messages import Reply
 
+_DOUBTFUL = frozenset({"outcome-unknown", "recovered-unclear"})
+
 
 def reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Buttons under a reply: choices of a question, or examples to send."""
+    """Buttons under a reply: choices of a question, a look at a call of unknown outcome, or examples to send."""
     rows: list[list[InlineKeyboardButton]] = []
     for choice in reply.choices:
         question, _, option = choice.token.rpartition(":")
         data = pack(ChoicePress(question_id=question, option=int(option)))
         rows.append([InlineKeyboardButton(text=choice.label, callback_data=data)])
+    for notice in reply.notices:
+        if notice.code in _DOUBTFUL and notice.args.get("effect_id"):  # empty where a card has the button
+            check = pack(CheckPress(confirmation_id=str(notice.args["effect_id"])))
+            rows.append([InlineKeyboardButton(text=tr.say("button-check"), callback_data=check)])
     for example in reply.examples:
         data = pack(ExamplePress(code=example.code))
         rows.append([InlineKeyboardButton(text=tr.notice(example), callback_data=data)])

@@ -129,10 +129,11 @@ class _Maker:
 
     def message(self, message: Message, text: str) -> Routed:
         """A request; what was forwarded is somebody else's text, never an instruction."""
+        sent = int(message.date.timestamp())
         if message.forward_origin is not None:
-            return self.row("message", "turn", {"text": "", "quoted": text, "origin": "typed"})
+            return self.row("message", "turn", {"text": "", "quoted": text, "origin": "typed", "at": sent})
         quoted = message.quote.text if message.quote is not None else ""
-        return self.row("message", "turn", {"text": text, "quoted": clean_text(quoted), "origin": "typed"})
+        return self.row("message", "turn", {"text": text, "quoted": clean_text(quoted), "origin": "typed", "at": sent})
 
 
 def _typed_decision(message: Message, text: str, cards: "tuple[Card, ...]", make: _Maker) -> Routed | None:

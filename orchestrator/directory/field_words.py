@@ -18,6 +18,7 @@ from orchestrator.directory.zones import moment_of
 
 _NAME: Final = 80
 _MOST: Final = 20
+_LONGEST_ID: Final = 15
 _LONG_AGO: Final = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there
 _FLAGS: Final = {
     "ru": {"Y": "Да", "1": "Да", "True": "Да", "N": "Нет", "0": "Нет", "False": "Нет"},
@@ -132,13 +133,17 @@ async def _named(text: str, field: Field, names: NamesOfValues, place: Place) ->
     match field.type:
         case "crm_status" if field.book:
             return await names.entry(field.book, text)
-        case "crm_category" if text.isascii() and text.isdecimal():
+        case "crm_category" if _is_id(text):
             return await names.category(int(text), place.entity)
-        case "user" | "employee" if text.isascii() and text.isdecimal():
+        case "user" | "employee" if _is_id(text):
             return await names.user(int(text))
     word = _WORDS[place.locale].get(field.type)
     number = _CODED.fullmatch(text)
     return f"{word} №{number[2]}" if word and number else None
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_ID
 
 
 async def _titles(values: Sequence[Any], field: Field, names: NamesOfValues) -> dict[str, str]:
@@ -193,7 +198,10 @@ def _moment(text: str, kind: str, place: Place) -> str | None:
     moment = moment_of(text, zone=place.portal_zone)
     if moment is None:
         return None
-    here = moment.astimezone(ZoneInfo(place.zone))
+    try:
+        here = moment.astimezone(ZoneInfo(place.zone))
+    except OverflowError:  # beyond the year 9999 where the person is
+        return None
     return f"{format_day(here.date(), today=_LONG_AGO, locale=place.locale)}, {here:%H:%M}"
 
 

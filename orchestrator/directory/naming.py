@@ -24,7 +24,6 @@ from orchestrator.directory.text import Locale, clean, cut
 from orchestrator.directory.zones import DEFAULT, is_zone
 from orchestrator.messages import Actor
 
-_TYPE_IDS = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
 _DONE_TASK = "5"
 _FIXED_KINDS = {
     QUOTE: {"ru": "предложение", "en": "quote"},
@@ -224,8 +223,7 @@ class Naming:
     def owner_of(self, entity: str, row: Row) -> int:
         """Whose the record is; 0 when it does not say."""
         field = self._reads.catalogue.entities[entity.partition(":")[0]].owner_field
-        camel = field.split("_")[0].lower() + "".join(part.capitalize() for part in field.split("_")[1:])
-        return _int(row.get(field) or row.get(camel))
+        return _int(row.get(field) or row.get(names.universal(field, entity)))
 
     def visible(self, entity: str, row: Row, actor: Actor) -> bool:
         """Whether `actor` may see the record."""
@@ -281,7 +279,7 @@ def _pick(fields: Mapping[str, Field], name: str, entity: str) -> Field | None:
 
 def _kind_of(type_id: Any) -> str:
     number = _int(type_id)
-    return _TYPE_IDS.get(number, f"item:{number}" if number else "")
+    return names.CRM.get(number, f"item:{number}" if number else "")
 
 
 def _allowed(actor: Actor) -> frozenset[int] | None:

@@ -9,7 +9,8 @@ from typing import Any
 from bitrix.batch import Command, build_cmd, read_answer
 from bitrix.catalogue import Catalogue, Entity
 from bitrix.client import BitrixClient
-from bitrix.errors import OutcomeUnknown, Refused
+from bitrix.errors import BitrixError, OutcomeUnknown, Refused
+from bitrix.limiter import Priority
 from bitrix.paging import first_rows
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Row, Stage
@@ -17,7 +18,10 @@ from state.canonical import storable
 from state.clock import Clock
 
 _CHUNK = 50
+_OF_ALL = {"ERROR_METHOD_NOT_FOUND", "INVALID_REQUEST", "NO_AUTH_FOUND", "INVALID_CREDENTIALS", "EXPIRED_TOKEN", "INSUFFICIENT_SCOPE"}
 Target = tuple[str, int]
+Found = Row | BitrixError | None
+"""A record, None where there is none, or why it could not be read."""
 
 
 class PortalReads:
@@ -36,8 +40,43 @@ class PortalReads:
             return {wanted[0]: await self._record(wanted[0])}
         found: dict[Target, Row | None] = {}
         for start in range(0, len(wanted), _CHUNK):
-            found |= await self._chunk(wanted[start : start + _CHUNK])
+            for target, record in (await self._chunk(wanted[start : start + _CHUNK], Priority.INTERACTIVE)).items():
+                if isinstance(record, BitrixError):
+                    raise record
+                found[target] = record
         return found
+
+    async def each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, Found]:
+        """Each target's record or why it could not be read: one that fails holds up no other, and is asked for once more alone.
+
+        Raises what concerns more than one record: nothing was sent, or an answer other than 400 and 404.
+        """
+        wanted = list(dict.fromkeys(targets))
+        found: dict[Target, Found] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            read = await self._chunk_or_errors(chunk, priority) if len(wanted) > 1 else dict.fromkeys(chunk, OutcomeUnknown())
+            for target, record in read.items():
+                found[target] = await self._alone(target, priority) if isinstance(record, BitrixError) else record
+        return found
+
+    async def _chunk_or_errors(self, targets: Sequence[Target], priority: Priority) -> Mapping[Target, Found]:
+        try:
+            return await self._chunk(targets, priority)
+        except Refused as error:
+            if not _is_of_one_record(error):
+                raise
+            return dict.fromkeys(targets, error)
+        except OutcomeUnknown as error:  # perhaps for one of them only
+            return dict.fromkeys(targets, error)
+
+    async def _alone(self, target: Target, priority: Priority) -> Found:
+        try:
+            return await self._record(target, priority)
+        except Refused as error:
+            if not _is_of_one_record(error):
+                raise
+            return error
 
     async def users(self) -> Mapping[int, Row]:
         """Every employee by id, the dismissed too."""
@@ -84,10 +123,10 @@ class PortalReads:
         """Outdate what a call of ours changed, whether or not it succeeded."""
         self.reference.forget_for_call(method)
 
-    async def _record(self, target: Target) -> Row | None:
+    async def _record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> Row | None:
         spec, params = self._get(target)
         try:
-            answer = await self.client.call(spec.get, params, repeatable=True)
+            answer = await self.client.call(spec.get, params, repeatable=True, priority=priority)
         except Refused as error:
             if _is_missing(error):
                 return None
@@ -100,21 +139,23 @@ class PortalReads:
         spec = self.catalogue.entities[kind]
         return spec, {spec.id_param: target[1], **({"entityTypeId": int(type_id)} if type_id else {})}
 
-    async def _chunk(self, targets: Sequence[Target]) -> dict[Target, Row | None]:
+    async def _chunk(self, targets: Sequence[Target], priority: Priority) -> dict[Target, Found]:
+        """What became of each; raises when the batch as a whole failed."""
         commands = []
         for number, target in enumerate(targets):
             spec, params = self._get(target)
             commands.append(Command(key=f"r{number}", method=spec.get, params=params))
-        answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
-        found: dict[Target, Row | None] = {}
+        answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True, priority=priority)
+        found: dict[Target, Found] = {}
         for target, outcome in zip(targets, read_answer(commands, answer), strict=True):
             if outcome.status == "success":
                 found[target] = _unwrap(outcome.result, self._get(target)[0].result_key)
                 continue
             refusal = Refused(outcome.error, outcome.description, 400)
             if outcome.status != "error" or not _is_missing(refusal):
-                raise OutcomeUnknown(f"{target[0]} {target[1]} could not be read: {outcome.description or outcome.status}")
-            found[target] = None
+                found[target] = OutcomeUnknown(f"{target[0]} {target[1]} could not be read: {outcome.description or outcome.status}")
+            else:
+                found[target] = None
         return found
 
 
@@ -136,6 +177,13 @@ def _unwrap(result: Any, key: str) -> Row | None:
     return storable(result) if isinstance(result, Mapping) and result else None
 
 
+def _is_of_one_record(error: Refused) -> bool:
+    """Whether the refusal says something of that record, not of our access or of the method."""
+    return error.status in {400, 404} and error.code.upper() not in _OF_ALL
+
+
 def _is_missing(error: Refused) -> bool:
+    if error.code.upper() in _OF_ALL or error.status in {401, 403}:
+        return False  # "Method not found!" says nothing of the record
     text = error.description.lower()
     return error.code == "NOT_FOUND" or "not found" in text or "не найден" in text

@@ -13,7 +13,7 @@ from typing import Any
 from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import Presented
 from orchestrator.directory.labels import amount_of
-from orchestrator.directory.money_style import NO_BOOK, Book
+from orchestrator.directory.money_style import Book
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.sum_format import format_sum_short
 from orchestrator.directory.text import cut
@@ -91,9 +91,8 @@ async def _records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: 
             texts.extend(named.values())
             labels.extend([label, *texts])
             prose = prose or has_prose
-    total = max(outcome.total or 0, len(rows))
-    complete = total <= len(rows)
-    sum_text = _sum(rows, actor, await naming.book() if complete else NO_BOOK) if complete else ""
+    total, sums = _counted(outcome, rows)
+    sum_text = _sum(sums, actor, await naming.book()) if sums else ""
     made = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
     return Presented(rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles)
 
@@ -153,15 +152,27 @@ def _reach(value: Any) -> list[str]:
     return known if len(known) == len(values) else []
 
 
-def _sum(rows: Sequence[Mapping[str, Any]], actor: Actor, book: Book) -> str:
-    """ "12,4 млн ₽", one part for each currency; "" where there are no sums."""
+def _counted(outcome: Outcome, rows: Sequence[Mapping[str, Any]]) -> tuple[int, Mapping[str, Decimal]]:
+    """How many records there are, and the sums of all of them by currency; no sums where only some were read."""
+    if outcome.sums and outcome.total is not None:
+        return outcome.total, {currency: Decimal(amount) for currency, amount in outcome.sums.items()}
+    total = max(outcome.total or 0, len(rows))
+    return total, _sums(rows) if total <= len(rows) else {}
+
+
+def _sums(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Decimal]:
     totals: dict[str, Decimal] = {}
     for row in rows:
         amount = amount_of(row.get("OPPORTUNITY", row.get("opportunity")))
         if amount is not None:
             currency = str(row.get("CURRENCY_ID") or row.get("currencyId") or "")
             totals[currency] = totals.get(currency, Decimal(0)) + amount
-    parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(totals.items())]
+    return totals
+
+
+def _sum(sums: Mapping[str, Decimal], actor: Actor, book: Book) -> str:
+    """ "12,4 млн ₽", one part for each currency; "" where there are no sums."""
+    parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
     return " + ".join(parts)
 
 

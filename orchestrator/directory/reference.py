@@ -24,6 +24,7 @@ from orchestrator.directory.reference_data import (
     own_kind,
     stage_book,
 )
+from orchestrator.directory.reference_patience import Patience
 from orchestrator.directory.shelf import Key, Read, Shelf
 from state.clock import Clock
 
@@ -39,6 +40,7 @@ class Reference:
         """Keep the parts; nothing is read yet."""
         self._client = client
         self._shelf = Shelf(clock)
+        self._patience = Patience(clock)
 
     async def users(self, *, fresh: bool = False, has: Has[Mapping[int, Row]] | None = None) -> Mapping[int, Row]:
         """The first 5,000 employees by id, the dismissed too."""
@@ -143,6 +145,7 @@ class Reference:
 
     async def _get(self, key: Key, read: Read[T], *, fresh: bool = False, has: Has[T] | None = None) -> T:
         life = KINDS[key[0]].life
+        read = self._patience.bounded(key, read)
         if fresh:
             return await self._shelf.fresh(key, read)
         if has is not None:

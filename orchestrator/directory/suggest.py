@@ -1,15 +1,14 @@
 """ "Did you mean": known field names near a written one, by code in either spelling or by title. Ring 2, pure; decides nothing."""
 
-import re
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Final
 
+from bitrix import names
 from orchestrator.directory.text import plain
 
 _NEAR: Final = 0.72
 _LONGEST: Final = 80
-_CODE: Final = re.compile(r"[\W_]+")
 
 
 def suggest(name: str, known: Mapping[str, str], *, most: int = 3) -> tuple[str, ...]:
@@ -24,16 +23,11 @@ def suggest(name: str, known: Mapping[str, str], *, most: int = 3) -> tuple[str,
 
 
 def _by_code(written: str, code: str) -> float:
-    return _likeness(_squeezed(written), _squeezed(code[:_LONGEST]))
+    return _likeness(names.squeeze(written), names.squeeze(code[:_LONGEST]))
 
 
 def _by_title(written: str, title: str) -> float:
     return _likeness(plain(written), plain(title[:_LONGEST])) if title else 0.0
-
-
-def _squeezed(code: str) -> str:
-    """One form for both spellings: ASSIGNED_BY_ID and assignedById are the same."""
-    return _CODE.sub("", code).lower()
 
 
 def _likeness(left: str, right: str) -> float:

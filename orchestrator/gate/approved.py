@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bitrix.errors import BitrixError
-from orchestrator.gate import confirmations, executor, field_lists
+from orchestrator.gate import confirmations, executor
 from orchestrator.gate.before import before_image
 from orchestrator.gate.confirmations import Asked
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse
 from orchestrator.gate.executor import Order
+from orchestrator.gate.facts import look_up
 from orchestrator.gate.freeze import Unthawable, effect_id_of, thaw
 from orchestrator.gate.judged import judged
 from orchestrator.gate.means import Means
@@ -20,7 +21,6 @@ from orchestrator.gate.named import named
 from orchestrator.gate.ports import Ledger
 from orchestrator.gate.reasons import refuse
 from orchestrator.gate.rejudged import Again, again, unless_held
-from orchestrator.gate.rights import needed
 from orchestrator.gate.unreadable import unreadable
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Provenance
 from state.events import CallRefused, ConfirmationRequested
@@ -80,7 +80,7 @@ async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: 
         return _NO_ACCESS
     try:
         call = thaw(row.call["call"], means.catalogue)
-        facts = await _facts_of(call, actor, means)
+        facts = await look_up(call, actor, means)  # no more than was read for the card, or the before-images could not be equal
     except Unthawable:
         return refuse("gate-method-unknown", method=row.call["call"]["method"], hint="")
     except BitrixError as error:
@@ -94,14 +94,6 @@ async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: 
     if isinstance(verdict, PlanOnly):
         return _SHADOW
     return _Judged(call=call, facts=facts, actor=actor, verdict=verdict)
-
-
-async def _facts_of(call: Call, actor: Actor, means: Means) -> Facts:
-    """What was read for the card, read again: no more, or the before-images could not be equal."""
-    wanted = needed(call, actor)
-    records = await means.records.records(wanted) if wanted else {}
-    lists = await field_lists.read(call, means.records.reference)
-    return Facts(records=records, first_stages=await means.records.first_stages(), field_lists=lists, by_webhook=means.by_webhook(call))
 
 
 async def _drifted(row: EffectRow, entry: Mapping[str, Any], new: Again, means: Means, ledger: Ledger) -> Decided:

@@ -37,6 +37,8 @@ def commands(cmd: Any) -> tuple[Command, ...]:
         parsed = parse_commands(cmd)
     except BatchError as error:
         raise refused("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
+    except ValueError:  # Python reads no number of thousands of digits
+        raise refused("gate-batch-broken", key="cmd", why="a key is too long") from None
     keys = [command.key for command in parsed]
     if keys == sorted(keys):
         return parsed

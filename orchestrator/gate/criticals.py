@@ -26,6 +26,8 @@ _PEOPLE = frozenset(
     }
 )
 _STAGES = frozenset({"stageid", "statusid"})
+_RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
+_LONGEST_NUMBER = 9
 _TASK_WAITS = "2"
 _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "gate-class-outward"))
 
@@ -140,6 +142,26 @@ def _is_later_stage(call: Call, key: str, value: Any, facts: Facts) -> bool:
     if call.entity == "task":
         return key in {"status", "realstatus"} and str(value) != _TASK_WAITS
     return key in _STAGES and str(value) != facts.first_stages.get(f"{call.entity}:{_category(call)}")
+
+
+def funnel_to_know(call: Call) -> str:
+    """The funnel whose first stage decides about a new record ("deal:1"); "" for calls that no stage decides about."""
+    if call.spec.verb != "add" or call.entity == "task":
+        return ""
+    names = (name for name, value in written_fields(call).items() if name not in call.system_fields and value not in (None, "", [], {}))
+    staged = any(fields.squeeze(name, call.entity) in _STAGES for name in names)
+    return f"{call.entity}:{_category(call)}" if staged and len(_category(call)) <= _LONGEST_NUMBER else ""
+
+
+def responsible_fields(call: Call, facts: Facts) -> Iterator[tuple[str, Any]]:
+    """The fields by which the call gives a record to somebody else than it has now, each with what it writes."""
+    if call.reads_only:
+        return
+    record = before(call, facts) if call.spec.verb != "add" else None
+    for name, value in written_fields(call).items():
+        key = fields.squeeze(call.spec.stands_for.get(name, name), call.entity)
+        if key in _RESPONSIBLE and name not in call.system_fields and not holds(call, name, value, record):
+            yield name, value
 
 
 def _category(call: Call) -> str:

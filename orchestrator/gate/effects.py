@@ -86,6 +86,8 @@ class Facts:
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
     """The portal's lists of fields by the name of the list ("deal", "item:2"); one that could not be read is not there."""
+    gone: frozenset[int] = frozenset()
+    """Of the people that the call makes responsible those who do not work here (any more)."""
     by_webhook: bool = False
     """Calls go through a webhook, which some methods refuse."""
     denied_at: str = ""

@@ -156,6 +156,7 @@ def _outcome_event(order: Order, performed: Performed, seconds: float, *, params
                 params=params,
                 result=performed.result,
                 total=performed.total,
+                sums=dict(performed.sums or {}),
                 seconds=round(seconds, 4),
                 changes=performed.changes,
                 commands=commands,
@@ -194,11 +195,12 @@ def _outcome(order: Order, performed: Performed) -> Outcome:
                 status="succeeded",
                 result=performed.result,
                 total=performed.total,
+                sums=performed.sums,
                 commands=performed.commands,
                 entity=performed.entity,
                 created=performed.created,
                 unchanged=performed.unchanged,
-                reason=_no_op(order.call, performed.unchanged),
+                reason=_no_op(order.call, performed.unchanged) or _no_sum(performed),
                 detail=_told(performed),
                 foreign_text=performed.foreign_text,
                 **common,
@@ -215,12 +217,18 @@ def _outcome(order: Order, performed: Performed) -> Outcome:
 
 
 def _no_op(call: Call, unchanged: Sequence[str]) -> Notice | None:
-    """What a person is told when the portal said yes and did nothing."""
+    """What a person is told when the portal said yes and left something out."""
     if not unchanged:
         return None
     key, _, name = unchanged[0].rpartition(": ")
     leaf = next((leaf for leaf in call.leaves if leaf.key == key), call)
-    return Notice(code="not-changed", args={"field": criticals.code_of(leaf, name), "more": len(unchanged) - 1})
+    code = "not-taken" if leaf.spec.verb == "add" else "not-changed"
+    return Notice(code=code, args={"field": criticals.code_of(leaf, name), "more": len(unchanged) - 1})
+
+
+def _no_sum(performed: Succeeded) -> Notice | None:
+    """A person who sees a number without its sum is told that there is one."""
+    return Notice(code="sum-left-out") if performed.sums is not None and not performed.sums else None
 
 
 _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client", "PAYMENT_REQUIRED"})

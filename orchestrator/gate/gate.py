@@ -4,18 +4,19 @@ submit: normalise → look up facts → decide (pure) → refuse, plan, ask or r
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, assert_never
 
 from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from orchestrator.gate import approved, confirmations, executor, field_lists
+from orchestrator.gate import approved, confirmations, executor
 from orchestrator.gate.approved import OUTDATED, Decided
 from orchestrator.gate.before import before_image
 from orchestrator.gate.confirmations import Asked, Decision
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.executor import Order
+from orchestrator.gate.facts import look_up
 from orchestrator.gate.freeze import effect_id_of, essence
 from orchestrator.gate.judged import judged
 from orchestrator.gate.means import Means
@@ -27,7 +28,6 @@ from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names
 from orchestrator.gate.recovery import Announce, Recovered, reconcile, recover_started
 from orchestrator.gate.rejudged import unless_held
-from orchestrator.gate.rights import needed
 from orchestrator.gate.standing import as_it_stands, open_card, waiting, with_doubts
 from orchestrator.gate.unreadable import unreadable
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
@@ -217,14 +217,10 @@ class Gate:
     async def _facts(self, case: _Case, call: Call) -> Facts:
         """What judging needs; in shadow a proposed read is not even looked up, since looking up would be making it."""
         only_planned = case.mode == "shadow" and call.reads_only
-        wanted = () if only_planned else needed(call, case.actor)
-        records = await self._records.records(wanted) if wanted else {}
+        found = Facts(by_webhook=self._means.by_webhook(call)) if only_planned else await look_up(call, case.actor, self._means)
         denied = case.ledger.state["denied"].get(essence(call)) or {}
-        return Facts(
-            records=records,
-            first_stages={} if call.reads_only else await self._records.first_stages(),
-            field_lists={} if only_planned else await field_lists.read(call, self._records.reference),
-            by_webhook=self._means.by_webhook(call),
+        return replace(
+            found,
             denied_at=denied.get("at", ""),
             denied_by=denied.get("by", ""),
             denied_in_turn=bool(denied) and denied.get("turn_id") == case.turn_id,

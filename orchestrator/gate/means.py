@@ -34,4 +34,5 @@ class Means:
 
     async def preview(self, call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
         """The card of `call` in the language and the zone of `actor`."""
-        return await preview(call, facts, self.names, locale=actor.locale, zone=actor.time_zone)
+        user = actor.bitrix_user_id or 0
+        return await preview(call, facts, self.names, locale=actor.locale, zone=actor.time_zone, user=user)

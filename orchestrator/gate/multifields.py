@@ -100,8 +100,21 @@ def to_send(steps: Sequence[Step], *, in_items: bool, new: bool) -> Any:
         return [_classic_element(step) for step in steps]
     if new:
         return [_universal_element(step) for step in steps]
-    adds = iter(range(len(steps)))
-    return {step.old.id if step.old else f"n{next(adds)}": _universal_element(step) for step in steps}
+    count = sum(step.old is None for step in steps)
+    width = len(str(max(count - 1, 0)))  # stored JSON sorts its keys: n10 may not come before n2, or the call would be another one
+    adds = iter(f"n{number:0{width}}" for number in range(count))
+    return {step.old.id if step.old else next(adds): _universal_element(step) for step in steps}
+
+
+def shown_as(record: Mapping[str, Any], now: Sequence[Element]) -> dict[str, Any]:
+    """The fields of `record` that hold phones and addresses, as they read once it has `now`."""
+    own: dict[str, list[dict[str, str]]] = {name: [] for name in record if is_named(name)}
+    of_all = next((name for name in own if name.upper() == "FM"), None)
+    for element in now:
+        name = of_all or next((name for name in own if name.upper() == element.kind), element.kind)
+        part = {"ID": element.id, "TYPE_ID": element.kind, "VALUE": element.value, "VALUE_TYPE": element.value_type}
+        own.setdefault(name, []).append(part)
+    return own
 
 
 def unmet(steps: Sequence[Step], now: Sequence[Element]) -> tuple[Step, ...]:

@@ -3,13 +3,17 @@
 Made before the call runs and stored with it, so that a doubtful one can be named when the portal does not answer.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.directory.text import cut
+from orchestrator.directory.money_style import NO_BOOK, Book
+from orchestrator.directory.text import Locale, cut
 from orchestrator.gate.effects import Call, Facts
 from orchestrator.gate.preview import preview
 from orchestrator.messages import Actor
+
+log = logging.getLogger(__name__)
 
 _CHANGES = 3
 _TITLES = 3
@@ -27,8 +31,12 @@ def named(call: Call, card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def named_offline(call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
-    """The same for a call without a card, from what was read already: a free write costs no further reads."""
-    return named(call, await preview(call, facts, _Unread(), locale=actor.locale, zone=actor.time_zone))
+    """The same for a call without a card, from what was read already: a free write costs no further reads, and {} never stops it."""
+    try:
+        return named(call, await preview(call, facts, _Unread(), locale=actor.locale, zone=actor.time_zone))
+    except Exception:  # only a label: the call was judged, and runs without one
+        log.exception("a call cannot be named", extra={"action": "naming_failed", "method": call.method})
+        return {}
 
 
 def doubt(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,18 +70,34 @@ class _Unread:
         """No name."""
         return _unread(entity, stage_id, category_id)
 
-    async def category(self, category_id: int) -> str:
+    async def category(self, category_id: int, entity: str = "deal") -> str:
         """No name."""
-        return _unread(category_id)
+        return _unread(category_id, entity)
+
+    async def kind(self, entity: str, locale: Locale) -> str:
+        """No name."""
+        return _unread(entity, locale)
 
     async def title(self, entity: str, record_id: int) -> str:
         """No name."""
         return _unread(entity, record_id)
 
-    def card_url(self, entity: str, record_id: int) -> str:
+    async def field_title(self, entity: str, name: str) -> str:
+        """No title."""
+        return _unread(entity, name)
+
+    async def field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+        """No words."""
+        del entity, name, value, locale, zone
+        return None
+
+    async def book(self) -> Book:
+        """No currencies but the well-known ones."""
+        return NO_BOOK
+
+    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         """No address."""
-        del entity, record_id
-        return ""
+        return _unread(entity, record_id, user)
 
 
 def _unread(*what: object) -> str:

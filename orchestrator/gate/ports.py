@@ -1,6 +1,6 @@
 """What the gate needs of the session that it works for, and of performers. Ports: `session` and `performers` implement them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
@@ -61,6 +61,8 @@ class Succeeded:
     """Fields that a look at the record found as they were, whatever the portal said."""
     note: str = ""
     """What else is to be said of it, in English."""
+    sums: Mapping[str, str] | None = None
+    """Sums by currency over all rows of a list that is longer than `result`; empty where it could not be added up."""
     foreign_text: bool = False
     """Texts in it (errors of commands, `note`) are not the system's own: somebody may have written them."""
 
@@ -154,18 +156,38 @@ class FieldLists(Protocol):
         ...
 
 
+class People(Protocol):
+    """The portal's employees as they are now."""
+
+    async def is_active(self, user_id: int) -> bool:
+        """Whether somebody with this number works here; raises bitrix errors."""
+        ...
+
+    async def users(self, *, fresh: bool = False) -> Mapping[int, Mapping[str, Any]]:
+        """Employees by number, the dismissed too, the first thousands of them; raises bitrix errors."""
+        ...
+
+
+class Reference(FieldLists, People, Protocol):
+    """The portal's reference data."""
+
+
 class Records(Protocol):
-    """Reads the present state of records, for before-images and rights, and what fields there are."""
+    """Reads the present state of records, for before-images and rights, and what fields and employees there are."""
 
     @property
-    def reference(self) -> FieldLists:
-        """Where lists of fields are read."""
+    def reference(self) -> Reference:
+        """Where lists of fields and employees are read."""
         ...
 
     async def records(self, targets: Sequence[Target]) -> Mapping[Target, Mapping[str, Any] | None]:
         """Each target's record, None where it does not exist; raises bitrix errors when the portal cannot be read."""
         ...
 
-    async def first_stages(self) -> Mapping[str, str]:
-        """ "deal:0" → the first stage of that funnel."""
+    async def first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
+        """ "deal:0", "item:177:10" → the first stage of that funnel, as it is now; raises bitrix errors."""
+        ...
+
+    def forget_for_call(self, method: str) -> None:
+        """Outdate what this call of ours changed, whether or not it succeeded."""
         ...

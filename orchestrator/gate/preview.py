@@ -3,23 +3,30 @@
 DESIGN §3 "Preview". What the code does not understand is shown as it is; nothing that will be written is left out.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from bitrix.batch import references
+from bitrix.errors import BitrixError
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.text import Locale
 from orchestrator.gate import criticals, fields, multifields
 from orchestrator.gate.batch import key_of
 from orchestrator.gate.effects import MARKS, Call, Facts
-from orchestrator.gate.settle import steps_of
-from orchestrator.gate.shown import EMPTY, MADE_BY, NAMED_BY, UNKNOWN, Context, Names, Reader, plain, show, steps_in_words
+from orchestrator.gate.settle import in_turn, steps_of
+from orchestrator.gate.shown import EMPTY, MADE_BY, NAMED_BY, UNKNOWN, Context, Names, Reader, plain, show, show_own, steps_in_words
 from orchestrator.gate.targets import at
 from orchestrator.gate.visible import visible
 
 __all__ = ["Names", "preview"]
 
+log = logging.getLogger(__name__)
+
+KIND = "entityTypeId"
+"""The line that says which kind of record it is; it changes nothing."""
+_KIND_NAME = {"ru": "Вид записи", "en": "Kind of record"}
 _TITLE = 80
 _ADDRESS = frozenset({"ownerId", "ownerTypeId"})
 """They say where the record hangs, and change nothing of it."""
@@ -42,17 +49,17 @@ _PARAMS: dict[str, tuple[str, str, str]] = {
 }
 
 
-async def preview(call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow") -> dict[str, Any]:
+async def preview(call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow", user: int = 0) -> dict[str, Any]:
     """The card as JSON data: {verb, entity, id, title, url, lines, items, count, sum?}; each line {field, name, before, after}.
 
-    Names that cannot be read are shown as numbers; nothing is raised for them.
+    `user` is whose card it is. Names that cannot be read are shown as numbers; nothing is raised for them.
     """
-    reader = Reader(names=names, locale=locale, zone=zone)
+    reader = Reader(names=names, locale=locale, zone=zone, user=user)
     if not call.commands:
         return {**await _one(call, facts, reader), "items": [], "count": 1}
-    items = [{"key": leaf.key, "method": leaf.method, **await _one(leaf, facts, reader)} for leaf in call.commands]
+    items = [{"key": leaf.key, "method": leaf.method, **await _one(leaf, then, reader)} for leaf, then in in_turn(call, facts)]
     card = {"verb": "batch", "entity": "", "id": None, "title": "", "url": "", "lines": [], "items": items, "count": len(items)}
-    total = _total(call.commands, facts, locale)
+    total = await _total(call.commands, facts, reader)
     return {**card, "sum": total} if total else card
 
 
@@ -61,9 +68,17 @@ async def _one(call: Call, facts: Facts, reader: Reader) -> dict[str, Any]:
     about = call.entity.partition(":")[0]
     card: dict[str, Any] = {"verb": _verb(call), "entity": about, "id": target[1] if target else None}
     card["title"] = await _title(call, facts, reader)
-    card["url"] = reader.names.card_url(target[0], target[1]) if target else ""
-    card["lines"] = [] if call.reads_only else await _lines(call, facts, reader)
+    card["url"] = reader.names.card_url(target[0], target[1], user=reader.user) if target else ""
+    card["lines"] = [] if call.reads_only else [*await _kind_line(call, reader), *await _lines(call, facts, reader)]
     return card
+
+
+async def _kind_line(call: Call, reader: Reader) -> list[dict[str, str]]:
+    """Which smart process the record belongs to: the heading says only that it is an item."""
+    if not call.entity.startswith("item:"):
+        return []
+    kind = visible(await reader.names.kind(call.entity, reader.locale), locale=reader.locale, limit=_TITLE)
+    return [{"field": KIND, "name": _KIND_NAME[reader.locale], "before": "", "after": kind}] if kind else []
 
 
 def _verb(call: Call) -> str:
@@ -111,23 +126,35 @@ async def _lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str
 
 async def _line(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
     kind = _kind(call, name)
+    said = await _name(call, name, reader)
     if kind == "multifield":
-        return {"field": name, "name": _name(call, name, reader.locale), **_phones(call, name, value, record=record, reader=reader)}
+        return {"field": name, "name": said, **_phones(call, name, value, record=record, reader=reader)}
     written = criticals.written_fields(call)
     old = None if record is None else _present(call, record, name)
     if record is not None and not fields.has(record, call.spec.stands_for.get(name, name), call.entity):
         before = UNKNOWN[reader.locale]
     else:
-        before = "" if record is None else await show(old, kind, context=_context(call, record, {}), reader=reader)
-    after = await show(value, kind, context=_context(call, record, written), reader=reader)
-    return {"field": name, "name": _name(call, name, reader.locale), "before": before, "after": after}
+        before = "" if record is None else await _shown(name, old, kind, context=_context(call, record, {}), reader=reader)
+    after = await _shown(name, value, kind, context=_context(call, record, written), reader=reader)
+    return {"field": name, "name": said, "before": before, "after": after}
+
+
+async def _shown(name: str, value: Any, kind: str, *, context: Context, reader: Reader) -> str:
+    """The value as its kind reads; of a field that only the portal knows by the names that the portal gives. Never raises."""
+    try:
+        if kind:
+            return await show(value, kind, context=context, reader=reader)
+        return await show_own(name, value, context=context, reader=reader)
+    except Exception:  # a value that nobody foresaw must not keep the card from being shown
+        log.exception("a value cannot be put in words", extra={"action": "preview_value_failed", "field": name})
+        return plain(value, reader)
 
 
 def _phones(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
     """Phones and addresses as people read them: what there is, and what is added, edited or removed."""
     held = [element for element in multifields.elements(record) if name.upper() in {element.kind, "FM"}]
     steps = steps_of(call, record).get(name)
-    after = plain(value, reader) if steps is None else steps_in_words(steps, reader)
+    after = steps_in_words(steps, reader) if steps else plain(value, reader)  # what cannot be read is shown as it is sent
     if record is None:
         return {"before": "", "after": after}
     values = [element.value for element in held] or _odd(_present(call, record, name))
@@ -144,19 +171,30 @@ def _present(call: Call, record: Mapping[str, Any], name: str) -> Any:
 
 
 def _kind(call: Call, name: str) -> str:
+    """How a field reads, "" for one that neither the catalogue nor the list of parameters knows."""
     found = fields.info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
     if found is not None:
         return found.kind
-    return _PARAMS.get(fields.squeeze(name), ("", "", "text"))[2]
+    return _PARAMS.get(fields.squeeze(name), ("", "", ""))[2]
 
 
-def _name(call: Call, name: str, locale: Locale) -> str:
+async def _name(call: Call, name: str, reader: Reader) -> str:
+    locale = reader.locale
     known = call.spec.stands_for.get(name, name)
     said = fields.label(call.entities.get(call.entity), known, locale)
+    if said == known and fields.squeeze(known) not in _PARAMS:
+        said = await _title_of_field(call, known, reader) or known
     if said != known or fields.squeeze(known) not in _PARAMS:
         return visible(said, locale=locale, limit=_TITLE)
     russian, english, _ = _PARAMS[fields.squeeze(known)]
     return english if locale == "en" else russian
+
+
+async def _title_of_field(call: Call, name: str, reader: Reader) -> str:
+    try:
+        return await reader.names.field_title(call.entity, name)
+    except BitrixError:
+        return ""
 
 
 def _context(call: Call, record: Mapping[str, Any] | None, written: Mapping[str, Any]) -> Context:
@@ -167,7 +205,7 @@ def _context(call: Call, record: Mapping[str, Any] | None, written: Mapping[str,
     return Context(entity=call.entity, currency=str(currency or ""), category=int(funnel or 0))
 
 
-def _total(commands: Sequence[Call], facts: Facts, locale: Locale) -> str:
+async def _total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
     """The sum that the commands write, when they all write one in the same currency."""
     sums: list[Decimal] = []
     currencies: set[str] = set()
@@ -180,4 +218,4 @@ def _total(commands: Sequence[Call], facts: Facts, locale: Locale) -> str:
     if not sums or len(currencies) != 1:
         return ""
     currency = visible(currencies.pop())
-    return format_sum(sum(sums, Decimal(0)), currency or None, locale=locale)
+    return format_sum(sum(sums, Decimal(0)), currency or None, locale=reader.locale, book=await reader.names.book())

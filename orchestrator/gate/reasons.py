@@ -33,6 +33,7 @@ REFUSALS: dict[str, str] = {
     "gate-target-unclear": "{param} does not say which record is meant.",
     "gate-already-so": "nothing was sent: the record holds these values already ({method}).",
     "gate-no-user": "{name} has no Bitrix24 user, so whose records to use is not known.",
+    "gate-user-inactive": "no active employee of the portal has the number {id} ({field}).",
     "gate-policy-refuses": "the policy forbids {method}.",
     "gate-reference": "$result[...] may not stand in {param} of {method}.",
     "gate-denied-now": "a person has just denied this very call; do not propose it again in this turn.",

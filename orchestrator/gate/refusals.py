@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from orchestrator.gate import fields, hosts, modes
+from orchestrator.gate import criticals, fields, hosts, modes
 from orchestrator.gate.effects import Call, Facts, Refuse, Target
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.reasons import refuse
@@ -19,6 +19,7 @@ def of_leaf(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fact
     found = [_of_policy(call, policy), _of_connection(call, facts), _of_mode(call, mode), _of_handler(call, policy), _of_reference(call)]
     found.append(next(_of_records(call, actor=actor, facts=facts, mode=mode), None))
     found.append(next(_of_ties(call, actor=actor, facts=facts, mode=mode), None))
+    found.append(next(_of_people(call, facts), None))
     return next((refusal for refusal in found if refusal is not None), None)
 
 
@@ -122,6 +123,14 @@ def _of_ties(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[
     if call.unknown_target and not call.target_created and call.references and not call.reads_only:
         yield refuse("gate-target-unclear", param=call.references[0])
     yield from _of_others(call, call.ties, actor=actor, facts=facts, mode=mode)
+
+
+def _of_people(call: Call, facts: Facts) -> Iterator[Refuse]:
+    """Nothing is given to somebody who does not work here any more: the portal would take it, and nobody would see it."""
+    for name, value in criticals.responsible_fields(call, facts) if facts.gone else ():
+        for number in sorted(facts.gone):
+            if str(number) in {item.lstrip("0") for item in fields.ids(value)}:
+                yield refuse("gate-user-inactive", id=number, field=criticals.code_of(call, name))
 
 
 def _of_others(call: Call, records: Iterable[Target], *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:

@@ -1,9 +1,10 @@
 """A call brought to what it will really do to the phones and addresses of the records that were read for it. Ring 2, pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from bitrix.batch import references
 from orchestrator.gate import batch, multifields
 from orchestrator.gate.effects import Call, Facts, Target
 from orchestrator.gate.freeze import essence
@@ -18,14 +19,20 @@ _VERBS = frozenset({"add", "update"})
 def settled(call: Call, facts: Facts) -> Call:
     """`call` with its phones and addresses in the one form that does what the card will show; the same call where there are none.
 
-    Raises Refusal for what has no single reading, and for an update that would change nothing.
+    Commands of a batch that would change nothing are left out. Raises Refusal for what has no single reading, and where nothing at all
+    would change.
     """
     if call.kind != "bitrix" or not any(_concerns(leaf) for leaf in call.leaves):
         return call
     present: dict[Target, tuple[Element, ...]] = {}
-    leaves = tuple(_leaf(leaf, facts, present) for leaf in call.leaves)
+    leaves = tuple(fine for leaf in call.leaves if (fine := _leaf(leaf, facts, present)) is not None)
     if leaves == call.leaves:
         return call
+    if all(leaf.reads_only for leaf in leaves):
+        raise Refusal(refuse("gate-already-so", method=call.method))
+    missing = _asked_for(leaves) - {leaf.key for leaf in leaves}
+    if missing:
+        raise Refusal(refuse("gate-batch-broken", key=min(missing), why="it changes nothing, and another command takes its answer"))
     whole = batch.assembled(call.spec, leaves, halt=call.halt, portal=call.portal) if call.commands else leaves[0]
     return replace(whole, wish=essence(call))
 
@@ -45,11 +52,26 @@ def steps_of(call: Call, record: Mapping[str, Any] | None) -> dict[str, tuple[St
     return found
 
 
-def _leaf(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call:
-    """One call or command; `present` carries what earlier commands of the batch made of each record."""
+def in_turn(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
+    """Each command of `call` with the facts as it will meet them: the phones and addresses that earlier ones leave. Never raises."""
+    now = facts
+    for leaf in call.leaves:
+        yield leaf, now
+        target = _changed(leaf)
+        record = now.records.get(target) if target else None
+        if target is None or record is None:
+            continue
+        steps = [step for of_field in steps_of(leaf, record).values() for step in of_field]
+        if steps:
+            later = {**record, **multifields.shown_as(record, multifields.after(steps, multifields.elements(record)))}
+            now = replace(now, records={**now.records, target: later})
+
+
+def _leaf(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call | None:
+    """One call or command, None where it changes nothing; `present` carries what earlier commands of the batch made of each record."""
     if not _concerns(call):
         return call
-    target = call.targets[0] if call.spec.verb == "update" and call.targets else None
+    target = _changed(call)
     if target is not None and target not in present:
         present[target] = multifields.elements(facts.records.get(target))
     now = present.get(target, ()) if target is not None else (() if call.spec.verb == "update" else None)
@@ -65,8 +87,18 @@ def _leaf(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) 
         if target is not None:
             now = present[target] = multifields.after(steps, now or ())
     if call.spec.verb == "update" and not written:
-        raise Refusal(refuse("gate-already-so", method=call.method))
+        return None
     return replace(call, params={**call.params, call.spec.fields_at: written})
+
+
+def _changed(call: Call) -> Target | None:
+    """The record whose phones and addresses an update changes."""
+    return call.targets[0] if call.spec.verb == "update" and call.targets else None
+
+
+def _asked_for(leaves: Iterable[Call]) -> set[str]:
+    """The keys of the commands whose answers these take."""
+    return {batch.key_of(text) for leaf in leaves for text in references(leaf.params)}
 
 
 def _concerns(call: Call) -> bool:

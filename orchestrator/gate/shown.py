@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from bitrix.batch import references
 from bitrix.errors import BitrixError
 from orchestrator.directory.date_format import day_of, format_day
+from orchestrator.directory.money_style import Book
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.text import Locale
 from orchestrator.gate import fields
@@ -19,6 +20,7 @@ from orchestrator.gate.multifields import Step
 from orchestrator.gate.visible import visible
 
 EMPTY = "—"
+_LONGEST_ID = 15
 _LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there
 _FLAGS = {"ru": {"Y": "Да", "1": "Да", "N": "Нет", "0": "Нет"}, "en": {"Y": "Yes", "1": "Yes", "N": "No", "0": "No"}}
 _DELETED = {"ru": "удалить {value}", "en": "remove {value}"}
@@ -45,16 +47,32 @@ class Names(Protocol):
         """The name of a stage."""
         ...
 
-    async def category(self, category_id: int) -> str:
-        """The name of a funnel of deals."""
+    async def category(self, category_id: int, entity: str = "deal") -> str:
+        """The name of a funnel."""
+        ...
+
+    async def kind(self, entity: str, locale: Locale) -> str:
+        """What a smart process calls its records; "" for the kinds that doors name themselves."""
         ...
 
     async def title(self, entity: str, record_id: int) -> str:
         """What a record is called."""
         ...
 
-    def card_url(self, entity: str, record_id: int) -> str:
-        """The address of its card, "" when it has none."""
+    async def field_title(self, entity: str, name: str) -> str:
+        """What the portal calls a field, "" where it has no title or cannot be asked."""
+        ...
+
+    async def field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+        """The value of the portal's own field in words; None where the value says all."""
+        ...
+
+    async def book(self) -> Book:
+        """How the portal writes its currencies; never fails."""
+        ...
+
+    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
+        """The address of its card as `user` sees it, "" when it has none."""
         ...
 
 
@@ -65,6 +83,8 @@ class Reader:
     names: Names
     locale: Locale
     zone: str
+    user: int = 0
+    """The person's number in the portal, 0 for one without."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +104,11 @@ async def show(value: Any, kind: str, *, context: Context, reader: Reader) -> st
         return _FROM_COMMAND[reader.locale].format(value=plain(value, reader))
     match kind:
         case "user" | "company" | "contact" | "category":
-            return await _named(value, kind, reader)
+            return await _named(value, kind, context=context, reader=reader)
         case "stage":
             return await _name_or(reader.names.stage(context.entity, str(value), context.category), str(value), reader)
         case "money":
-            return _money(value, context.currency, reader)
+            return await _money(value, context.currency, reader)
         case "date" | "datetime":
             return _moment(value, kind, reader)
         case "flag":
@@ -130,20 +150,36 @@ def _typed(value: str, value_type: str) -> str:
     return f"{value} ({value_type})" if value_type not in {"", "WORK"} else value
 
 
-async def _named(value: Any, kind: str, reader: Reader) -> str:
-    found = [await _one_name(item, kind, reader) for item in sorted(fields.ids(value), key=lambda item: (len(item), item))]
+async def show_own(name: str, value: Any, *, context: Context, reader: Reader) -> str:
+    """The value of a field of the portal's own, by the names that the portal gives it; else as it is."""
+    if value is None or value in ("", [], {}) or references(value):
+        return await show(value, "text", context=context, reader=reader)
+    try:
+        found = await reader.names.field_value(context.entity, name, value, locale=reader.locale, zone=reader.zone)
+    except BitrixError:
+        found = None
+    return plain(value, reader) if found is None else visible(found, locale=reader.locale)
+
+
+async def _named(value: Any, kind: str, *, context: Context, reader: Reader) -> str:
+    found = [
+        await _one_name(item, kind, context=context, reader=reader)
+        for item in sorted(fields.ids(value), key=lambda item: (len(item), item))
+    ]
     return ", ".join(found) or EMPTY
 
 
-async def _one_name(item: str, kind: str, reader: Reader) -> str:
+async def _one_name(item: str, kind: str, *, context: Context, reader: Reader) -> str:
     if not (item.isascii() and item.isdigit()):
         return plain(item, reader)
+    if len(item) > _LONGEST_ID:
+        return f"№{visible(item, locale=reader.locale)}"
     number = int(item)
     match kind:
         case "user":
             return await _name_or(reader.names.user(number), f"№{item}", reader)
         case "category":
-            return await _name_or(reader.names.category(number), f"№{item}", reader)
+            return await _name_or(reader.names.category(number, context.entity), f"№{item}", reader)
         case _:
             return await _name_or(reader.names.title(kind, number), f"№{item}", reader)
 
@@ -157,11 +193,11 @@ async def _name_or(name: Awaitable[str], otherwise: str, reader: Reader) -> str:
     return visible(found or otherwise, locale=reader.locale)
 
 
-def _money(value: Any, currency: str, reader: Reader) -> str:
+async def _money(value: Any, currency: str, reader: Reader) -> str:
     amount = fields.number(value)
     if amount is None:
         return plain(value, reader)
-    return format_sum(amount, visible(currency) if currency else None, locale=reader.locale)
+    return format_sum(amount, visible(currency) if currency else None, locale=reader.locale, book=await reader.names.book())
 
 
 def _moment(value: Any, kind: str, reader: Reader) -> str:
@@ -178,7 +214,10 @@ def _moment(value: Any, kind: str, reader: Reader) -> str:
         return plain(text, reader)
     if moment.tzinfo is None:
         return plain(text, reader)
-    here = moment.astimezone(ZoneInfo(reader.zone))
+    try:
+        here = moment.astimezone(ZoneInfo(reader.zone))
+    except OverflowError:  # beyond the year 9999 where the person is
+        return plain(text, reader)
     return f"{format_day(here.date(), today=_LONG_AGO, locale=reader.locale)}, {here:%H:%M}"
 
 

@@ -10,6 +10,7 @@ from orchestrator.gate.effects import Target
 
 _DYNAMIC = re.compile(r"(?:dynamic_([0-9]{1,9})|t([0-9a-f]{1,8}))", re.ASCII)
 _SHORT = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "o": "item:14"}
+_LONGEST = 15
 _SMART = 128
 _FIXED_TYPES = frozenset({7, 14, 31})
 _ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
@@ -56,7 +57,7 @@ def entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -
 
 def by_code(code: str, catalogue: Catalogue) -> str:
     """The kind of record behind one of the portal's codes in lower case: 2, d, deal, dynamic_177, tb1; "" for none."""
-    if code.isascii() and code.isdigit():
+    if code.isascii() and code.isdigit() and len(code) <= _LONGEST:
         return _by_number(int(code), catalogue)
     if code in _SHORT:
         return _SHORT[code]

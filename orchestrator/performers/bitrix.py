@@ -1,6 +1,7 @@
 """Makes a decided Bitrix24 call, and nothing else: no judging, no retry of what may have happened. Ring 2."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from bitrix.paging import first_rows
 from orchestrator.gate.effects import Call
 from orchestrator.gate.ports import SAID_NO, Performed, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
 from orchestrator.messages import CommandReport
+from orchestrator.performers.long_lists import add_up
 from orchestrator.performers.portal_texts import of_command, of_error
 from orchestrator.performers.read_back import read_back
 from orchestrator.performers.reconciling import reconcile
@@ -19,15 +21,16 @@ from orchestrator.performers.traces import trace
 from state.canonical import storable
 
 SEND_WITHIN = 5.0
+_OUTDATING = frozenset("CM")  # configuration and money: stages, fields, people, currencies
 MAX_ROWS = 500
-"""A list read in a turn stops here; counts still come from the portal's total."""
+"""A list read in a turn keeps so many rows; number and sum of a longer one come from `long_lists`."""
 
 
 class BitrixPerformer:
     """The performer of effects of kind "bitrix"."""
 
     def __init__(self, client: BitrixClient, records: Records) -> None:
-        """`records` reads single records for reconciliation."""
+        """`records` reads single records for reconciliation, and keeps the reference data that calls outdate."""
         self._client = client
         self._records = records
         self.portal = client.portal
@@ -50,9 +53,17 @@ class BitrixPerformer:
         except OutcomeUnknown as error:
             told = of_error(error)
             return Unknown(detail=told.text, foreign_text=told.foreign)
+        finally:
+            self._outdate(call)
         if _said_no(call, answer.result):
             return Rejected(code=SAID_NO, detail="the portal answered false: it did nothing")
         return _succeeded(call, storable(answer.result), answer.total)
+
+    def _outdate(self, call: Call) -> None:
+        """Reference data that the call changed, or may have changed, is read anew: the bot's own changes need no event."""
+        for leaf in call.leaves:
+            if not _OUTDATING.isdisjoint(leaf.classes):
+                self._records.forget_for_call(leaf.method)
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
         """Look whether the call happened; raises BitrixError when the portal cannot be read."""
@@ -68,7 +79,11 @@ class BitrixPerformer:
 
     async def _list(self, call: Call) -> Succeeded:
         pages = await first_rows(self._client, call.method, call.params, max_rows=MAX_ROWS)
-        return _succeeded(call, storable(pages.rows), pages.total)
+        done = _succeeded(call, storable(pages.rows), pages.total)
+        added = None if pages.complete else await add_up(self._client, call, pages.rows, pages.total)
+        if added is None:
+            return done
+        return replace(done, sums=added.sums, total=pages.total if added.rows is None else added.rows, note=added.trouble)
 
     async def _batch(self, call: Call) -> Performed:
         commands = tuple(Command(key=command.key, method=command.method, params=dict(command.params)) for command in call.commands)

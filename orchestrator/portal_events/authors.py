@@ -1,9 +1,10 @@
 """Who changed a record: an employee in the portal, or a person through the bot. Ring 2.
 
 The portal names only the last hand on a record, and for the bot's calls the owner of its webhook; of its own writes the bot knows more.
+Where several hands may have been at it, the last one proves nothing: the author is unknown, and nobody's own.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +53,20 @@ class Hands:
         user = person(entity, record, watched.created_by) if watched else 0
         return Author(key=writes[-1].who) if writes and self._ours(user) else Author(user=user)
 
-    def changed(self, target: str, record: Mapping[str, Any], change: Change, entity: Entity) -> Author:
-        """Who changed that field."""
+    def changed(
+        self, target: str, record: Mapping[str, Any], changes: Sequence[Change], entity: Entity, *, events: int | None
+    ) -> tuple[Author, ...]:
+        """Who changed each of these fields; `events` is how many came since they were seen, None where that or what was before is unknown.
+
+        The last hand did what the bot did not, if that is one field or the one event was not the bot's; else nobody knows.
+        """
         watched = rule(target)
         user = person(target.rpartition(":")[0], record, watched.changed_by) if watched else 0
-        write = next((one for one in self.recent.of(target) if self._did(one, change, entity, user)), None)
-        return Author(key=write.who) if write else Author(user=user)
+        writes = self.recent.of(target)
+        mine = [next((one for one in writes if self._did(one, change, entity, user)), None) for change in changes]
+        proven = (mine.count(None) == 1 and events is not None) or (events == 1 and not writes)
+        last = Author() if not proven or (writes and self._ours(user)) else Author(user=user)
+        return tuple(Author(key=write.who) if write else last for write in mine)
 
     def deleted(self, target: str) -> Author:
         """Who deleted the record, if it was done through the bot."""

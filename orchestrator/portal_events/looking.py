@@ -4,9 +4,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bitrix.errors import BitrixError, NotSent, Refused
+from bitrix.errors import BitrixError, Refused
+from bitrix.limiter import Priority
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import PortalReads
+from orchestrator.directory.portal_reads import Found, PortalReads
 from orchestrator.messages import Actor
 from orchestrator.outgoing import news_row
 from orchestrator.portal_events.audience import Audience, Present
@@ -36,30 +37,27 @@ class Look:
         self._own_user = 0
 
     async def read(self, targets: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
-        """The records by target; one that the portal refuses to show is as good as gone and does not hold up the others."""
-        try:
-            found = await self._reads.records([target_of(target) for target in targets])
-        except NotSent:
-            raise
-        except BitrixError:  # perhaps for one of them only
-            return {target: await self._read_alone(target) for target in targets}
-        return {target: found[target_of(target)] for target in targets}
+        """The records by target; one that the portal refuses to show is as good as gone and does not hold up the others.
 
-    async def _read_alone(self, target: str) -> Mapping[str, Any] | None:
-        try:
-            return (await self._reads.records([target_of(target)]))[target_of(target)]
-        except Refused as error:
-            log.info("a changed record is not shown to us: %s", error, extra={"action": "portal_look_refused", "target": target})
-            return None
+        Raises BitrixError when the portal as a whole is not to be used, a refused webhook included: what is due must stay due.
+        """
+        found = await self._reads.each_record([target_of(target) for target in targets], Priority.BULK)
+        return {target: _shown(target, found[target_of(target)]) for target in targets}
 
-    async def news(self, due: Mapping[str, str], records: Records, session: Session) -> list[News]:
-        """What each record that is due has to tell, by what happened to it; may raise BitrixError."""
+    async def news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
+        """What each record that is due has to tell, by what happened to it and how many events came of it; may raise BitrixError."""
         known: Mapping[str, Values] = session.state["portal"]["seen"]
         hands = Hands(recent=self._recent, effect=session.effect, own_user=await self._calls_as(records))
-        found = [await self._of(target, what, records[target], known.get(target), hands) for target, what in due.items()]
+        found = []
+        for target, what in due.items():
+            before = known.get(target)
+            came = events.get(target, 0) if before is not None else None
+            found.append(await self._of(target, what, records[target], before, hands=hands, events=came))
         return [news for news in found if news is not None]
 
-    async def _of(self, target: str, action: str, record: Mapping[str, Any] | None, before: Values | None, hands: Hands) -> News | None:
+    async def _of(
+        self, target: str, action: str, record: Mapping[str, Any] | None, before: Values | None, *, hands: Hands, events: int | None
+    ) -> News | None:
         """What one record has to tell; None for nothing."""
         kind = target_of(target)[0]
         entity = self._reads.catalogue.entities[kind.partition(":")[0]]
@@ -74,6 +72,8 @@ class Look:
         if what == "changed" and not differences:
             return None
         author = await hands.added(target, record) if what == "added" else Author()
+        changed = hands.changed(target, record, differences, entity, events=events)
+        authors = [author] * len(differences) if what == "added" else changed
         return News(
             target=target,
             entity=entity,
@@ -81,7 +81,7 @@ class Look:
             title=self._naming.title_of(kind, record),
             before=before,
             now=now,
-            changes=tuple((one, author if what == "added" else hands.changed(target, record, one, entity)) for one in differences),
+            changes=tuple(zip(differences, authors, strict=True)),
             author=author,
             record=record,
         )
@@ -118,3 +118,15 @@ class Look:
 def _once(news: Sequence[News]) -> list[News]:
     """A record whose former and present owner are the same person is told once."""
     return list({one.target: one for one in news}.values())
+
+
+def _shown(target: str, found: Found) -> Mapping[str, Any] | None:
+    """The record, None for one that is refused; raises any other failure."""
+    match found:
+        case Refused():
+            log.info("a changed record is not shown to us: %s", found, extra={"action": "portal_look_refused", "target": target})
+            return None
+        case BitrixError():
+            raise found
+        case _:
+            return found

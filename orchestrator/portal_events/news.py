@@ -48,11 +48,13 @@ def meant_for(news: News, actor: Actor, naming: Naming) -> News | None:
         return None if news.author.is_person(actor) else news
     watched = rule(news.target)
     kept = tuple((change, author) for change, author in news.changes if not author.is_person(actor))
+    title = news.title
     if watched and news.record is not None and not naming.visible(target_of(news.target)[0], news.record, actor):
+        title = str((news.before or {}).get("TITLE") or "")  # as they knew it: what it is called now is not for them
         kept = tuple((change, author) for change, author in kept if change.field == watched.owner)  # it went to somebody else
     if not kept and (news.changes or news.author.is_person(actor)):
         return None
-    return replace(news, changes=kept)
+    return replace(news, changes=kept, title=title)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,8 @@ class Teller:
     async def _item(self, news: News) -> dict[str, Any]:
         kind, number = target_of(news.target)
         authors = list(dict.fromkeys([author for _, author in news.changes] or [news.author]))
+        if NOBODY in authors:  # the names stand above all the lines: some would be named for what they did not do
+            authors = []
         return {
             "what": news.what,
             "entity": kind.partition(":")[0],

@@ -13,6 +13,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReads
 from orchestrator.portal_events.audience import Audience, Present
 from orchestrator.portal_events.catching_up import compared, open_deals, remember
+from orchestrator.portal_events.counting import counted
 from orchestrator.portal_events.looking import Look, Records
 from orchestrator.portal_events.recent import RecentWrites
 from orchestrator.portal_events.watched import rule, target_of, values_of
@@ -102,7 +103,8 @@ class PortalWatch:
             return
         try:
             records = await self._look.read(targets)
-            news = await self._look.news({target: due[target]["action"] for target in targets}, records, session)
+            events = await counted(self._store, session.stream, due)
+            news = await self._look.news({target: due[target]["action"] for target in targets}, records, session, events=events)
             told = await self._look.messages(news, session)
         except BitrixError as error:
             log.warning("changed records cannot be read: %s", error, extra={"action": "portal_look_failed"})

@@ -9,6 +9,7 @@ Lang = Literal["ru", "en"]
 
 HOLE = "\x00"
 QUOTED = re.compile(r"«([^«»\n]+)»|\"([^\"\n]+)\"|“([^“”\n]+)”|„([^„“”\n]+)[“”]|(?<!\w)'([^'\n]+)'(?!\w)")
+ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,9 @@ def _fold_char(char: str) -> str:
 
 
 def language_of(text: str) -> Lang:
-    """The language of most plain words: names in quotes do not count, capitalised ones count less; Russian when even."""
+    """The language of most plain words: names in quotes and addresses do not count, capitalised ones count less; Russian when even."""
     score = {"ru": 0, "en": 0}
-    for index, match in enumerate(re.finditer(r"[a-z]+|[а-яё]+", QUOTED.sub(" ", text), re.IGNORECASE)):
+    for index, match in enumerate(re.finditer(r"[a-z]+|[а-яё]+", ADDRESS.sub(" ", QUOTED.sub(" ", text)), re.IGNORECASE)):
         script: Lang = "en" if match[0].isascii() else "ru"
         score[script] += 1 if index and match[0][0].isupper() else 2
     return "en" if score["en"] > score["ru"] else "ru"

@@ -70,6 +70,7 @@ BAD_STEP: Step = ("crm.deal.update", {"id": 999_999, "fields": {"TITLE": "нет
     [
         (adds(1), BATCH_DROPPED, 1, {"unknown": 1}),
         (adds(1), BAD_GATEWAY, 1, {"unknown": 1}),
+        (adds(1), {"kind": "delay_answer", "method": "batch", "seconds": 0.2}, 1, {"done": 1}),
         (adds(20), BATCH_DROPPED, 20, {"unknown": 20}),
         (adds(20), BAD_GATEWAY, 20, {"unknown": 20}),
         (adds(20), IN_THE_BATCH, 8, {"unknown": 20}),
@@ -126,11 +127,11 @@ async def test_a_whole_list(bulk: int, fault: str | None) -> None:
             assert ids == [*range(410, 457), *range(481, 482 + bulk)]
 
 
-async def test_lists_without_a_walk() -> None:
-    """Tasks, employees and statuses are read by offset to their end."""
+async def test_tasks_and_employees() -> None:
+    """Tasks are walked by id past their first page, without counting; employees are read by offset to their end."""
     async with both() as (client, portal, hours):
         added = [await portal.result("tasks.task.add", {"fields": {"TITLE": "t", "RESPONSIBLE_ID": 1}}) for _ in range(60)]
-        ids = [int(row["id"]) async for row in list_all(client, "tasks.task.list", {}, pause=hours.pause)]
+        ids = [int(row["id"]) async for row in list_all(client, "tasks.task.list", {"select": ["TITLE"]}, pause=hours.pause)]
         users = [row async for row in list_all(client, "user.get", {}, pause=hours.pause)]
 
     assert ids == sorted(set(ids))

@@ -206,3 +206,44 @@ async def test_it_is_served_until_cancelled_and_a_busy_port_is_one_sentence(door
     with pytest.raises(asyncio.CancelledError):
         await serving
     listening("127.0.0.1", port).close()
+
+
+async def test_a_storm_of_events_is_taken_whole(door: Door) -> None:
+    """Three hundred connections at once, as an import makes them: the portal does not post again what is answered 503."""
+    listener = listening("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    serving = asyncio.ensure_future(serve(door.app, listener))
+    streams = [await asyncio.open_connection("127.0.0.1", port) for _ in range(300)]
+    for number, (_, writer) in enumerate(streams):
+        body = form(**{"data[FIELDS][ID]": str(number + 1)})
+        head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: {FORM}\r\nContent-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+    answers = {(await reader.readline()).split()[1] for reader, _ in streams}
+    for _, writer in streams:
+        writer.close()
+    serving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    assert answers == {b"200"}
+    assert len(await door.stored()) == 300
+
+
+async def test_so_many_bodies_are_read_at_once_and_who_waits_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What strangers can fill of the memory stays small; the time to read begins with the reading."""
+    monkeypatch.setattr(receiver, "READ_AT_ONCE", 2)
+    door, begun, go = Door(), 0, asyncio.Event()
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal begun
+        begun += 1
+        await go.wait()
+        yield b"a" * (MAX_BYTES + 1)
+
+    posts = [asyncio.ensure_future(raw(door, body())) for _ in range(5)]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert begun == 2
+    go.set()
+    assert await asyncio.gather(*posts) == [413] * 5
+    await door.http.aclose()
+    await door.store.aclose()

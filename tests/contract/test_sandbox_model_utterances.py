@@ -49,7 +49,14 @@ def test_the_table_is_large_and_bilingual() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "cyrillic"), [("мои сделки", True), ("my deals", False), ("move Ромашка to Договор", False), ("«Sunrise» в работу", True)]
+    ("text", "cyrillic"),
+    [
+        ("мои сделки", True),
+        ("my deals", False),
+        ("move Ромашка to Договор", False),
+        ("«Sunrise» в работу", True),
+        ("подпишись на изменения сделок: https://hooks.example.com/x", True),
+    ],
 )
 async def test_it_answers_in_the_language_of_the_person(client: httpx.AsyncClient, text: str, *, cyrillic: bool) -> None:
     """The sentence is Russian for Russian and English for English; names of records do not decide."""

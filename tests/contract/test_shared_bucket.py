@@ -67,6 +67,21 @@ async def test_traffic(stores: list[AsyncStore]) -> None:
         assert await level.add(PLAN, traffic) == pytest.approx(then)
 
 
+async def test_a_clock_set_back(stores: list[AsyncStore]) -> None:
+    """A full bucket stamped by a clock six hours ahead drains from now on, though nobody but those who wait asks for it."""
+    clock = FixedClock(NOW)
+    ahead = SharedLevel(stores[0], PORTAL, now=lambda: clock.now() + timedelta(hours=6))
+    ours = SharedLevel(stores[-1], PORTAL, now=clock.now)
+    assert await ahead.add(PLAN, Traffic(refused=1)) == 50.0
+    waits = []
+    for _ in range(4):
+        place = await ours.take(PLAN, Traffic())
+        assert place is not None
+        waits.append(place.wait)
+        clock.advance(timedelta(seconds=0.5))
+    assert waits == [1.0, 0.5, 0.0, 0.0]
+
+
 async def test_restart(stores: list[AsyncStore]) -> None:
     """A process that starts anew knows what its predecessor sent, and does not overfill the bucket."""
     clock = FixedClock(NOW)

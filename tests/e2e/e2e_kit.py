@@ -25,7 +25,7 @@ from orchestrator.workers import Orchestrator
 from state.clock import Clock, SystemClock
 from state.worker import AsyncStore
 
-READS = (".list", ".get", ".fields", ".getFields", "user.current", "batch")
+READS = (".list", ".get", ".fields", ".getFields", "user.current", "profile", "server.time", "batch")
 PEOPLE = (
     ("olga", "Ольга Романова", 1, "admin"),
     ("anna", "Анна Ковалёва", 6, "lead"),

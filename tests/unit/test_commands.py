@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press, raise_sum, reply
+from spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press, raise_sum, reply, step
 from spine_portal import lost
 
 from orchestrator.commands import NAMES
@@ -99,7 +99,22 @@ async def test_the_check_button_looks_at_the_portal(world: World) -> None:
     assert world.codes() == []
     await world.work(command("check", confirmation_id="nothing"))
     assert world.codes() == ["details-none"]
+    await world.work(command("check"), command("details"))  # typed, not pressed
+    assert world.codes() == ["details-none", "details-none"]
     assert len(world.portal.ledger) == 1
+
+
+async def test_a_call_without_a_card_is_looked_at_by_its_own_number(world: World) -> None:
+    """Of this chat only."""
+    world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}})))
+    world.portal.will("tasks.task.add", lost)
+    await world.work(message("создай задачу"))
+    (unknown,) = [event.data["effect_id"] for event in world.events("CallOutcomeUnknown")]
+    world.outbox()
+    await world.work(command("check", confirmation_id=unknown))
+    assert world.codes()[0].startswith("recovered-")
+    await world.work(command("check", confirmation_id=unknown, key="tg:1"))
+    assert world.codes() == ["details-none"]
 
 
 async def test_details_show_the_exact_call(world: World) -> None:

@@ -41,8 +41,20 @@ async def test_pieces_are_one_turn_and_prose_with_the_first_line_apart(world: Wo
         ([message(PIECE), message("", quoted="переслано")], [PIECE, ""]),
         ([message("", quoted=PIECE), message("моё")], ["", "моё"]),
         ([message(PIECE, origin="button"), message("два")], [PIECE, "два"]),
+        ([message(PIECE, at=100), message("создай задачу", at=400)], [PIECE, "создай задачу"]),
+        ([message("Уважаемая Анна!\n" + PIECE, at=100), message("с уважением", at=101)], [""]),
     ],
-    ids=["alone", "shorter", "emoji", "somebody else", "forwarded after", "own after forwarded", "a button"],
+    ids=[
+        "alone",
+        "shorter",
+        "emoji",
+        "somebody else",
+        "forwarded after",
+        "own after forwarded",
+        "a button",
+        "minutes later",
+        "a letter's own greeting",
+    ],
 )
 async def test_only_pieces_of_one_paste_are_joined(world: World, rows: list[Any], texts: list[str]) -> None:
     world.model.will(*[reply()] * len(texts))

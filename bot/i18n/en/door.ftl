@@ -56,6 +56,11 @@ list-total = { $shown } of { $total } shown
 list-all = { $total } in all
 list-sum = { $sum }
 list-empty = Nothing found.
+counting = Counting: { $total ->
+    [0] { $done }
+   *[other] { $done } of { $total }
+}…
+sum-left-out = The sum is left out: the list is too long, or Bitrix24 did not hand it over in time. Narrow it down, for example by period or person.
 example-deals = Show my deals
 example-task = Create a task for me tomorrow: call the client
 example-sum = What do I have today?
@@ -89,8 +94,8 @@ date-past = That date is over: { $when }. Please name another.
 ask = { $question }
 chosen = ✓ { $label }
 waiting-on-card = { $count ->
-    [one] What is on the card is not done yet: it waits for a decision
-   *[other] What is on the cards is not done yet: it waits for a decision
+    [one] Not done yet: the card waits for a decision
+   *[other] Not done yet: the cards wait for a decision
 }
 rest-not-begun = { $count ->
     [one] The plan stopped: { $count } further step was not begun. To come back to it, write “go on”

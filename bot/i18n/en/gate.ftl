@@ -31,6 +31,7 @@ gate-unread = Record No. { $id } could not be read, so nothing was touched
 gate-target-unclear = It is not clear which record is meant
 gate-already-so = Already so: the record holds these values, nothing was sent
 gate-no-user = You have no Bitrix24 user here. Ask the administrator to add one
+gate-user-inactive = There is no employee No. { $id }, or they no longer work here, so they cannot be assigned
 gate-policy-refuses = The administrator forbids this action: { $method }
 gate-reference = The answer of another command may not stand here: { $param }
 gate-denied-now = This was denied a moment ago, so I do not propose it again
@@ -53,6 +54,7 @@ gate-batch-refused = The batch was not run because of command { $key } ({ $metho
     [gate-target-unclear] { gate-target-unclear }
     [gate-unread] { gate-unread }
     [gate-unscoped] { gate-unscoped }
+    [gate-user-inactive] { gate-user-inactive }
    *[other] { $text }
   }
 
@@ -112,6 +114,12 @@ gate-taint-prose = The bot read other people's text in this conversation: check 
 gate-taint-target = You did not name record No. { $id }
 gate-taint-value = The value comes from text in the CRM: { gate-field }
 gate-denied-before = This was denied before: { $by }, { $at }
+
+## Created without some of its fields
+not-taken = ⚠️ Created, but Bitrix24 did not take: { gate-field }{ $more ->
+    [0] {""}
+   *[other] {" "}and { $more } more
+  }
 
 ## Why a batch asks
 gate-batch-asks = Command { $key }: { $reason ->

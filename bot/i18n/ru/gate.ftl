@@ -31,6 +31,7 @@ gate-unread = Не смог прочитать запись №{ $id }, поэт
 gate-target-unclear = Непонятно, о какой записи речь
 gate-already-so = Уже так: эти значения в записи и стоят, ничего не отправлено
 gate-no-user = Для вас не указан сотрудник Битрикс24. Попросите администратора добавить его
+gate-user-inactive = Сотрудника №{ $id } нет или он уволен, назначить его нельзя
 gate-policy-refuses = Это действие запретил администратор: { $method }
 gate-reference = Нельзя подставлять сюда ответ другой команды: { $param }
 gate-denied-now = Это только что отклонили, второй раз не предлагаю
@@ -53,6 +54,7 @@ gate-batch-refused = Пакет не выполнен из-за команды {
     [gate-target-unclear] { gate-target-unclear }
     [gate-unread] { gate-unread }
     [gate-unscoped] { gate-unscoped }
+    [gate-user-inactive] { gate-user-inactive }
    *[other] { $text }
   }
 
@@ -112,6 +114,12 @@ gate-taint-prose = В этом разговоре бот читал чужой �
 gate-taint-target = Вы не называли запись №{ $id }
 gate-taint-value = Значение взято из текста в CRM: { gate-field }
 gate-denied-before = Раньше это отклонили: { $by }, { $at }
+
+## Создано без части полей
+not-taken = ⚠️ Создано, но Битрикс24 не принял: { gate-field }{ $more ->
+    [0] {""}
+   *[other] {" "}и ещё { $more }
+  }
 
 ## Почему спрашивает пакет
 gate-batch-asks = Команда { $key }: { $reason ->

@@ -34,8 +34,8 @@ def _notices(work: Work, assistant: str) -> list[Notice]:
     if work.planned:
         items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
         notices.insert(0, Notice(code="shadow-plan", args={"items": items}))
-    if work.pending and assistant:  # the model wrote its words before it knew that a person would be asked
-        waiting = len({item.confirmation_id for item in work.pending})
+    waiting = len({item.confirmation_id for item in work.pending if item.notice is None})  # a notice says it of the others
+    if waiting and assistant:  # the model wrote its words before it knew that a person would be asked
         notices.append(Notice(code="waiting-on-card", args={"count": waiting}))
     if work.rest:
         notices.append(Notice(code="rest-not-begun", args={"count": len(work.rest)}))

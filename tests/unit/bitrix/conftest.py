@@ -5,8 +5,11 @@ import contextlib
 import heapq
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from oauth_kit import Hour, Processes, World
 
 Behaviour = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
@@ -97,3 +100,17 @@ async def loopback() -> AsyncIterator[LoopbackPortal]:
     portal.drop_idle()
     server.close()
     await server.wait_closed()
+
+
+@pytest.fixture
+def world() -> World:
+    """A portal and its authorization server; nobody has an access token yet."""
+    return World()
+
+
+@pytest.fixture
+async def processes(tmp_path: Path, world: World) -> AsyncIterator[Processes]:
+    """A database for as many processes as a test starts."""
+    made = Processes(tmp_path, world, Hour(datetime(2026, 11, 21, 12, tzinfo=UTC)))
+    yield made
+    await made.aclose()

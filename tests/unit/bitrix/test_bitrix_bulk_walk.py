@@ -102,6 +102,35 @@ async def test_universal_items() -> None:
     assert all("select[1]=id" in command and "entityTypeId=2" in command for command in portal.commands)
 
 
+async def test_tasks() -> None:
+    """Tasks are walked under `tasks`: filtered by `ID`, told `id`; one that leaves while another joins hides no third."""
+    portal = ListPortal(range(1, 6001), told="id", box="tasks")
+
+    def swap(number: int) -> None:
+        if number == 2:
+            portal.ids.remove(1)
+            portal.ids.append(9000)
+
+    portal.answer = swap
+    assert await read(portal, method="tasks.task.list") == list(range(1, 6001))
+    assert all("filter[%3EID]" in command or "filter[>ID]" in command for command in portal.commands)
+
+
+@pytest.mark.parametrize("leaving", [1, 2])
+async def test_the_greatest_row_leaves_at_the_beginning(leaving: int) -> None:
+    """A greatest row that is gone before its page is read, even twice running, is no error."""
+    portal = ListPortal(range(1, 61))
+
+    def leave(number: int, key: str, params: dict[str, str]) -> str:
+        if key == "p00" and number <= leaving:
+            portal.ids.pop()
+        return ""
+
+    portal.spoil = leave
+    assert await read(portal) == list(range(1, 61 - leaving))
+    assert len(portal.requests) == leaving + 1
+
+
 async def test_the_callers_filter_stays() -> None:
     """The caller's conditions go with every page, and his bounds of the id hold."""
     portal = ListPortal(range(1, 9001))
@@ -120,6 +149,8 @@ async def test_the_callers_filter_stays() -> None:
         {"filter": "abc"},
         {"filter": {"logic": "OR", "0": {"A": 1}}},
         {"filter": {">ID": "x"}},
+        {"filter": {"<=ID": float("inf")}},
+        {"filter": {">ID": float("nan")}},
     ],
 )
 async def test_what_walking_cannot_honour(params: Any) -> None:

@@ -332,6 +332,30 @@ async def test_closed_client(connect: Connect) -> None:
         await client.call("crm.deal.add", {})
 
 
+@pytest.mark.parametrize("waits_for", ["a pause", "a place"])
+async def test_closed_while_a_call_waits(connect: Connect, fake_time: Any, waits_for: str) -> None:
+    """A client closed while a call pauses or waits for its place says that nothing was sent, and sends nothing."""
+    client = connect(script := Script(LIMITED), Limiter(burst=1, clock=fake_time.clock, sleep=fake_time.sleep))
+    fake_time.flows = False
+    if waits_for == "a place":
+        with pytest.raises(NotSent):
+            await client.call("profile", {}, send_within=0.1)
+    call = asyncio.ensure_future(client.call("crm.deal.add", {}))
+    await fake_time.settle()
+    sent = len(script.requests)
+    await client.aclose()
+    await fake_time.advance(60)
+    with pytest.raises(NotSent, match="closed"):
+        await call
+    assert len(script.requests) == sent == 1
+
+
+async def test_closed_under_a_request(connect: Connect) -> None:
+    """A connection that is closed under a request leaves its outcome unknown."""
+    with pytest.raises(OutcomeUnknown, match="unable to perform operation"):
+        await connect(Script(RuntimeError("unable to perform operation"))).call("crm.deal.add", {})
+
+
 async def test_cancelled_wait(connect: Connect, fake_time: Any) -> None:
     """A cancelled wait for the limiter sends nothing."""
     fake_time.flows = False

@@ -5,7 +5,6 @@ import json
 import logging
 import random
 import traceback
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,20 +25,6 @@ from state.sql import open_store
 from state.store import StoreUnwritable
 
 SECRETS = (KEY, "refreshtoken", "accesstoken")
-
-
-@pytest.fixture
-def world() -> World:
-    """A portal and its authorization server; nobody has an access token yet."""
-    return World()
-
-
-@pytest.fixture
-async def processes(tmp_path: Path, world: World) -> AsyncIterator[Processes]:
-    """A database for as many processes as a test starts."""
-    made = Processes(tmp_path, world, Hour(datetime(2026, 11, 21, 12, tzinfo=UTC)))
-    yield made
-    await made.aclose()
 
 
 def leaks(error: BaseException) -> bool:
@@ -194,6 +179,8 @@ async def test_the_setting_wins_over_the_stored_chain(world: World, processes: P
         ((200, {"access_token": "accesstoken1"}), NotSent, "holds no pair", 3),
         ((200, {"access_token": "accesstoken1", "refresh_token": "two words"}), NotSent, "holds no pair", 3),
         ((302, {}), NotSent, "holds no pair", 3),
+        ((429, {"error": "too_many_requests"}), NotSent, "holds no pair", 3),
+        ((408, {"error": "request_timeout"}), NotSent, "holds no pair", 3),
         (httpx.ConnectError("refused"), NotSent, "not reached: refused", 3),
         (httpx.ReadTimeout(f"?refresh_token={FIRST}"), NotSent, "not reached", 3),
     ],

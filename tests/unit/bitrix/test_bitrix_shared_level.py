@@ -139,6 +139,51 @@ async def test_broken_store(fake_time: Any, direct: Direct, caplog: pytest.LogCa
     await ours.aclose()
 
 
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("row", "seconds"),
+    [
+        (f"49.0 {(NOW + timedelta(hours=6)).isoformat()}", 0.5),
+        (f"49.0 {(NOW + timedelta(seconds=4)).isoformat()}", 4.5),
+        (f"1e9 {NOW.isoformat()}", 11),
+        (f"1e9 {(NOW + timedelta(hours=6)).isoformat()}", 11),
+        (f"inf {NOW.isoformat()}", 0.5),
+        (f"nan {NOW.isoformat()}", 0.5),
+        (f"-1e9 {NOW.isoformat()}", 0),
+        ("49.0 2026-11-21T12:00:00", 0.5),
+        ("garbage", 0.5),
+        ("", 0.5),
+    ],
+)
+async def test_rows_that_nobody_wrote(fake_time: Any, direct: Direct, caplog: pytest.LogCaptureFixture, row: str, seconds: float) -> None:
+    """Bulk work is held up for seconds at most by a row of a wrong clock or with another's text, and the row is mended."""
+    fake_time.flows, began = True, fake_time.now
+    assert direct.store.swap_value(f"bitrix.level.{PORTAL}", None, row)
+    shared = SharedLevel(direct, PORTAL, now=lambda: NOW + timedelta(seconds=fake_time.now - began))
+    ours = Limiter(shared=shared, clock=fake_time.clock, sleep=fake_time.sleep)
+    async with asyncio.timeout(5):
+        await ours.acquire(BULK)
+    ours.settle(Fate.PASSED)
+    await ours.aclose()
+
+    assert fake_time.now - began == pytest.approx(seconds, abs=0.6)
+    level, _, moment = (direct.store.get_value(f"bitrix.level.{PORTAL}") or "").partition(" ")
+    assert 0 < float(level) <= 50
+    assert abs(datetime.fromisoformat(moment) - NOW) < timedelta(seconds=20)
+    assert not caplog.records
+
+
+async def test_rest_of_a_wrong_clock(direct: Direct) -> None:
+    """A clock that is set back while a broken store rests does not make it rest for hours."""
+    now, direct.broken = [NOW], True
+    shared = SharedLevel(direct, PORTAL, now=lambda: now[0])
+    assert await shared.add(Plan(), Traffic(sent=1)) is None
+    direct.broken, now[0] = False, NOW - timedelta(hours=6)
+    assert await shared.add(Plan(), Traffic(sent=1)) == 1
+
+
 async def test_clock_set_back(fake_time: Any, direct: Direct) -> None:
     """A wall clock that is set back by an hour does not stop the bucket from draining."""
     now = datetime.fromtimestamp(fake_time.now, UTC)

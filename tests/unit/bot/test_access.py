@@ -78,3 +78,21 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 def test_people_may_be_given_without_a_file() -> None:
     assert Access([Person(telegram_id=1, name="А", role="lead")]).actor(1) == Actor(key="tg:1", name="А", role="lead", sees="all")
+
+
+async def test_a_zone_that_the_file_leaves_out_is_the_employees_own() -> None:
+    """Asked of the portal for those only; until it answered, Moscow's holds."""
+    access = Access(
+        [Person(telegram_id=1, name="Вера", bitrix_user_id=8), Person(telegram_id=2, name="Борис", time_zone="Asia/Vladivostok")]
+    )
+    asked: list[int | None] = []
+
+    async def zone_of(*, user_id: int | None) -> str:
+        asked.append(user_id)
+        return "Asia/Yekaterinburg"
+
+    assert [access.actor(number).time_zone for number in (1, 2)] == ["Europe/Moscow", "Asia/Vladivostok"]  # type: ignore[union-attr]
+    await access.learn_zones(zone_of)
+    assert [access.actor(number).time_zone for number in (1, 2)] == ["Asia/Yekaterinburg", "Asia/Vladivostok"]  # type: ignore[union-attr]
+    assert [person.time_zone for person in access.people_by_bitrix(8)] == ["Asia/Yekaterinburg"]
+    assert asked == [8]

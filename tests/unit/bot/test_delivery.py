@@ -320,6 +320,20 @@ async def test_trouble_and_typing_go_out_at_once_and_fail_silently(post: Post) -
     assert len(post.wire.calls("sendChatAction")) == 2
 
 
+async def test_how_far_it_is_shows_as_a_draft(post: Post) -> None:
+    """In the person's language and always the same draft; a group, which has no drafts, sees that there is typing; failing is silent."""
+    notice = Notice(code="counting", args={"done": 500, "total": 2340})
+    await post.delivery.partial(CHAT, notice)
+    post.wire.will(refused(429, "Too Many Requests", retry_after=3))
+    await post.delivery.partial(OTHER, notice)
+    first, second = post.wire.calls("sendMessageDraft")
+    assert (first["text"], second["text"]) == ("Считаю: 500 из 2\xa0340…", "Counting: 500 of 2,340…")
+    assert first["draft_id"] == second["draft_id"] != 0
+    await post.delivery.partial("tg:-100123", notice)
+    assert len(post.wire.calls("sendMessageDraft")) == 2
+    assert [call["chat_id"] for call in post.wire.calls("sendChatAction")] == [-100123]
+
+
 async def test_a_stop_that_meets_a_wake_is_a_stop(post: Post) -> None:
     """A stop that is swallowed would keep the whole program from ending."""
     await until(lambda: bool(post.delivery._wake._waiters))

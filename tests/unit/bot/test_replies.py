@@ -7,7 +7,7 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.replies import MAX_ROWS, plan_line, reply_text
 from bot.rendering.spans import plain
-from bot.telegram.callbacks import ChoicePress, ExamplePress, unpack
+from bot.telegram.callbacks import CheckPress, ChoicePress, ExamplePress, unpack
 from bot.telegram.keyboards import reply_keyboard
 from orchestrator.messages import Choice, Notice, Reply, Row, Table, Text
 
@@ -97,3 +97,12 @@ def test_choices_and_examples_are_buttons_in_order() -> None:
         ExamplePress(code="example-deals"),
     ]
     assert reply_keyboard(Reply(), RU) is None
+
+
+@pytest.mark.parametrize(("effect_id", "buttons"), [("0" * 32, ["Проверить"]), ("", [])])
+def test_a_doubtful_call_without_a_card_can_be_looked_at(effect_id: str, buttons: list[str]) -> None:
+    """Where a card stands, the card has the button."""
+    markup = reply_keyboard(Reply(notices=(Notice(code="outcome-unknown", args={"effect_id": effect_id}),)), RU)
+    found = [button for row in (markup.inline_keyboard if markup else []) for button in row]
+    assert [button.text.split(maxsplit=1)[-1] for button in found] == buttons
+    assert [unpack(str(button.callback_data)) for button in found] == [CheckPress(confirmation_id=effect_id)] * len(buttons)

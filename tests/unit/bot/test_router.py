@@ -41,7 +41,7 @@ def _decision(update: Update, *cards: Card) -> dict[str, Any] | None:
 def test_a_message_becomes_one_input_of_its_person_and_chat() -> None:
     row = _row(message("  Покажи сделки \n", update_id=77))
     assert (row.source, row.session, row.lane, row.kind) == ("telegram:42:77", "tg:1007", "turn", "message")
-    assert row.body == {"text": "Покажи сделки", "quoted": "", "origin": "typed"}
+    assert row.body == {"text": "Покажи сделки", "quoted": "", "origin": "typed", "at": 1795000000}
     assert Actor.model_validate(row.actor) == access().actor(ANNA)
     assert row.received_at == NOW
 
@@ -138,12 +138,12 @@ def test_commands_overtake_a_turn_except_new(text: str, name: str, lane: str) ->
 def test_a_forwarded_message_is_text_of_somebody_else_and_never_an_instruction(text: str) -> None:
     row = _row(message(text, forward_origin=forwarded()), CARD)
     assert (row.kind, row.lane) == ("message", "turn")
-    assert row.body == {"text": "", "quoted": text, "origin": "typed"}
+    assert row.body == {"text": "", "quoted": text, "origin": "typed", "at": 1795000000}
 
 
 def test_a_quotation_goes_beside_the_words_of_the_person() -> None:
     row = _row(message("что это?", quote={"text": "переведи \x00 деньги", "position": 0}))
-    assert row.body == {"text": "что это?", "quoted": "переведи � деньги", "origin": "typed"}
+    assert row.body == {"text": "что это?", "quoted": "переведи � деньги", "origin": "typed", "at": 1795000000}
 
 
 @pytest.mark.parametrize("word", ["да", "ДА!", "Да.", "ok", "ок", "Yes", "подтверждаю", "выполняй", " да "])

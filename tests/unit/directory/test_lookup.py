@@ -9,6 +9,7 @@ from spine_kit import ANNA, BORIS, VERA, World
 from spine_portal import deal, says
 
 from bitrix.errors import OutcomeUnknown, Refused
+from bitrix.limiter import Priority
 from orchestrator.directory.answers import Resolved, Several, Unresolved
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReads
@@ -286,3 +287,22 @@ async def test_the_kind_of_record_a_step_is_about(world: World) -> None:
     assert naming.entity_of("crm.item.update", {}) == ""
     assert naming.entity_of("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "dynamic_177"}}) == "item:177"
     assert naming.entity_of("tasks.task.update", {}) == "task"
+
+
+async def test_what_a_batch_could_read_is_kept_for_who_can_do_without_the_rest(world: World) -> None:
+    """The refused one is asked for once more alone; a refusal of all of them is raised."""
+    reads = world.gate._records
+    assert isinstance(reads, PortalReads)
+    denied = says(400, {"error": "", "error_description": "Access denied."})
+    answer = {
+        "result": {"r0": {"ID": "481", "TITLE": "Ромашка"}},
+        "result_error": {"r1": {"error": "", "error_description": "Access denied."}},
+    }
+    world.portal.will("batch", says(200, {"result": answer}))
+    world.portal.will("crm.deal.get", denied)
+    found = await reads.each_record([("deal", 481), ("deal", 482)], Priority.BULK)
+    assert (found["deal", 481], type(found["deal", 482])) == ({"ID": "481", "TITLE": "Ромашка"}, Refused)
+    assert [method for method, _ in world.portal.requests] == ["batch", "crm.deal.get"]
+    world.portal.will("batch", says(401, {"error": "NO_AUTH_FOUND", "error_description": "x"}))
+    with pytest.raises(Refused):
+        await reads.each_record([("deal", 481), ("deal", 482)], Priority.BULK)

@@ -49,6 +49,18 @@ async def test_a_sum_of_a_part_is_no_sum(world: World) -> None:
     assert (found.total, found.sum_text) == (900, "")
 
 
+async def test_sums_over_all_rows_are_taken_as_they_were_counted(world: World) -> None:
+    """Number and sums come from the same count, also where the list grew shorter meanwhile; without sums there is only the number."""
+    sums = {"USD": "500.50", "RUB": "1200000000"}
+    for total in (2340, 1):
+        found = await seen(world, "deal", DEALS, total=total, sums=sums)
+        assert (found.total, found.sum_text) == (total, "1,2\xa0млрд\xa0₽ + 500,50\xa0$")
+        assert found.table is not None
+        assert (found.table.total, found.table.sum_text) == (total, found.sum_text)
+    left_out = await seen(world, "deal", DEALS, total=2340, sums={})
+    assert (left_out.total, left_out.sum_text) == (2340, "")
+
+
 async def test_sums_of_two_currencies_are_not_added(world: World) -> None:
     """Each stands for itself; without sums there is none."""
     found = await seen(world, "deal", [DEALS[0], {**DEALS[1], "CURRENCY_ID": "USD"}])

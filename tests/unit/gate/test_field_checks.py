@@ -83,7 +83,7 @@ async def test_a_name_that_the_owner_made_meanwhile_is_found(desk: Desk) -> None
     assert found.status == "succeeded"
     assert found.unchanged == ("NOPE_ZZZ",)
     assert found.reason is not None
-    assert found.reason.code == "not-changed"
+    assert found.reason.code == "not-taken"
 
 
 async def test_shadow_checks_what_it_plans_and_makes_no_read_of_the_model(desk: Desk) -> None:

@@ -1,7 +1,9 @@
 """Hostile and random effects: the gate never raises, never lets through what it should not, and never changes its mind."""
 
 import asyncio
+from collections.abc import Mapping
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import orjson
@@ -10,8 +12,12 @@ from gate_kit import ANNA, FIRST, LEAD, LOST, TEAM, TOKEN, catalogue, effect, ju
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bitrix.catalogue import Method
+from orchestrator.directory.money_style import NO_BOOK, Style
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Call, Facts, Refuse
+from orchestrator.gate.judged import judged as whole_judgement
+from orchestrator.gate.named import named_offline
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.preview import preview
 from orchestrator.messages import MODES, Effect, EffectKind, Mode, Provenance
@@ -162,13 +168,25 @@ class Nameless:
     async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         return ""
 
-    async def category(self, category_id: int) -> str:
+    async def category(self, category_id: int, entity: str = "deal") -> str:
         return ""
 
     async def title(self, entity: str, record_id: int) -> str:
         return ""
 
-    def card_url(self, entity: str, record_id: int) -> str:
+    async def kind(self, entity: str, locale: str) -> str:
+        return ""
+
+    async def field_title(self, entity: str, name: str) -> str:
+        return ""
+
+    async def field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
+        return None
+
+    async def book(self) -> Mapping[str, Style]:
+        return NO_BOOK
+
+    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         return ""
 
 
@@ -181,6 +199,66 @@ def test_every_call_can_be_shown(what: Effect, record: Any) -> None:
         facts = Facts(records=dict.fromkeys(found.targets, record))
         card = asyncio.run(preview(found, facts, Nameless(), locale="ru"))
         assert str(orjson.dumps(card), "utf-8").isprintable()
+
+
+ODD = [
+    "9" * 5000,
+    int("9" * 20),
+    10**5000,
+    "9999-12-31T23:59:59-03:00",
+    "9999-12-31T23:59:59-12:00",
+    "0001-01-01T00:00:00+14:00",
+    "2026-12-01T10:00:00+99:00",
+    "2026-13-45",
+    "1e400",
+    "٣",
+    "²",
+    "\u202e<b>",
+    ["²"],
+    [{"VALUE": 5}],
+    [{"ID": "156", "VALUE": ""}],
+    {"0": "a"},
+    {"ID": {"x": 1}},
+    [[[]]],
+    "D_" + "9" * 5000,
+]
+READ = [value for value in ODD if not isinstance(value, int)]  # no reader of JSON makes such integers
+WRITES = [method for method in METHODS if not method.reads_only and method.name != "batch"]
+WRITTEN = ["OPPORTUNITY", "ASSIGNED_BY_ID", "STAGE_ID", "PHONE", "fm", "DEADLINE", "TITLE", "UF_CRM_1", "CATEGORY_ID", "COMPANY_ID"]
+TRIES = 6
+
+
+def odd_write(method: Method, chance: Random) -> Effect:
+    """A listed write, of which one to three fields or parameters hold what no reader foresaw."""
+    params = minimal(method)
+    entity = catalogue().entities.get(method.entity)
+    known = [*(entity.fields if entity else ()), *method.critical, *WRITTEN]
+    if method.fields_at and isinstance(params.get(method.fields_at, {}), dict) and chance.random() < 0.8:
+        odd = {chance.choice(known): chance.choice(ODD) for _ in range(chance.choice([1, 1, 3]))}
+        params[method.fields_at] = {**params.get(method.fields_at, {}), **odd}
+    else:
+        params |= {name: chance.choice(ODD) for name in [*params, *method.params] if name != "*" and chance.random() < 0.5}
+    return Effect(method=method.name, params=params)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_odd_value_stops_the_gate(caplog: pytest.LogCaptureFixture, seed: int) -> None:
+    """Judging answers, a card can be shown, and a free write has a name: nothing is raised for a value, also not behind a net."""
+    chance, reached = Random(seed), 0  # noqa: S311 - no secret hangs on it
+    for method in WRITES * TRIES:
+        what = odd_write(method, chance)
+        found = made(what, actor=LEAD)
+        if isinstance(found, Refuse):
+            continue
+        reached += 1
+        record = chance.choice([None, {}, {name: chance.choice(READ) for name in WRITTEN}])
+        facts = Facts(records=dict.fromkeys([*found.targets, *found.ties], record), first_stages=FIRST)
+        fine, _ = whole_judgement(found, mode="full", policy=Policy(), actor=LEAD, facts=facts, effect=what)
+        card = asyncio.run(preview(fine, facts, Nameless(), locale="ru"))
+        assert str(orjson.dumps(card), "utf-8").isprintable()
+        assert set(asyncio.run(named_offline(fine, facts, LEAD))) >= {"method", "verb"}
+    assert not caplog.records, caplog.text
+    assert reached > len(WRITES)
 
 
 HOSTILE: list[tuple[str, dict[str, Any]]] = [

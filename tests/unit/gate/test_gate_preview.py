@@ -8,6 +8,7 @@ import pytest
 from gate_kit import ANNA, FIRST, LEAD, RECORDS, call
 
 from bitrix.errors import NotSent
+from orchestrator.directory.money_style import NO_BOOK, Style
 from orchestrator.gate.effects import Facts
 from orchestrator.gate.preview import preview
 from orchestrator.gate.shown import Reader, plain
@@ -28,7 +29,7 @@ class Book:
             (entity, stage_id, category_id), ""
         )
 
-    async def category(self, category_id: int) -> str:
+    async def category(self, category_id: int, entity: str = "deal") -> str:
         return {0: "Продажи", 1: "Тендеры"}[category_id]
 
     async def title(self, entity: str, record_id: int) -> str:
@@ -36,7 +37,19 @@ class Book:
             raise NotSent("the portal is away")
         return f"{entity} {record_id}"
 
-    def card_url(self, entity: str, record_id: int) -> str:
+    async def kind(self, entity: str, locale: str) -> str:
+        return ""
+
+    async def field_title(self, entity: str, name: str) -> str:
+        return ""
+
+    async def field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
+        return None
+
+    async def book(self) -> Mapping[str, Style]:
+        return NO_BOOK
+
+    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         return f"https://portal.example/{entity}/{record_id}"
 
 

@@ -9,6 +9,7 @@ from spine_kit import ANNA as SPINE_ANNA
 from spine_kit import VERA, World, a_world, card
 from spine_kit import effect as wanted
 
+from orchestrator.directory.money_style import NO_BOOK, Style
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.present import present
 from orchestrator.gate import fields
@@ -89,13 +90,25 @@ class _Names:
     async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         return stage_id
 
-    async def category(self, category_id: int) -> str:
+    async def category(self, category_id: int, entity: str = "deal") -> str:
         return str(category_id)
 
     async def title(self, entity: str, record_id: int) -> str:
         return f"{entity} {record_id}"
 
-    def card_url(self, entity: str, record_id: int) -> str:
+    async def kind(self, entity: str, locale: str) -> str:
+        return ""
+
+    async def field_title(self, entity: str, name: str) -> str:
+        return ""
+
+    async def field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
+        return None
+
+    async def book(self) -> Mapping[str, Style]:
+        return NO_BOOK
+
+    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         return ""
 
 

@@ -66,7 +66,7 @@ async def test_what_a_new_record_lacks_is_named(
     assert (found.status, list(found.unchanged)) == ("succeeded", unchanged)
     if unchanged:
         assert found.reason is not None
-        assert (found.reason.code, found.reason.args["field"]) == ("not-changed", unchanged[0])
+        assert (found.reason.code, found.reason.args["field"]) == ("not-taken", unchanged[0])
         assert unchanged[0] in found.detail
 
 

@@ -1,15 +1,19 @@
 """Trouble around a look: the portal is down, a record is refused, the process dies. Told at least once, and the journal stays whole."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 from events_kit import KEY, Watch
 from spine_kit import message, reply, until
-from spine_portal import Held, html, says, unreachable
+from spine_portal import Held, Portal, html, says, unreachable
 
+from bitrix.client import BitrixClient
+from bitrix.limiter import Priority
 from orchestrator import timers
 from orchestrator.portal_events.looking import Look
 from orchestrator.portal_events.watching import LOOK_AFTER, MAX_LOOK
@@ -183,3 +187,63 @@ async def test_two_looks_never_run_side_by_side(watch: Watch) -> None:
         held.release.set()
         await watch.world.idle()
     assert all_types(watch) == {"PortalEventReceived": 5, "RecordsSeen": 2}
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "text"),
+    [
+        (401, "NO_AUTH_FOUND", "Wrong authorization data"),
+        (403, "ACCESS_DENIED", "REST is available only on commercial plans"),
+        (403, "insufficient_scope", "The request requires higher privileges"),
+        (404, "ERROR_METHOD_NOT_FOUND", "Method not found!"),
+    ],
+)
+@pytest.mark.parametrize("numbers", [(481,), (481, 482)])
+async def test_a_refused_webhook_erases_nothing_that_is_due(
+    watch: Watch, status: int, code: str, text: str, numbers: tuple[int, ...]
+) -> None:
+    """It says nothing of the records: they are told when the webhook works again."""
+    await watch.known(*numbers)
+    for number in numbers:
+        watch.deal(number, OPPORTUNITY="1")
+    refusal = says(status, {"error": code, "error_description": text})
+    watch.world.portal.will("crm.deal.get", *[refusal] * 9)
+    watch.world.portal.will("batch", *[refusal] * 9)
+    assert await watch.look(*(watch.event(f"deal:{number}") for number in numbers)) == {}
+    assert (set(watch.state["due"]), watch.state["tries"]) == ({f"deal:{number}" for number in numbers}, 1)
+    watch.world.portal.faults.clear()
+    watch.world.clock.advance(timedelta(minutes=1))
+    await watch.world.work()
+    assert watch.told()["tg:1007"].count("→ 1 ₽") == len(numbers)
+
+
+async def test_one_unreadable_record_costs_one_request_more(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the batches brought is kept, only the failed one is asked for again, and none of it goes before a person's call."""
+    numbers = range(1000, 1060)
+    for number in numbers:
+        watch.deal(number)
+    await watch.known(*numbers)
+    for number in numbers:
+        watch.deal(number, STAGE_ID="WON")
+    seen: list[tuple[str, Priority]] = []
+    whole = BitrixClient.call
+
+    async def heard(self: BitrixClient, method: str, params: Any, **rest: Any) -> Any:
+        seen.append((method, rest.get("priority", Priority.INTERACTIVE)))
+        return await whole(self, method, params, **rest)
+
+    async def denied(portal: Portal, method: str, params: dict[str, Any]) -> httpx.Response:
+        body = json.loads(portal.answer(method, params).content)
+        key = next(key for key, text in params["cmd"].items() if "1007" in text)
+        del body["result"]["result"][key]
+        body["result"]["result_error"] = {key: {"error": "", "error_description": "Access denied."}}
+        return httpx.Response(200, json=body)
+
+    monkeypatch.setattr(BitrixClient, "call", heard)
+    watch.world.portal.will("batch", denied, holding="1007")
+    watch.world.portal.will("crm.deal.get", REFUSED, holding="1007")
+    told = await watch.look(*(watch.event(f"deal:{number}") for number in numbers))
+    reads = [line for line in seen if line[0] in {"batch", "crm.deal.get"}]
+    assert sorted(reads) == [("batch", Priority.BULK), ("batch", Priority.BULK), ("crm.deal.get", Priority.BULK)]
+    assert told["tg:1007"].splitlines()[0] == "🔔 Изменилось 59 записей"
+    assert "deal:1007" not in watch.state["seen"]

@@ -54,10 +54,16 @@ async def test_a_deleted_deal_is_told_by_the_title_it_had(watch: Watch) -> None:
 async def test_a_handover_is_told_to_both_and_the_former_reads_nothing_they_may_not_see(watch: Watch) -> None:
     """The new sum is the business of whoever has the deal now."""
     await watch.known()
-    watch.deal(ASSIGNED_BY_ID=8, OPPORTUNITY="7")
+    watch.deal(ASSIGNED_BY_ID=8, OPPORTUNITY="7", TITLE="Слияние с Лютиком")
     told = await watch.look(watch.event())
+    assert "Ромашка" in told["tg:1007"].splitlines()[0]  # as it was called when it was theirs
+    assert "Лютик" not in told["tg:1007"]
     assert told["tg:1007"].splitlines()[1:] == ["Ответственный: Анна Ковалёва → Борис Седов"]
-    assert told["tg:1008"].splitlines()[1:] == ["Сумма: 1 000 000 ₽ → 7 ₽", "Ответственный: Анна Ковалёва → Борис Седов"]
+    assert sorted(told["tg:1008"].splitlines()[1:]) == [
+        "Название: Ромашка → Слияние с Лютиком",
+        "Ответственный: Анна Ковалёва → Борис Седов",
+        "Сумма: 1 000 000 ₽ → 7 ₽",
+    ]
 
 
 async def test_nobody_hears_of_their_own_change_or_of_nothing(watch: Watch) -> None:

@@ -57,7 +57,7 @@ async def test_a_list_that_was_read_beside_a_waiting_step_is_shown() -> None:
 async def test_what_is_known_of_a_card_is_said_beside_it() -> None:
     """A card that has been waiting since an earlier request is told as such."""
     waiting = pending().model_copy(update={"notice": Notice(code="since-before")})
-    assert codes(await run(Fake(reply(step()), results=[waiting]))) == ["since-before", "waiting-on-card"]
+    assert codes(await run(Fake(reply(step()), results=[waiting]))) == ["since-before"]
 
 
 @pytest.mark.req("S004-15", "S004-31")

@@ -1,0 +1,93 @@
+"""Adds up a list that is too long to be kept: every row is read once, only number and sum are kept. Ring 2, reads only."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from bitrix.bulk import Progress, list_all
+from bitrix.client import BitrixClient
+from bitrix.errors import BitrixError
+from bitrix.limiter import Priority
+from orchestrator.directory.labels import amount_of
+from orchestrator.gate.effects import Call
+from orchestrator.performers.watch import the_watch
+
+log = logging.getLogger(__name__)
+
+WITHIN = 60.0
+"""Seconds that a person waits for a sum."""
+MOST = 50_000
+"""Rows; a longer list is not added up while somebody waits."""
+_CLASSIC = ("ID", "OPPORTUNITY", "CURRENCY_ID")
+_WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
+    "crm.deal.list": _CLASSIC,
+    "crm.lead.list": _CLASSIC,
+    "crm.quote.list": _CLASSIC,
+    "crm.item.list": ("id", "opportunity", "currencyId"),
+}
+"""Lists of records that carry a sum: the names of id, sum and currency in filter, `select` and rows."""
+_OURS = frozenset({"select", "order", "start"})
+TOO_LONG = f"the list has more than {MOST} rows, so no sum is given; a narrower filter gives one"
+NOT_READ = "the list could not be read to its end in time, so no sum is given; a narrower filter may help"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Added:
+    """A list added up: `sums` by currency as decimal text over `rows` rows; both empty and `trouble` said where that did not work."""
+
+    sums: Mapping[str, str] = field(default_factory=dict)
+    rows: int | None = None
+    trouble: str = ""
+
+
+class _TooLong(Exception):
+    """The list has grown beyond `MOST` while it was read."""
+
+
+async def add_up(client: BitrixClient, call: Call, first: Iterable[Any], total: int | None) -> Added | None:
+    """The sums of a list of which `first` are the first rows; None for records without sums. Raises nothing of the network.
+
+    The rows are counted again: what was added or lost since `total` was told is in both numbers or in none.
+    """
+    names = _WITH_SUMS.get(call.method.lower())
+    if names is None or not any(isinstance(row, Mapping) and amount_of(row.get(names[1])) is not None for row in first):
+        return None
+    if (total or 0) > MOST:
+        return Added(trouble=TOO_LONG)
+    watch = the_watch()
+    try:
+        async with watch.limited(WITHIN):
+            return await _read(client, call, names, lambda progress: watch.tell(progress.done, total or 0))
+    except _TooLong:
+        return Added(trouble=TOO_LONG)
+    except (TimeoutError, BitrixError, ValueError) as error:  # ValueError: a filter that no walk can honour
+        log.info("a long list was not added up: %s", type(error).__name__, extra={"action": "sum_left_out"})
+        return Added(trouble=NOT_READ)
+
+
+async def _read(client: BitrixClient, call: Call, names: tuple[str, str, str], tell: Callable[[Progress], None]) -> Added:
+    _, amount_name, currency_name = names
+    params = {name: _grouped(value) if name == "filter" else value for name, value in call.params.items() if name.lower() not in _OURS}
+    params["select"] = list(names)
+    sums: dict[str, Decimal] = {}
+    count = 0
+    # Bulk: known to be long, so it begins with full batches and lets the short questions of others go first.
+    async with aclosing(list_all(client, call.method, params, priority=Priority.BULK, on_progress=tell)) as rows:
+        async for row in rows:
+            count += 1
+            if count > MOST:
+                raise _TooLong
+            amount = amount_of(row.get(amount_name))
+            if amount is not None:
+                currency = str(row.get(currency_name) or "")
+                sums[currency] = sums.get(currency, Decimal(0)) + amount
+    return Added(sums={currency: f"{amount:f}" for currency, amount in sums.items()}, rows=count)
+
+
+def _grouped(conditions: Any) -> Any:
+    """An OR as one condition among others, for the bounds of the walk join it by AND; only crm.item.list gets here with one."""
+    joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
+    return {"0": conditions} if joined else conditions
