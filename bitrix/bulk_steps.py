@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 from bitrix.bulk_flight import Progress, Sender, Terms, in_order
 from bitrix.bulk_job import ItemOutcome, Job, Status, Steps
 from bitrix.client import BitrixClient
+from bitrix.errors import is_missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +57,6 @@ async def get_many(
     async with aclosing(_outcomes(sender, Job(sender, sender.read), steps)) as outcomes:
         async for outcome in outcomes:
             yield _got(wanted[outcome.index], outcome)
-
-
-def is_missing(code: str, description: str) -> bool:
-    """Whether a refusal says that there is no such record; the texts are partly localised (error-codes, crm pages)."""
-    text = description.lower()
-    return code == "NOT_FOUND" or "not found" in text or "не найден" in text
 
 
 async def _outcomes(sender: Sender, job: Job, steps: Steps) -> AsyncGenerator[ItemOutcome, None]:

@@ -149,10 +149,6 @@ class BitrixClient:
         )
         return await attempts(self._try, request)
 
-    def free_at(self, method: str) -> datetime | None:
-        """When the portal lets this method run again; None = now, as far as it has told."""
-        return self._operating.free_at([method])
-
     async def aclose(self) -> None:
         """Close the connections; calls still under way end as `OutcomeUnknown`."""
         await self._http.aclose()

@@ -85,6 +85,20 @@ class OutcomeUnknown(BitrixError):
         self.transient = transient
 
 
+OF_EVERY_CALL = frozenset(
+    {"ERROR_METHOD_NOT_FOUND", "INVALID_REQUEST", "NO_AUTH_FOUND", "INVALID_CREDENTIALS", "EXPIRED_TOKEN", "INSUFFICIENT_SCOPE"}
+)
+"""Codes, in upper case, that say something of our access or of the method, and nothing of a record."""
+
+
+def is_missing(code: str, description: str) -> bool:
+    """Whether a refusal says that there is no such record; the texts are partly localised (error-codes, crm pages)."""
+    if code.upper() in OF_EVERY_CALL:
+        return False  # "Method not found!" says nothing of the record
+    text = description.lower()
+    return code == "NOT_FOUND" or "not found" in text or "не найден" in text
+
+
 class QueryError(ValueError):
     """The query string has no single reading.
 

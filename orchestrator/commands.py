@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable
 
 from bitrix.masking import mask_value
 from orchestrator import outgoing, recovering
+from orchestrator.gate.modes import effective
 from orchestrator.messages import Actor, Notice, Reply, Table, say
 from orchestrator.session import Session
-from orchestrator.turns import Tools, admitted, effective_mode
+from orchestrator.turns import Tools, admitted
 from state.agent_state import open_confirmations
 from state.canonical import dumps
 from state.events import ConversationCleared
@@ -60,7 +61,7 @@ def _cards_again(session: Session) -> list[OutboxRow]:
 
 async def _start(actor: Actor, session: Session, tools: Tools) -> Reply:
     del session
-    mode = effective_mode(tools.mode, actor)
+    mode = effective(tools.mode, actor)
     return Reply(notices=(Notice(code="welcome", args={"name": actor.name, "role": actor.role, "mode": mode}),), examples=_EXAMPLES)
 
 
@@ -88,13 +89,13 @@ async def _pending(actor: Actor, session: Session, tools: Tools) -> Reply:
 
 async def _mode(actor: Actor, session: Session, tools: Tools) -> Reply:
     del session
-    return say(Notice(code="mode", args={"mode": effective_mode(tools.mode, actor), "installed": tools.mode}))
+    return say(Notice(code="mode", args={"mode": effective(tools.mode, actor), "installed": tools.mode}))
 
 
 async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
     agent = session.state["agent"]
     args = {
-        "mode": effective_mode(tools.mode, actor),
+        "mode": effective(tools.mode, actor),
         "waiting": len(open_confirmations(dict(session.state))),
         "unknown": len(session.state["unknown"]),
         "running": "yes" if session.state["turn"] else "no",

@@ -17,8 +17,9 @@ from orchestrator.context import Context, Model, Query, Reach, Recorded
 from orchestrator.engines.base import EndReason, Engine, TurnEnd, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.gate import Gate
+from orchestrator.gate.modes import effective
 from orchestrator.links import hosts_in, known_links_only
-from orchestrator.messages import MODES, Actor, Mode, Notice, Outcome, Pending, Reply, Text, say
+from orchestrator.messages import Actor, Mode, Notice, Outcome, Pending, Reply, Text, say
 from orchestrator.session import Session
 from state.events import MessageReceived, TurnFinished
 from state.store import InboxRow, OutboxRow, StoreError
@@ -51,11 +52,6 @@ class Tools:
     """The turn that each session is in, for /stop."""
 
 
-def effective_mode(base: Mode, actor: Actor) -> Mode:
-    """The lower of what the installation and the person allow."""
-    return MODES[min(MODES.index(base), MODES.index(actor.max_mode))]
-
-
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
     """Work one input to its end; raises StoreError when the journal cannot be written (then nothing more was done)."""
     actor = await admitted(row, session, tools)
@@ -71,7 +67,7 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
         session,
         turn,
         actor=actor,
-        mode=effective_mode(tools.mode, actor),
+        mode=effective(tools.mode, actor),
         reach=Reach(gate=tools.gate, model=tools.model, queries=tools.queries, partial=lambda text: tools.partial(session.key, text)),
         recorded=recorded,
     )

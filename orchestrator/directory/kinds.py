@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from bitrix.names import CRM
 from orchestrator.directory.shelf import Key
 
 
@@ -67,4 +68,4 @@ def _outdated(name: str, patterns: dict[str, str]) -> Iterator[Key]:
                 yield (kind, f"item:{_NUMBERS[part]}")
 
 
-_NUMBERS: Final = {"lead": 1, "deal": 2, "contact": 3, "company": 4}
+_NUMBERS: Final = {kind: number for number, kind in CRM.items()}

@@ -9,7 +9,7 @@ from typing import Any
 from bitrix.batch import Command, build_cmd, read_answer
 from bitrix.catalogue import Catalogue, Entity
 from bitrix.client import BitrixClient
-from bitrix.errors import BitrixError, OutcomeUnknown, Refused
+from bitrix.errors import OF_EVERY_CALL, BitrixError, OutcomeUnknown, Refused, is_missing
 from bitrix.limiter import Priority
 from bitrix.paging import first_rows
 from orchestrator.directory.reference import Reference
@@ -18,7 +18,6 @@ from state.canonical import storable
 from state.clock import Clock
 
 _CHUNK = 50
-_OF_ALL = {"ERROR_METHOD_NOT_FOUND", "INVALID_REQUEST", "NO_AUTH_FOUND", "INVALID_CREDENTIALS", "EXPIRED_TOKEN", "INSUFFICIENT_SCOPE"}
 Target = tuple[str, int]
 Found = Row | BitrixError | None
 """A record, None where there is none, or why it could not be read."""
@@ -119,6 +118,12 @@ class PortalReads:
         """Outdate what an event of the portal changed."""
         self.reference.forget_for_event(event_name)
 
+    async def own_user(self) -> int:
+        """As which employee the portal is called; 0 when it does not say (common/users/profile)."""
+        found = (await self.client.call("profile", {}, repeatable=True)).result
+        number = str(found.get("ID", "")) if isinstance(found, Mapping) else ""
+        return int(number) if number.isascii() and number.isdecimal() else 0
+
     def forget_for_call(self, method: str) -> None:
         """Outdate what a call of ours changed, whether or not it succeeded."""
         self.reference.forget_for_call(method)
@@ -179,11 +184,8 @@ def _unwrap(result: Any, key: str) -> Row | None:
 
 def _is_of_one_record(error: Refused) -> bool:
     """Whether the refusal says something of that record, not of our access or of the method."""
-    return error.status in {400, 404} and error.code.upper() not in _OF_ALL
+    return error.status in {400, 404} and error.code.upper() not in OF_EVERY_CALL
 
 
 def _is_missing(error: Refused) -> bool:
-    if error.code.upper() in _OF_ALL or error.status in {401, 403}:
-        return False  # "Method not found!" says nothing of the record
-    text = error.description.lower()
-    return error.code == "NOT_FOUND" or "not found" in text or "не найден" in text
+    return error.status not in {401, 403} and is_missing(error.code, error.description)

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from bitrix.names import CRM
+
 Row = Mapping[str, Any]
 _STAGE_FUNNEL: Final = re.compile(r"(?:C|DT[0-9]{1,9}_)([0-9]{1,9}):", re.ASCII)
 _BOOKS: Final = {"31": "SMART_INVOICE_STAGE", "36": "SMART_DOCUMENT_STAGE"}
-_OWN_KINDS: Final = {"1": "lead", "2": "deal", "3": "contact", "4": "company"}
+_OWN_KINDS: Final = {str(number): kind for number, kind in CRM.items()}
 QUOTE: Final = "item:7"
 INVOICE: Final = "item:31"
 

@@ -107,11 +107,9 @@ class Look:
         """As which employee the bot calls the portal, asked once and only when it has written just now; 0 when it is not told."""
         if not self._own_user and any(self._recent.of(target) for target in records):
             try:
-                found = (await self._reads.client.call("profile", {}, repeatable=True)).result
+                self._own_user = await self._reads.own_user()
             except BitrixError:
                 return 0
-            number = str(found.get("ID", "")) if isinstance(found, Mapping) else ""
-            self._own_user = int(number) if number.isascii() and number.isdecimal() else 0
         return self._own_user
 
 

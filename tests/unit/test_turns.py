@@ -11,10 +11,11 @@ from spine_kit import BORIS, CHAT, MODEL_KEY, VERA, World, a_world, command, mes
 from spine_portal import CODE, lost, says
 
 from orchestrator.errors import ModelClientError
+from orchestrator.gate.modes import effective
 from orchestrator.messages import Actor
 from orchestrator.recovering import recover
 from orchestrator.session import Session
-from orchestrator.turns import effective_mode, run_turn
+from orchestrator.turns import run_turn
 from state.store import InboxRow, StoreUnwritable
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
@@ -280,7 +281,7 @@ async def test_secrets_are_in_nothing_that_is_stored_or_said(world: World, caplo
 )
 def test_the_lower_mode_holds(base: Any, own: Any, holds: str) -> None:
     """Nobody gets more than the installation allows, nor more than they may."""
-    assert effective_mode(base, Actor(key="a", name="A", max_mode=own)) == holds
+    assert effective(base, Actor(key="a", name="A", max_mode=own)) == holds
 
 
 @pytest.mark.req("S004-57")

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bitrix.errors import BatchError, BitrixError, NotSent, OutcomeUnknown, QueryError, Refused, clean
+from bitrix.errors import BatchError, BitrixError, NotSent, OutcomeUnknown, QueryError, Refused, clean, is_missing
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,19 @@ def test_clean(text: str, cleaned: str) -> None:
 def test_tree() -> None:
     """The three findings share one base."""
     assert all(issubclass(kind, BitrixError) for kind in (NotSent, Refused, OutcomeUnknown))
+
+
+@pytest.mark.parametrize(
+    ("code", "description", "missing"),
+    [
+        ("NOT_FOUND", "", True),
+        ("", "Not found", True),
+        ("", "Элемент не найден", True),
+        ("ERROR_METHOD_NOT_FOUND", "Method not found!", False),
+        ("insufficient_scope", "Scope not found", False),
+        ("ACCESS_DENIED", "Access denied.", False),
+    ],
+)
+def test_only_a_word_about_the_record_says_that_it_is_missing(code: str, description: str, *, missing: bool) -> None:
+    """A method that does not exist would otherwise empty every list of records."""
+    assert is_missing(code, description) is missing

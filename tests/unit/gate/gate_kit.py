@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bitrix.catalogue import Catalogue, Method, load_catalogue
+from orchestrator.directory.money_style import NO_BOOK, Style
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Call, Facts, Refuse, Verdict
 from orchestrator.gate.normalise import normalise
@@ -117,3 +118,19 @@ def minimal(method: Method) -> dict[str, Any]:
     if method.name == "event.bind":
         params["handler"] = "https://hooks.example.com/x"
     return params
+
+
+class NoOwnNames:
+    """What a portal says that has no fields, kinds or currencies of its own; the rest of `Names` is the test's."""
+
+    async def kind(self, entity: str, locale: str) -> str:
+        return ""
+
+    async def field_title(self, entity: str, name: str) -> str:
+        return ""
+
+    async def field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
+        return None
+
+    async def book(self) -> Mapping[str, Style]:
+        return NO_BOOK

@@ -1,19 +1,17 @@
 """Hostile and random effects: the gate never raises, never lets through what it should not, and never changes its mind."""
 
 import asyncio
-from collections.abc import Mapping
 from decimal import Decimal
 from random import Random
 from typing import Any
 
 import orjson
 import pytest
-from gate_kit import ANNA, FIRST, LEAD, LOST, TEAM, TOKEN, catalogue, effect, judged, made, minimal, said
+from gate_kit import ANNA, FIRST, LEAD, LOST, TEAM, TOKEN, NoOwnNames, catalogue, effect, judged, made, minimal, said
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bitrix.catalogue import Method
-from orchestrator.directory.money_style import NO_BOOK, Style
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Call, Facts, Refuse
 from orchestrator.gate.judged import judged as whole_judgement
@@ -159,7 +157,7 @@ def test_normalising_is_stable(what: Effect) -> None:
         assert again.fingerprint == found.fingerprint
 
 
-class Nameless:
+class Nameless(NoOwnNames):
     """A portal that knows no names."""
 
     async def user(self, user_id: int) -> str:
@@ -173,18 +171,6 @@ class Nameless:
 
     async def title(self, entity: str, record_id: int) -> str:
         return ""
-
-    async def kind(self, entity: str, locale: str) -> str:
-        return ""
-
-    async def field_title(self, entity: str, name: str) -> str:
-        return ""
-
-    async def field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
-        return None
-
-    async def book(self) -> Mapping[str, Style]:
-        return NO_BOOK
 
     def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         return ""

@@ -5,10 +5,9 @@ from typing import Any
 
 import orjson
 import pytest
-from gate_kit import ANNA, FIRST, LEAD, RECORDS, call
+from gate_kit import ANNA, FIRST, LEAD, RECORDS, NoOwnNames, call
 
 from bitrix.errors import NotSent
-from orchestrator.directory.money_style import NO_BOOK, Style
 from orchestrator.gate.effects import Facts
 from orchestrator.gate.preview import preview
 from orchestrator.gate.shown import Reader, plain
@@ -18,7 +17,7 @@ FACTS = Facts(records=RECORDS, first_stages=FIRST)
 SUM = "1\u00a0200\u00a0000\u00a0₽"
 
 
-class Book:
+class Book(NoOwnNames):
     """Names from memory; what is not in it cannot be read."""
 
     async def user(self, user_id: int) -> str:
@@ -36,18 +35,6 @@ class Book:
         if record_id == 13:
             raise NotSent("the portal is away")
         return f"{entity} {record_id}"
-
-    async def kind(self, entity: str, locale: str) -> str:
-        return ""
-
-    async def field_title(self, entity: str, name: str) -> str:
-        return ""
-
-    async def field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
-        return None
-
-    async def book(self) -> Mapping[str, Style]:
-        return NO_BOOK
 
     def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         return f"https://portal.example/{entity}/{record_id}"

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, DEAL, FIRST, LEAD, PORTAL, RECORDS, call, catalogue, effect, made, refusal, said
+from gate_kit import ANNA, DEAL, FIRST, LEAD, PORTAL, RECORDS, NoOwnNames, call, catalogue, effect, made, refusal, said
 from spine_kit import ANNA as SPINE_ANNA
 from spine_kit import VERA, World, a_world, card
 from spine_kit import effect as wanted
 
-from orchestrator.directory.money_style import NO_BOOK, Style
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.present import present
 from orchestrator.gate import fields
@@ -81,7 +80,7 @@ async def test_a_card_does_not_call_a_record_by_what_the_call_would_call_it(cmd:
     assert shown["items"][1]["title"] == title
 
 
-class _Names:
+class _Names(NoOwnNames):
     """Names that are not looked up."""
 
     async def user(self, user_id: int) -> str:
@@ -95,18 +94,6 @@ class _Names:
 
     async def title(self, entity: str, record_id: int) -> str:
         return f"{entity} {record_id}"
-
-    async def kind(self, entity: str, locale: str) -> str:
-        return ""
-
-    async def field_title(self, entity: str, name: str) -> str:
-        return ""
-
-    async def field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
-        return None
-
-    async def book(self) -> Mapping[str, Style]:
-        return NO_BOOK
 
     def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         return ""
