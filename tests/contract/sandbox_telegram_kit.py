@@ -13,6 +13,7 @@ from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.types import InlineKeyboardButton, InlineKeyboardMarkup
 
+from sandbox.telegram.clock import Clock, system_clock
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
 
@@ -51,9 +52,9 @@ class Kit:
 
 
 @asynccontextmanager
-async def opened(folder: Path, **settings: Any) -> AsyncIterator[Kit]:
+async def opened(folder: Path, clock: Clock = system_clock, **settings: Any) -> AsyncIterator[Kit]:
     """Start a sandbox over a folder and connect to it; everything is closed at the end."""
-    with running(TelegramSandboxSettings(data_dir=folder, **settings)) as url:
+    with running(TelegramSandboxSettings(data_dir=folder, **settings), clock) as url:
         bot = Bot("1:sandbox", session=AiohttpSession(api=TelegramAPIServer.from_base(url)))
         try:
             async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=10) as http:

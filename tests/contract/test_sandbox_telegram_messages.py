@@ -1,5 +1,6 @@
 """The Telegram sandbox keeps the rules of chats: what may be sent, edited, pressed and answered, and what is refused how."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from aiogram.methods import SendMessageDraft
 from aiogram.types import BotCommand, BufferedInputFile, ForceReply, ReactionTypeEmoji, ReplyParameters
 from aiogram.utils.formatting import Bold, Text
 from sandbox_telegram_kit import BORIS, VERA, keyboard, opened
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 _TEXT: dict[str, Any] = {"chat_id": BORIS, "text": "карточка"}
 _SMALLEST_PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x07\x00\x00\x00\x05\x08\x06\x00\x00\x00"
@@ -60,7 +63,7 @@ async def test_what_telegram_refuses_is_refused_in_its_words(tmp_path: Path) -> 
 
 async def test_a_message_is_sent_edited_and_deleted(tmp_path: Path) -> None:
     """Entities count in UTF-16, an identical edit is refused, an edit without buttons drops them, a deleted one is gone."""
-    async with opened(tmp_path) as kit:
+    async with opened(tmp_path, lambda: NOW) as kit:
         asked = await kit.say("подними сумму")
         card = await kit.bot.send_message(
             BORIS,
