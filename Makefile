@@ -30,7 +30,7 @@ fmt: .venv/.dev ## put the code into the house's form
 	@$(RUN) ruff format .
 	@$(RUN) ruff check --fix .
 
-bench: .venv/.dev ## measure; make bench ONLY=name runs one
+bench: .venv/.bench ## measure; make bench ONLY=name runs one
 	@$(RUN) bench $(if $(ONLY),--only $(ONLY))
 
 crash: .venv/.dev ## the long form of the crash tests
@@ -56,3 +56,8 @@ clean: ## remove what the other words made
 	@echo "setting up .venv with the tools (once, about two minutes) ..."
 	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@touch $@ .venv/.run
+
+.venv/.bench: requirements-bench.lock .venv/.dev
+	@echo "adding the peers that are measured beside ours (once) ..."
+	@$(PIP) install --require-hashes -r requirements-bench.lock
+	@touch $@

@@ -213,6 +213,21 @@ class Store(Protocol):
         """The seq and hash the stream should end at, kept apart from its events; (0, "") for one without events."""
         ...
 
+    def records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+        """(seq, raw, hash) of the records with seq > after, in order, exactly as stored: nothing of them is decoded or understood."""
+        ...
+
+    def heads(self) -> list[tuple[str, int, str]]:
+        """(stream, seq, hash) that every stream with events should end at."""
+        ...
+
+    def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
+        """Events of all streams with id > after, of these types (all without), in the order of their ids, which is nearly that of time.
+
+        For looking something up: an event of a commit under way may later appear before one that was read. `prev` is left empty.
+        """
+        ...
+
     def streams(self) -> list[str]:
         """Every stream of the journal."""
         ...

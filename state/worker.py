@@ -157,6 +157,18 @@ class AsyncStore:
         """See `Store.head`."""
         return await self._reader.call(self._store.head, stream)
 
+    async def records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+        """See `Store.records`."""
+        return await self._reader.call(self._store.records, stream, after, limit)
+
+    async def heads(self) -> list[tuple[str, int, str]]:
+        """See `Store.heads`."""
+        return await self._reader.call(self._store.heads)
+
+    async def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
+        """See `Store.scan`."""
+        return await self._reader.call(self._store.scan, types, after, limit)
+
     async def streams(self) -> list[str]:
         """See `Store.streams`."""
         return await self._reader.call(self._store.streams)

@@ -7,6 +7,7 @@ import sys
 
 import typer
 
+from bot.cli.journal import app as journal
 from orchestrator.errors import SettingsError
 
 _SERVERS = ("portal", "telegram", "model")
@@ -14,6 +15,9 @@ _SERVERS = ("portal", "telegram", "model")
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Sdelka: a Telegram copilot for Bitrix24."
 )
+
+
+app.add_typer(journal, name="journal")
 
 
 @app.command()

@@ -2,6 +2,6 @@
 
 from state.sql.dialect import sqlite_url
 from state.sql.schema import NewerDatabase
-from state.sql.store import SqlStore, open_store
+from state.sql.store import SqlStore, open_reader, open_store
 
-__all__ = ["NewerDatabase", "SqlStore", "open_store", "sqlite_url"]
+__all__ = ["NewerDatabase", "SqlStore", "open_reader", "open_store", "sqlite_url"]

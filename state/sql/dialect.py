@@ -32,6 +32,8 @@ class Dialect:
     one_writer: bool
     one_connection: bool
     lock_schema: Callable[[Connection], None]
+    read_only: Callable[[Any, object], None]
+    """Makes the database itself refuse every write of a new connection."""
 
 
 @contextmanager
@@ -53,6 +55,17 @@ def opening(url: str) -> Iterator[Dialect]:
             dialect = _sqlite(parsed, QueuePool)
             _write_ahead(dialect.engine)
             yield dialect
+
+
+@contextmanager
+def looking(url: str) -> Iterator[Dialect]:
+    """The database behind `url` for somebody who only reads, while others may work with it; FileNotFoundError for a missing file."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite" and not Path(str(parsed.database)).is_file():
+        raise FileNotFoundError(f"there is no database {parsed.database}")
+    with opening(url) as dialect:
+        event.listen(dialect.engine, "connect", dialect.read_only)
+        yield dialect
 
 
 def sqlite_url(path: Path) -> str:
@@ -78,6 +91,7 @@ def _sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
         one_writer=True,
         one_connection=pool is StaticPool,
         lock_schema=lambda _: None,
+        read_only=_query_only,
     )
 
 
@@ -99,6 +113,19 @@ def _pragmas(connection: Any, _record: object) -> None:
     cursor.close()
 
 
+def _query_only(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA query_only=ON")
+    cursor.close()
+
+
+def _read_only_session(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+    cursor.close()
+    connection.commit()
+
+
 def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -112,6 +139,7 @@ def _postgresql(url: URL) -> Dialect:
         one_writer=False,
         one_connection=False,
         lock_schema=_advisory_lock,
+        read_only=_read_only_session,
     )
 
 

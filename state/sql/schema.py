@@ -24,6 +24,14 @@ def upgrade(dialect: Dialect) -> None:
             _migrate(connection, present)
 
 
+def check(dialect: Dialect) -> None:
+    """Raise StoreError where the schema is not today's; changes nothing."""
+    with dialect.engine.connect() as connection:
+        present = _revision(connection)
+    if present != HEAD:
+        raise StoreError(f"the database has schema {present or 'nothing'!r}, this program reads {HEAD!r}: start the bot once to upgrade it")
+
+
 def _revision(connection: Connection) -> str:
     if not inspect(connection).has_table("alembic_version"):
         return ""

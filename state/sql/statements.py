@@ -23,6 +23,7 @@ class Statements:
         self._compile = database.compile
         self._insert = dialect.insert
         self._change_effect: dict[int, Statement] = {}
+        self._scan: dict[int, Statement] = {}
         self._journal()
         self._inbox()
         self._outbox()
@@ -36,6 +37,16 @@ class Statements:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(expected)]
             self._change_effect[expected] = self._compile(_effect_update(effects.c.status.in_(places)))
         return self._change_effect[expected]
+
+    def scan(self, types: int) -> Statement:
+        """Events of all streams in the order of their ids; of so many types, at_0, at_1 and so on, or of any."""
+        if types not in self._scan:
+            found = select(*_columns(events, EVENT)).where(events.c.id > bindparam("at_id"))
+            if types:
+                places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(types)]
+                found = found.where(events.c.type.in_(places))
+            self._scan[types] = self._compile(found.order_by(events.c.id).limit(bindparam("at_most")))
+        return self._scan[types]
 
     def _journal(self) -> None:
         self.add_event = self._compile(_insert(events, EVENT), StaleEpoch)
@@ -52,10 +63,10 @@ class Statements:
             .with_for_update()
         )
         self.head = self._compile(select(leases.c.seq, leases.c.hash).where(leases.c.session == bindparam("at_session")))
+        self.heads = self._compile(select(leases.c.session, leases.c.seq, leases.c.hash).where(leases.c.seq > 0).order_by(leases.c.session))
         self.move_head = self._compile(
             update(leases).where(leases.c.session == bindparam("at_session")).values(seq=bindparam("seq"), hash=bindparam("hash"))
         )
-        self.sessions_with_events = self._compile(select(leases.c.session).where(leases.c.seq > 0).order_by(leases.c.session))
 
     def _inbox(self) -> None:
         self.add_inbox = self._compile(

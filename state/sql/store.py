@@ -9,10 +9,11 @@ import orjson
 
 from state import canonical
 from state.clock import iso
+from state.journal import RecordHead, record_text
 from state.sql import commit as writing
 from state.sql import outbox, rows, schema
 from state.sql.database import Database, Params, Row, Statement, translated
-from state.sql.dialect import Dialect, opening
+from state.sql.dialect import Dialect, looking, opening
 from state.sql.statements import Statements
 from state.store import (
     Commit,
@@ -38,6 +39,20 @@ def open_store(url: str) -> "SqlStore":
     with translated(), opening(url) as dialect:
         try:
             schema.upgrade(dialect)
+        except BaseException:
+            dialect.engine.dispose()
+            raise
+        return SqlStore(dialect)
+
+
+def open_reader(url: str) -> "SqlStore":
+    """The database behind `url` to look into, beside those who work with it: creates, migrates and writes nothing.
+
+    StoreUnwritable where it cannot be opened (or is written to after all); StoreError where its schema is not today's.
+    """
+    with translated(), looking(url) as dialect:
+        try:
+            schema.check(dialect)
         except BaseException:
             dialect.engine.dispose()
             raise
@@ -113,9 +128,23 @@ class SqlStore:
         found = self._rows(self._statements.head, {"at_session": writing.lease_key(stream)})
         return (found[0][0], found[0][1]) if found else (0, "")
 
+    def records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+        """(seq, raw, hash) of the records with seq > after, in order, exactly as stored."""
+        wanted = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
+        return [(row[1], record_text(RecordHead(*row[:7]), row[7]), row[8]) for row in self._rows(self._statements.events_from, wanted)]
+
+    def heads(self) -> list[tuple[str, int, str]]:
+        """(stream, seq, hash) that every stream with events should end at."""
+        return [(writing.stream_of(key), seq, hash_) for key, seq, hash_ in self._rows(self._statements.heads, {})]
+
+    def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
+        """Events of all streams with id > after, of these types (all without), in the order of their ids; `prev` is empty."""
+        wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
+        return [rows.stored_event(row, "") for row in self._rows(self._statements.scan(len(types)), wanted)]
+
     def streams(self) -> list[str]:
         """Every stream that has events."""
-        return [writing.stream_of(key) for (key,) in self._rows(self._statements.sessions_with_events, {})]
+        return [stream for stream, _, _ in self.heads()]
 
     def snapshot(self, stream: str) -> Snapshot | None:
         """The newest snapshot; None too where it cannot be read, since it can be made again."""
