@@ -1,24 +1,32 @@
-"""What a turn costs beyond the model and the portal: text → card → approval → call → outcome, both answering at once.
+"""What a turn costs beyond the model and the portal: text → card → approval → one write → answer stored, both answering at once.
 
-Real orchestrator, gate, journal and clients; SQLite on disk with synchronous=FULL; only the two wires are replaced.
+Real orchestrator, gate, journal; SQLite on disk with synchronous=FULL. The model stands at the port `Model`, the portal behind the
+client's `call`: no HTTP is part of the overhead. A row of its own tells what a turn costs with both HTTP clients and the door's delivery.
+Beside it: the same turn in the agent frameworks, with the same fakes (`peers_turn`).
 """
 
 import asyncio
+import contextlib
 import json
 import statistics
 import tempfile
 import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 from pydantic import SecretStr
 
+from bench.peers_turn import Figures, peers
+from bitrix.answers import Answer
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
 from bot.bootstrap import assemble, opened_store
 from bot.settings import Settings
 from orchestrator.messages import Actor, Notice
+from orchestrator.model_client.answer import ModelAnswer
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.workers import Orchestrator
@@ -29,7 +37,10 @@ from state.worker import AsyncStore
 WARM_UP = 10
 EARLY = 20
 LATE = 2000
-WINDOW = 40
+WINDOW = 100
+WITH_WIRES = 60
+FRESH = 60
+SESSION = "tg:7"
 PLAN = [{"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 0}}, "comment": "Меняю сумму"}]
 
 
@@ -41,16 +52,11 @@ class Portal:
         self.deal |= {"ASSIGNED_BY_ID": "7", "CATEGORY_ID": "0", "CLOSED": "N"}
         self.writes = 0
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        """One answer."""
-        method = request.url.path.rsplit("/", 1)[-1]
-        body = json.loads(request.content)
-        return httpx.Response(200, json={"result": self._result(method, body), "total": 1})
-
-    def _result(self, method: str, body: dict[str, Any]) -> Any:
+    def result(self, method: str, body: dict[str, Any]) -> Any:
+        """The `result` of one call."""
         match method:
             case "crm.deal.get":
-                return self.deal
+                return dict(self.deal)
             case "crm.deal.update":
                 self.writes += 1
                 self.deal |= {key: str(value) for key, value in body["fields"].items()}
@@ -62,41 +68,100 @@ class Portal:
             case _:
                 return []
 
+    def wire(self, request: httpx.Request) -> httpx.Response:
+        """The same over HTTP."""
+        method = request.url.path.rsplit("/", 1)[-1]
+        return httpx.Response(200, json={"result": self.result(method, json.loads(request.content)), "total": 1})
 
-def _model(counter: list[int]) -> httpx.MockTransport:
-    """Every answer proposes another sum, so that no two calls are the same."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        del request
-        counter[0] += 1
+class InstantClient(BitrixClient):
+    """The client without its wire: every call is answered at once."""
+
+    def __init__(self, portal: Portal) -> None:
+        super().__init__("http://127.0.0.1:9/rest/1/bench/", limiter=Limiter.off())
+        self._answers = portal
+
+    async def call(self, method: str, params: Any, **_: Any) -> Answer:
+        """What the portal says."""
+        return Answer(self._answers.result(method, params), 1)
+
+
+class InstantModel:
+    """The port `Model`; every answer proposes another sum, so that no two calls are the same."""
+
+    def __init__(self) -> None:
+        self._answered = 0
+
+    def text(self) -> str:
+        """The next answer."""
+        self._answered += 1
         steps = json.loads(json.dumps(PLAN))
-        steps[0]["params"]["fields"]["OPPORTUNITY"] = 100_000 + counter[0]
-        text = f"THOUGHT:\nменяю\nACTION:\n{json.dumps(steps, ensure_ascii=False)}\nASSISTANT:\nМеняю сумму сделки."
-        choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        steps[0]["params"]["fields"]["OPPORTUNITY"] = 100_000 + self._answered
+        return f"THOUGHT:\nменяю\nACTION:\n{json.dumps(steps, ensure_ascii=False)}\nASSISTANT:\nМеняю сумму сделки."
+
+    async def stream_chat(self, payload: dict[str, Any], on_delta: Any) -> ModelAnswer:
+        """One answer in one piece."""
+        del payload
+        text = self.text()
+        if on_delta is not None:
+            await on_delta(text)
+        return ModelAnswer(text, 1, 1, "instant", "stop", 0.0)
+
+    def wire(self, request: httpx.Request) -> httpx.Response:
+        """The same over HTTP."""
+        del request
+        choice = {"message": {"role": "assistant", "content": self.text()}, "finish_reason": "stop"}
         return httpx.Response(200, json={"model": "instant", "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}})
 
-    return httpx.MockTransport(answer)
+
+@dataclass(frozen=True, kw_only=True)
+class Clients:
+    """What reaches the portal and the model."""
+
+    bitrix: BitrixClient
+    model: Any
+
+
+def instant(portal: Portal) -> Clients:
+    """No wires."""
+    return Clients(bitrix=InstantClient(portal), model=InstantModel())
+
+
+def over_http(portal: Portal) -> Clients:
+    """Both HTTP clients as they are, with a transport that answers at once."""
+    bitrix = BitrixClient("http://127.0.0.1:9/rest/1/bench/", limiter=Limiter.off(), transport=httpx.MockTransport(portal.wire))
+    base = ModelSettings(base_url="http://127.0.0.1:9/v1", api_key=SecretStr("bench"))
+    return Clients(bitrix=bitrix, model=ModelClient(base, transport=httpx.MockTransport(InstantModel().wire)))
 
 
 async def turn_benches() -> list[dict[str, Any]]:
-    """Overhead and journal bytes of a turn, early and late in one conversation."""
+    """Overhead and journal bytes of a turn, early and late in one conversation; the same of the peers."""
+    async with product(instant) as runner:
+        times, sizes = await runner.turns(LATE + WINDOW)
+        fresh = [await runner.turn(f"tg:{1000 + number}", number) for number in range(FRESH)]
+    async with product(over_http) as runner:
+        wired = [await runner.turn(SESSION, number, delivered=True) for number in range(WITH_WIRES)]
+    ours = Figures(name="sdelka", fresh=_ms(fresh[WARM_UP:]), early=_ms(times[WARM_UP : WARM_UP + WINDOW]), late=_ms(times[-WINDOW:]))
+    return [*_rows(ours, sizes, _ms(wired[WARM_UP:])), *_beside(ours, await asyncio.to_thread(peers))]
+
+
+@contextlib.asynccontextmanager
+async def product(clients_of: Callable[[Portal], Clients]) -> AsyncIterator["Runner"]:
+    """The whole product on a fresh disk; at the end it is checked that every approval made one write."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(_env_file=None, state_dir=Path(folder) / "state", log_dir=Path(folder) / "logs", agent_mode="full")
         async with opened_store(settings) as store:
-            portal, counter = Portal(), [0]
-            client = BitrixClient("http://127.0.0.1:9/rest/1/bench/", limiter=Limiter.off(), transport=httpx.MockTransport(portal))
-            base = ModelSettings(base_url="http://127.0.0.1:9/v1", api_key=SecretStr("bench"))
-            model = ModelClient(base, transport=_model(counter))
-            orchestrator = assemble(settings, store, client, model, trouble=_ignore, partial=_silent, clock=SystemClock())
+            portal = Portal()
+            clients = clients_of(portal)
+            orchestrator = assemble(settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock())
             working = asyncio.ensure_future(orchestrator.run())
             runner = Runner(orchestrator, store)
-            times, sizes = await runner.turns(LATE + WINDOW)
+            yield runner
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-            if portal.writes != LATE + WINDOW:
-                msg = f"{portal.writes} writes for {LATE + WINDOW} approvals"
+            if portal.writes != runner.approvals:
+                msg = f"{portal.writes} writes for {runner.approvals} approvals"
                 raise RuntimeError(msg)
-    return _rows(times, sizes)
 
 
 class Runner:
@@ -107,36 +172,37 @@ class Runner:
         self._store = store
         self._done = asyncio.Event()
         orchestrator.listeners.append(self._done.set)
-        self._actor = Actor(key="tg:7", name="Борис", bitrix_user_id=7).model_dump(mode="json")
+        self._actor = Actor(key=SESSION, name="Борис", bitrix_user_id=7).model_dump(mode="json")
+        self._last = 0
+        self.approvals = 0
 
     async def turns(self, count: int) -> tuple[list[float], list[int]]:
-        """Seconds and journal bytes of each turn."""
-        times, sizes, before = [], [], 0
+        """Seconds and journal bytes of each turn of one conversation."""
+        times, sizes = [], []
         for number in range(1, count + 1):
-            started = time.perf_counter()
-            await self._input("message", "turn", {"text": f"подними сумму сделки 481, раз {number}", "origin": "typed"})
-            card = next(row for row in await self._take() if row.kind == "card")
-            approval = {"confirmation_id": card.body["confirmation_id"], "nonce": card.body["nonce"], "approve": True, "via": "bench"}
-            await self._input("decision", "express", approval)
-            times.append(time.perf_counter() - started)
-            await self._take()
+            times.append(await self.turn(SESSION, number))
             if number % WINDOW == 0:
-                total = await self._journal_bytes(before)
-                sizes.extend([total // WINDOW] * WINDOW)
-                before = self._last
+                sizes.extend([await self._journal_bytes() // WINDOW] * WINDOW)
         return times, sizes
 
-    async def _input(self, kind: str, lane: Any, body: dict[str, Any]) -> None:
+    async def turn(self, session: str, number: int, *, delivered: bool = False) -> float:
+        """Seconds from the text to the stored card, and from the approval to the stored outcome; `delivered` adds the door's part."""
+        started = time.perf_counter()
+        await self._input(session, "message", "turn", {"text": f"подними сумму сделки 481, раз {number}", "origin": "typed"})
+        paused = time.perf_counter()
+        card = next(row for row in await self._take() if row.kind == "card")
+        approval = {"confirmation_id": card.body["confirmation_id"], "nonce": card.body["nonce"], "approve": True, "via": "bench"}
+        resumed = time.perf_counter()
+        await self._input(session, "decision", "express", approval)
+        answered = time.perf_counter()
+        await self._take()
+        self.approvals += 1
+        return time.perf_counter() - started if delivered else (paused - started) + (answered - resumed)
+
+    async def _input(self, session: str, kind: str, lane: Any, body: dict[str, Any]) -> None:
         row_id = new_id()
         row = InboxRow(
-            id=row_id,
-            source=row_id,
-            session="tg:7",
-            lane=lane,
-            kind=kind,
-            actor=self._actor,
-            body=body,
-            received_at=SystemClock().now(),
+            id=row_id, source=row_id, session=session, lane=lane, kind=kind, actor=self._actor, body=body, received_at=SystemClock().now()
         )
         self._done.clear()
         await self._orchestrator.receive([row])
@@ -151,34 +217,48 @@ class Runner:
             taken.extend(rows)
         return taken
 
-    async def _journal_bytes(self, after: int) -> int:
+    async def _journal_bytes(self) -> int:
         total = 0
-        self._last = after
-        while events := await self._store.read_events("session:tg:7", self._last, 1000):
+        while events := await self._store.read_events(f"session:{SESSION}", self._last, 1000):
             total += sum(len(event.raw.encode()) + len(event.hash) for event in events)
             self._last = events[-1].seq
         return total
 
 
-def _rows(times: list[float], sizes: list[int]) -> list[dict[str, Any]]:
-    early = statistics.median(times[WARM_UP : WARM_UP + WINDOW]) * 1000
-    late = statistics.median(times[LATE - WINDOW : LATE + WINDOW]) * 1000
+def _rows(ours: Figures, sizes: list[int], wired: float) -> list[dict[str, Any]]:
     return [
-        _row(f"turn overhead p50, turn {EARLY}", round(early, 2), "ms", "<= 2 ms", holds=early <= 2),
-        _row(f"turn overhead p50, turn {LATE}", round(late, 2), "ms", "", holds=None),
-        _row(f"turn {LATE} / turn {EARLY}", round(late / early, 2), "x", "<= 1.2", holds=late / early <= 1.2),
+        _row(f"turn overhead p50, turn {EARLY}", ours.early, "ms", "<= 2 ms", holds=ours.early <= 2),
+        _row(f"turn overhead p50, turn {LATE}", ours.late, "ms", "", holds=None),
+        _row(f"turn {LATE} / turn {EARLY}", round(ours.late / ours.early, 2), "x", "<= 1.2", holds=ours.late / ours.early <= 1.2),
+        _row("turn p50, first of a conversation", ours.fresh, "ms", "", holds=None),
+        _row("turn p50 with HTTP clients and delivery", wired, "ms", "", holds=None),
         _row(f"journal bytes, turn {EARLY}", sizes[EARLY], "B", "<= 6144", holds=sizes[EARLY] <= 6144),
         _row(f"journal bytes, turn {LATE}", sizes[LATE - 1], "B", "not growing", holds=sizes[LATE - 1] <= 1.1 * sizes[EARLY]),
     ]
+
+
+def _beside(ours: Figures, others: list[Figures]) -> list[dict[str, Any]]:
+    rows = []
+    for other in others:
+        told = f"turn 200 of one thread: {other.late} ms"
+        rows.append(_row(f"{other.name}: same turn p50, fresh thread", other.fresh, "ms", "", holds=None) | {"versus": told})
+        if other.name == "langgraph":
+            ratio = round(ours.early / other.fresh, 2)
+            rows.append(_row("our turn / langgraph's fresh one", ratio, "x", "<= 0.6", holds=ratio <= 0.6) | {"versus": told})
+    return rows
 
 
 def _row(name: str, value: float, unit: str, bar: str, *, holds: bool | None) -> dict[str, Any]:
     return {"name": name, "value": value, "unit": unit, "bar": bar, "holds": holds, "versus": ""}
 
 
+def _ms(seconds: list[float]) -> float:
+    return round(statistics.median(seconds) * 1000, 2)
+
+
 async def _ignore(session: str, notice: Notice) -> None:
     del session, notice
 
 
-async def _silent(session: str, text: str) -> None:
+async def _silent(session: str, text: Any) -> None:
     del session, text

@@ -41,8 +41,9 @@ from orchestrator.turns import Partial, Present, Tools
 from orchestrator.workers import Orchestrator, Trouble
 from state.clock import Clock, SystemClock
 from state.interaction_log import InteractionLogger
-from state.sql.store import open_store
-from state.store import Store, StoreError
+from state.sql.hints import hints_of
+from state.sql.store import SqlStore, open_store
+from state.store import StoreError
 from state.worker import AsyncStore
 
 NOBODY = Nobody()
@@ -130,7 +131,8 @@ async def opened_store(settings: Settings) -> AsyncIterator[AsyncStore]:
         embedded = settings.database_url is None
         if embedded:
             _lock(settings.state_dir, stack)
-        store = AsyncStore(await asyncio.to_thread(_open, settings))
+        opened = await asyncio.to_thread(_open, settings)
+        store = AsyncStore(opened, threads=opened.threads, hints=hints_of(settings.database.get_secret_value()))
         try:
             if embedded:
                 await store.void_leases()
@@ -149,7 +151,7 @@ def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
         raise SettingsError(f"STATE_DIR {folder}: {error.strerror}") from error
 
 
-def _open(settings: Settings) -> Store:
+def _open(settings: Settings) -> SqlStore:
     try:
         return open_store(settings.database.get_secret_value())
     except StoreError as error:

@@ -12,9 +12,12 @@ from orchestrator.messages import Actor, Mode
 from state.clock import Clock, iso
 from state.interaction_log import InteractionLogger
 
-SCHEMA = 1
+SCHEMA = 2
+"""Of docs/audit-record.schema.json."""
 KEEP = 5
 """Of what only grows, a record carries the last few; the journal has all."""
+CONFIRMATION = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
+"""What a record of a decision keeps of its card."""
 
 
 class Audit:
@@ -45,13 +48,12 @@ class Audit:
                 "tokens": entry.tokens,
                 "model": entry.model,
                 "seconds": entry.model_seconds,
-                "state": _compact(state),
+                "state": compact(state),
             },
         )
 
     async def decision(self, *, actor: Actor, session: str, entry: Mapping[str, Any], via: str, outcome: Mapping[str, Any]) -> None:
         """A person's decision and what it led to."""
-        kept = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
         await self._write(
             actor.key,
             {
@@ -61,7 +63,7 @@ class Audit:
                 "via": via,
                 "user_message": outcome.get("notice") or outcome.get("status") or "",
                 "executed_actions": [{"method": entry.get("method", ""), "status": outcome.get("status") or entry.get("status", "")}],
-                "confirmation": {key: entry[key] for key in kept if key in entry},
+                "confirmation": {key: entry[key] for key in CONFIRMATION if key in entry},
                 "outcome": outcome,
             },
         )
@@ -76,7 +78,7 @@ class Audit:
         await asyncio.to_thread(lambda: self._log.record(user, mask_value(orjson.loads(frozen))))
 
 
-def _compact(state: Mapping[str, Any]) -> dict[str, Any]:
+def compact(state: Mapping[str, Any]) -> dict[str, Any]:
     """agent_state as ops read it: confirmations by what and who, without what cards show and buttons carry."""
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
     confirmations = [

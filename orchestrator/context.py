@@ -117,13 +117,15 @@ class Context:
         await self._partial(text)
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
-        """The recorded answer of this iteration, or a fresh one, recorded before it is returned."""
+        """The recorded answer of this iteration, or a fresh one, noted: it is stored before anything outside comes of it."""
         entry = Iteration(number=request.iteration)
         self.iterations.append(entry)
         known = self._recorded.answers.get(request.iteration)
         if known is not None:
             entry.raw, entry.model = known["text"], known.get("model", "")
             return ModelText(text=known["text"], recorded=True, prose=known.get("prose", False))
+        if request.iteration > 1:
+            await self._session.flush()  # an answer that is there is never asked for again
         started = time.monotonic()
         try:
             answer = await self._model.stream_chat({"messages": list(request.messages)}, on_delta)
@@ -185,8 +187,8 @@ class Context:
         return self._recorded.plans.get(iteration)
 
     async def record(self, event: Event) -> None:
-        """Append an event durably."""
-        await self._session.commit(event, actor=self.actor.key)
+        """Append an event; it is stored before anything outside comes of it."""
+        await self._session.note(event, actor=self.actor.key)
 
     def note_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
         """Keep the blocks for the audit record."""

@@ -8,6 +8,7 @@ from orchestrator import outgoing
 from orchestrator.gate import confirmations
 from orchestrator.gate.approved import Decided
 from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.freeze import effect_id_of
 from orchestrator.messages import Notice, Outcome, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools, admitted
@@ -20,10 +21,12 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     body = row.body
+    if not isinstance(body["approve"], bool):  # "no" is a true value too: a door that sends words must not approve by accident
+        raise TypeError("a decision is true or false")
     decision = Decision(
         confirmation_id=body["confirmation_id"],
         nonce=body["nonce"],
-        approve=bool(body["approve"]),
+        approve=body["approve"],
         actor=actor,
         via=body["via"],
         reason=body.get("reason", ""),
@@ -44,7 +47,8 @@ async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
     entry = session.state["agent"]["confirmations"].get(confirmation_id)
     timer = confirmations.drop_timer({"confirmation_id": confirmation_id}, session)
     if entry is None or entry["status"] != "requested":
-        await session.commit(actor="system", timers=[timer], inbox_done=[row.id])
+        shown = [_card(confirmation_id, session)] if entry and entry["status"] == "expired" else []  # by a program that died here
+        await session.commit(actor="system", timers=[timer], outbox=shown, inbox_done=[row.id])
         return
     with contextlib.suppress(EffectConflict):  # decided in this very moment: the decision wins
         await confirmations.expire(entry, session, [])
@@ -54,10 +58,8 @@ async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
 
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
     """Go on with a call that was approved before the program stopped and never started."""
-    decided = await tools.gate.run_approved(effect_id, mode=tools.mode, ledger=session)
-    rows = [_card(confirmation_id, session)]
-    if decided.replaced_by is not None:
-        rows.append(_card(decided.replaced_by.confirmation_id, session))
+    await tools.gate.run_approved(effect_id, mode=tools.mode, ledger=session)
+    rows = [_card(item, session) for item in (confirmation_id, _successor(confirmation_id, session)) if item]
     await session.commit(actor="system", outbox=rows)
 
 
@@ -88,9 +90,16 @@ def _closing_rows(decided: Decided, decision: Decision, toast: str, session: Ses
             rows.append(outgoing.reply_row(session.key, say(decided.notice), now))
     if known and not denied:
         rows.append(_card(decision.confirmation_id, session, stage=2 if second else 1))
-    if decided.replaced_by is not None:
-        rows.append(_card(decided.replaced_by.confirmation_id, session))
+    if known and (successor := _successor(decision.confirmation_id, session)):
+        rows.append(_card(successor, session))
     return rows
+
+
+def _successor(confirmation_id: str, session: Session) -> str:
+    """The open card that took the place of this one when it drifted, or "". Also one that a crash kept from being shown."""
+    entries = session.state["agent"]["confirmations"]
+    wanted = effect_id_of(f"{entries[confirmation_id]['effect_id']}/again")
+    return next((key for key, item in entries.items() if item["effect_id"] == wanted and item["status"] == "requested"), "")
 
 
 def _card(confirmation_id: str, session: Session, stage: int = 1) -> OutboxRow:

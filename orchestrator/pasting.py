@@ -25,9 +25,12 @@ AT_ONCE = 3
 
 
 async def whole(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """The input with the pieces that follow it, as one; None when that is too long. A turn that has begun stays as it is."""
+    """The input with the pieces that follow it, as one in the place of the first; None when that is too long.
+
+    A turn that has begun stays as it is, and so does a paste that was joined before a crash.
+    """
     pieces = [row]
-    if (session.state["turn"] or {}).get("turn_id") != row.id:
+    if (session.state["turn"] or {}).get("turn_id") != row.id and "pieces" not in row.body:
         pieces = await _gathered(row, store)
     if len(pieces) == 1:
         return row
@@ -37,7 +40,7 @@ async def whole(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow 
     told = say(Notice(code="too-long", args={"length": length, "limit": MAX_PASTE}))
     await session.commit(
         actor=str(row.actor.get("key", "")),
-        inbox_done=[piece.id for piece in pieces],
+        inbox_done=[piece.id for piece in (pieces[1:] if fits else pieces)],
         inbox_new=[joined] if fits else [],
         outbox=[] if fits else [outgoing.reply_row(session.key, told, session.now)],
     )
@@ -90,4 +93,4 @@ def _joined(pieces: Sequence[InboxRow]) -> InboxRow:
     line, _, rest = whole.partition("\n")
     own = bool(first.body.get("text")) and len(line) <= LEAD_IN and line.rstrip().endswith(":")
     body = {"text": line if own else "", "quoted": rest if own else whole, "origin": "typed"}
-    return replace(first, id=f"{first.id}+{len(pieces)}", source=f"joined:{first.id}", body=body, attempts=0)
+    return replace(first, body=body | {"pieces": len(pieces)}, attempts=0)

@@ -1,10 +1,13 @@
 """One session under its lease: its folded state, and the only way to append to its journal. Ring 2.
 
 Within the process several tasks may work for a session (a turn and a decision); commits are taken one by one. Between processes the
-lease decides, and every append is fenced by its epoch.
+lease decides, and every append is fenced by its epoch. A step is either committed (durable when the call returns) or noted (part of the
+state at once, stored with the next commit): docs/adr/0014-cost-of-a-turn.md says which is which.
 """
 
 import asyncio
+import contextlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,14 +15,30 @@ from typing import Any
 
 from orchestrator.errors import SessionTaken
 from state import agent_state
-from state.canonical import dumps, sha256
-from state.clock import Clock
+from state.canonical import dumps, loads, sha256
+from state.clock import Clock, iso
 from state.events import CallSucceeded, Event
 from state.journal import SNAPSHOT_EVERY, snapshot_of, state_of
-from state.store import Commit, EffectChange, EffectRow, EffectStatus, InboxRow, Lease, OutboxRow, Snapshot, Timer
+from state.store import (
+    Commit,
+    EffectChange,
+    EffectConflict,
+    EffectRow,
+    EffectStatus,
+    InboxRow,
+    Lease,
+    OutboxRow,
+    Snapshot,
+    StoredEvent,
+    Timer,
+)
 from state.worker import AsyncStore, to_its_end
 
+log = logging.getLogger(__name__)
+
 LEASE = timedelta(seconds=60)
+SOON = 0.05
+"""Seconds after which a noted step is stored by itself, when no commit came that would take it along."""
 INLINE_RESULT = 2048
 """Answers above this many characters lie once in the blob table (DESIGN §2)."""
 
@@ -37,7 +56,14 @@ class Session:
         self._state = state
         self._seq = seq
         self._snapshot_seq = seq
+        self._stored = seq
+        """Where the journal ends as far as we know: where a commit was stored though we heard otherwise, the next one is refused."""
         self._order = asyncio.Lock()
+        self._waiting: list[Commit] = []
+        self._effects: dict[str, EffectRow | None] = {}
+        """Effects as they were read or noted since the last commit, or started by it."""
+        self._soon: asyncio.TimerHandle | None = None
+        self._storing: set[asyncio.Task[None]] = set()
         self.used_at = clock.now()
         """When something was last committed."""
         self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
@@ -50,7 +76,7 @@ class Session:
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The state after all that was committed."""
+        """The state after all that was committed or noted."""
         return self._state
 
     @property
@@ -68,50 +94,144 @@ class Session:
         inbox_done: Sequence[str] = (),
         inbox_new: Sequence[InboxRow] = (),
     ) -> None:
-        """Append in one transaction and fold. Raises EffectConflict, StaleEpoch or StoreUnwritable and keeps nothing."""
+        """Append in one transaction with all that was noted, and fold. Raises EffectConflict, StaleEpoch or StoreUnwritable.
+
+        Then nothing of the step is kept; what was noted before waits on, or is stored by itself where only the step conflicts.
+        """
+        step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers)
+        step = replace(step, inbox_done=inbox_done, inbox_new=inbox_new)
+        await to_its_end(asyncio.ensure_future(self._store_and_fold(step)))
+
+    async def note(
+        self,
+        *events: Event,
+        actor: str,
+        effects: Sequence[EffectChange] = (),
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+    ) -> None:
+        """Fold at once, store with the next commit or within SOON. Raises EffectConflict and keeps nothing.
+
+        Only for what a crash may undo: before anything outside comes of it (a call, an answer) there is a commit or a `flush`.
+        """
+        step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers)
+        async with self._order:
+            await self._foresee(step)
+            self._fold([(type(event).__name__, loads(dumps(event.model_dump(mode="json"))), iso(step.now)) for event in step.events])
+            self._waiting.append(step)
+        if self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(SOON, self._store_soon)
+
+    async def flush(self) -> None:
+        """Store what was noted; raises EffectConflict, StaleEpoch or StoreUnwritable."""
+        if self._waiting:
+            await to_its_end(asyncio.ensure_future(self._store_waiting()))
+
+    def _step(self, events: Sequence[Event], actor: str, **more: Any) -> Commit:
         blobs: dict[str, str] = {}
         slim = [_with_blob(event, blobs) for event in events]
-        commit = Commit(
-            stream=self.stream,
-            epoch=self._lease.epoch,
-            actor=actor,
-            now=self._clock.now(),
-            events=slim,
-            effects=effects,
-            outbox=outbox,
-            timers=timers,
-            inbox_done=inbox_done,
-            inbox_new=inbox_new,
-            blobs=blobs,
-        )
-        await to_its_end(asyncio.ensure_future(self._store_and_fold(commit)))
+        return Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self._clock.now(), events=slim, blobs=blobs, **more)
 
-    async def _store_and_fold(self, commit: Commit) -> None:
+    async def _foresee(self, step: Commit) -> None:
+        """The effects as `step` will leave them; EffectConflict where one does not stand as it must."""
+        changed: dict[str, EffectRow | None] = {}
+        for change in step.effects:
+            row = changed.get(change.effect_id) or await self.effect(change.effect_id)
+            if (row.status if row else "absent") not in change.expect:
+                raise EffectConflict(f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}")
+            changed[change.effect_id] = _changed(row, change, step)
+        self._effects |= changed
+
+    async def _store_and_fold(self, step: Commit) -> None:
         """Both or neither, whoever is cancelled meanwhile: a state that missed a stored event would part from the journal."""
         async with self._order:
-            snapshot = self._due_snapshot()
-            stored = await self._store.commit(replace(commit, snapshot=snapshot))
-            if snapshot is not None:
-                self._snapshot_seq = snapshot.seq
-            agent_state.fold(self._state, ((item.type, dict(item.data), item.ts) for item in stored))
-            self.used_at = commit.now
-            for watcher in self.watchers if commit.effects else ():
-                watcher(commit.effects)
-            if stored:
-                self._seq = stored[-1].seq
+            try:
+                stored = await self._store_steps([*self._waiting, step], self._due_snapshot())
+            except EffectConflict:
+                with contextlib.suppress(EffectConflict):  # what the caller hears of is the conflict of its own step
+                    await self._store_one_by_one()
+                raise
+            self._waiting = []
+            self._fold([(item.type, dict(item.data), item.ts) for item in stored[len(stored) - len(step.events) :]])
+
+    async def _store_waiting(self) -> None:
+        async with self._order:
+            if self._waiting:
+                try:
+                    await self._store_steps(self._waiting, self._due_snapshot())
+                except EffectConflict:
+                    await self._store_one_by_one()
+                self._waiting = []
+
+    async def _store_one_by_one(self) -> None:
+        """Each waiting step by itself; the state without those that conflict is read anew. EffectConflict if there are any."""
+        conflict: EffectConflict | None = None
+        while self._waiting:
+            try:
+                await self._store_steps(self._waiting[:1], None)
+            except EffectConflict as error:
+                conflict = error
+            del self._waiting[0]
+        if conflict is not None:
+            self._state, self._seq = await self._store.read(state_of, self.stream)
+            self._stored = self._seq
+            raise conflict
+
+    async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None) -> list[StoredEvent]:
+        """Write the steps in one transaction."""
+        if self._soon is not None:  # also when this fails: nothing is stored behind the back of who then gives the session up
+            self._soon.cancel()
+            self._soon = None
+        *earlier, last = steps
+        stored = await self._store.commit(replace(last, earlier=earlier, snapshot=snapshot, after=self._stored))
+        if stored:
+            self._stored = stored[-1].seq
+        if snapshot is not None:
+            self._snapshot_seq = snapshot.seq
+        # What this session has started is its own; how others stand is looked up again.
+        self._effects = {
+            change.effect_id: _changed(self._effects.get(change.effect_id), change, last)
+            for change in last.effects
+            if change.status == "started"
+        }
+        self.used_at = last.now
+        for changes in (step.effects for step in steps if step.effects):
+            for watcher in self.watchers:
+                watcher(changes)
+        return stored
+
+    def _fold(self, events: Sequence[tuple[str, dict[str, Any], str]]) -> None:
+        agent_state.fold(self._state, events)
+        self._seq += len(events)
+
+    def _store_soon(self) -> None:
+        """Nobody waits for it: what cannot be stored now is tried again by the next commit, whose caller hears of it."""
+        self._soon = None
+        task = asyncio.ensure_future(self._store_waiting())
+        self._storing.add(task)
+        task.add_done_callback(self._stored_soon)
+
+    def _stored_soon(self, task: asyncio.Task[None]) -> None:
+        self._storing.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("what was noted is not stored yet: %s", error, extra={"action": "note_not_stored", "session": self.key})
 
     def _due_snapshot(self) -> Snapshot | None:
-        """The state as it is before this commit, every SNAPSHOT_EVERY events: it never runs ahead of the log."""
+        """The state with all that waits, every SNAPSHOT_EVERY events; that is stored with it, so it never runs ahead of the log."""
         if self._seq - self._snapshot_seq < SNAPSHOT_EVERY:
             return None
         return snapshot_of(self.stream, self._seq, self._state)
 
     async def effect(self, effect_id: str) -> EffectRow | None:
-        """One effect's row."""
-        return await self._store.effect(effect_id)
+        """One effect's row, as it stands with all that was noted."""
+        known = self._effects
+        if effect_id not in known:
+            known[effect_id] = await self._store.effect(effect_id)  # for nobody, where a commit came between
+        return known[effect_id]
 
     async def effects(self, status: EffectStatus) -> list[EffectRow]:
         """The session's effects in that status."""
+        await self.flush()
         return await self._store.effects(self.stream, status)
 
     async def renew(self) -> None:
@@ -122,8 +242,13 @@ class Session:
             raise SessionTaken(f"another process works on {self.key}")
 
     async def close(self) -> None:
-        """Give the lease up."""
-        await self._store.release(self._lease)
+        """Store what waits and give the lease up."""
+        try:
+            await self.flush()
+        finally:
+            if self._soon is not None:
+                self._soon.cancel()
+            await self._store.release(self._lease)
 
 
 async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:
@@ -134,6 +259,20 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
         raise SessionTaken(f"another process works on {key}")
     state, seq = await store.read(state_of, f"session:{key}")
     return Session(store, clock, lease, state, seq)
+
+
+def _changed(row: EffectRow | None, change: EffectChange, step: Commit) -> EffectRow:
+    """The effect's row once `step` is stored."""
+    return EffectRow(
+        effect_id=change.effect_id,
+        stream=row.stream if row else step.stream,
+        status=change.status,
+        fingerprint=change.fingerprint or (row.fingerprint if row else ""),
+        call=change.call if change.call is not None else (row.call if row else {}),
+        epoch=step.epoch,
+        updated_at=step.now,
+        outcome=change.outcome if change.outcome is not None else (row.outcome if row else None),
+    )
 
 
 def _with_blob(event: Event, blobs: dict[str, str]) -> Event:

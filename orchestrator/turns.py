@@ -112,6 +112,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) 
     """Record the input once; what a dead process already recorded of the turn, when it is being resumed."""
     current = session.state["turn"]
     if current and current["turn_id"] == turn.turn_id:
+        await session.flush()
         events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
         mine = [item for item in events if item.data.get("turn_id") == turn.turn_id]
         return Recorded(
@@ -125,7 +126,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) 
         quoted=turn.quoted,
         answers=turn.answers,
     )
-    await session.commit(event, actor=actor.key, outbox=_settled_question(turn, session))
+    await session.note(event, actor=actor.key, outbox=_settled_question(turn, session))
     return Recorded()
 
 

@@ -6,7 +6,8 @@ One loop looks for sessions with new inbox rows; each (session, lane) is drained
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
 from uuid import uuid4
 
@@ -51,6 +52,11 @@ class Orchestrator:
         self._holding: dict[tuple[str, Lane], asyncio.Task[None]] = {}
         self._passed_over: set[tuple[str, Lane]] = set()
         self._troubled: set[str] = set()
+        self._excused: dict[str, int] = {}
+        """Attempts at an input that came to nothing because of the store: they say nothing about the input."""
+        self._arrived: set[tuple[str, Lane]] = set()
+        """Lanes of sessions of this process that got an input: they need no look at the database to be found."""
+        self._scan_at = 0.0
         self._turns = asyncio.Semaphore(MAX_TURNS)
         self.listeners: list[Callable[[], None]] = []
 
@@ -64,39 +70,59 @@ class Orchestrator:
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
         """Store inputs durably, then wake the worker; False where an input was known already. Raises StoreError."""
         fresh = await self.tools.store.put_inbox(rows)
+        self._arrived |= {(row.session, row.lane) for row in rows if row.session in self._sessions}
         self._wake.set()
         return fresh
 
     async def run(self) -> None:
         """Work until cancelled; then let running calls end and give the leases up."""
+        self.tools.store.listeners.append(self._look_soon)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._renew())
                 while True:
                     self._wake.clear()
-                    await self._scan(group)
+                    await self._begin(group)
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(POLL):  # wait_for of Python 3.11 may swallow a cancel that meets a wake
                             await self._wake.wait()
         finally:
+            self.tools.store.listeners.remove(self._look_soon)
             while self._sessions:
                 _, session = self._sessions.popitem()
                 with contextlib.suppress(StoreError):
                     await session.close()
 
+    def _look_soon(self) -> None:
+        """Another process may have stored inputs: no arrival of our own may stand in the way of the look."""
+        self._scan_at = 0.0
+        self._wake.set()
+
     async def idle(self) -> bool:
         """True when no input waits and none is worked on."""
         return not self._lanes and not await self.tools.store.ready_sessions()
+
+    async def _begin(self, group: asyncio.TaskGroup) -> None:
+        """Work what has just arrived; look at the database for what comes otherwise: timers, other doors, other sessions."""
+        arrived, self._arrived = self._arrived, set()
+        if arrived and time.monotonic() < self._scan_at:
+            self._start(arrived, group)
+        else:
+            self._scan_at = time.monotonic() + POLL
+            await self._scan(group)
 
     async def _scan(self, group: asyncio.TaskGroup) -> None:
         try:
             due = await timers.due(self.tools.store, self._clock.now())
             if due:
                 await self.tools.store.put_inbox(due)
-            ready = await self.tools.store.ready_sessions()
+            ready = await self.tools.store.ready_sessions(self._owner, self._clock.now())
         except StoreError as error:
             log.error("the store cannot be read: %s", error, extra={"action": "store_trouble"})  # noqa: TRY400 - no stack needed
             return
+        self._start(ready, group)
+
+    def _start(self, ready: Iterable[tuple[str, Lane]], group: asyncio.TaskGroup) -> None:
         for key, lane in ready:
             if (key, lane) in self._lanes:
                 self._passed_over.add((key, lane))
@@ -110,6 +136,7 @@ class Orchestrator:
             self._lanes.pop((key, lane), None)
             if (key, lane) in self._passed_over:  # the row may have come after the lane's last look
                 self._passed_over.discard((key, lane))
+                self._arrived.add((key, lane))
                 self._wake.set()
 
         return forget
@@ -147,12 +174,14 @@ class Orchestrator:
             await self._trouble(key, Notice(code="store-trouble"))
 
     async def _work_row(self, row: InboxRow, session: Session) -> None:
-        if row.attempts > MAX_ATTEMPTS:
+        if row.attempts - self._excused.get(row.id, 0) > MAX_ATTEMPTS:
             await self._give_up(row, session)
             return
         try:
             await self._dispatch(row, session)
+            self._excused.pop(row.id, None)
         except (StoreError, SessionTaken):
+            self._excused[row.id] = self._excused.get(row.id, 0) + 1
             raise
         except Exception:
             log.exception("input failed", extra={"action": "input_failed", "row": row.id, "kind": row.kind})

@@ -1,12 +1,16 @@
 """Every event the journal may hold: past tense, frozen, versioned. Adding one: see CONTRIBUTING.md, "a new event".
 
-A version newer than ours is refused, an older one is upcast when read; the stored bytes are never rewritten.
+A version newer than ours is refused, an older one is upcast when read; the stored bytes are never rewritten. Fields that may hold what
+people wrote are `Personal` and are sealed when stored; a class that leaves that open cannot be made.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from state import personal
+from state.personal import Personal
 
 type_names: dict[str, type["Event"]] = {}
 
@@ -20,10 +24,16 @@ class Event(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     V: ClassVar[int] = 1
+    blanks: ClassVar[Mapping[str, Any]] = {}
+    """What its personal fields read as where nothing is told of them."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Make the class known under its name."""
-        super().__init_subclass__(**kwargs)
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Make the class known under its name; TypeError where nobody decided whether a field is personal."""
+        super().__pydantic_init_subclass__(**kwargs)
+        for name in personal.undecided(cls.model_fields):
+            raise TypeError(f"{cls.__name__}.{name}: mark it Personal, or list it as CLEAR if nobody's words can ever be in it")
+        cls.blanks = personal.blanks(cls.model_fields)
         type_names[cls.__name__] = cls
 
 
@@ -43,9 +53,9 @@ class MessageReceived(Event):
     """A person's input began a turn."""
 
     turn_id: str
-    text: str
+    text: Personal[str]
     origin: Literal["typed", "choice", "button", "portal"] = "typed"
-    quoted: str = ""
+    quoted: Personal[str] = ""
     """Forwarded or pasted text of somebody else that came along: prose."""
     answers: str = ""
     """The question this input answers, when it is a choice."""
@@ -56,7 +66,7 @@ class ModelAnswered(Event):
 
     turn_id: str
     iteration: int
-    text: str
+    text: Personal[str]
     model: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -69,7 +79,7 @@ class ModelFailed(Event):
 
     turn_id: str
     iteration: int
-    reason: str
+    reason: Personal[str]
 
 
 class PlanRecorded(Event):
@@ -78,10 +88,10 @@ class PlanRecorded(Event):
     turn_id: str
     iteration: int
     mode: str
-    steps: list[dict[str, Any]]
+    steps: Personal[list[dict[str, Any]]]
     """As they are submitted: names resolved. A restarted turn goes on with exactly these."""
     executed: bool = True
-    targets: list[str] = Field(default_factory=list)
+    targets: Personal[list[str]] = Field(default_factory=list)
 
 
 class NameAsked(Event):
@@ -90,17 +100,17 @@ class NameAsked(Event):
     turn_id: str
     question_id: str
     iteration: int
-    reference: str
-    options: list[dict[str, Any]]
-    text: str
+    reference: Personal[str]
+    options: Personal[list[dict[str, Any]]]
+    text: Personal[str]
     """What the person had written; the turn goes on with it."""
-    answer: str = ""
+    answer: Personal[str] = ""
     """The model's answer whose plan waits; it is parsed again, the model is not asked again."""
-    resolved: dict[str, Any] = Field(default_factory=dict)
-    ask: dict[str, Any] = Field(default_factory=dict)
+    resolved: Personal[dict[str, Any]] = Field(default_factory=dict)
+    ask: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The question itself as a notice (code, args)."""
     prose: bool = False
-    labels: list[str] = Field(default_factory=list)
+    labels: Personal[list[str]] = Field(default_factory=list)
     """What the asking turn had read of others: a choice must not wash that off."""
 
 
@@ -109,9 +119,9 @@ class NameChosen(Event):
 
     turn_id: str
     question_id: str
-    reference: str
-    value: Any
-    label: str = ""
+    reference: Personal[str]
+    value: Personal[Any]
+    label: Personal[str] = ""
 
 
 class StepRefused(Event):
@@ -120,9 +130,9 @@ class StepRefused(Event):
     turn_id: str
     slot: str
     method: str
-    params: dict[str, Any]
+    params: Personal[dict[str, Any]]
     code: str
-    detail: str = ""
+    detail: Personal[str] = ""
 
 
 class ConfirmationRequested(Event):
@@ -138,21 +148,21 @@ class ConfirmationRequested(Event):
     """The fingerprint without the marks that make each add unique: the same wish has the same essence."""
     method: str
     call_class: str
-    params: dict[str, Any]
-    before: dict[str, Any] = Field(default_factory=dict)
-    preview: dict[str, Any] = Field(default_factory=dict)
-    reasons: list[dict[str, Any]] = Field(default_factory=list)
-    comment: str = ""
+    params: Personal[dict[str, Any]]
+    before: Personal[dict[str, Any]] = Field(default_factory=dict)
+    preview: Personal[dict[str, Any]] = Field(default_factory=dict)
+    reasons: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    comment: Personal[str] = ""
     proposed_by: str = "crm_agent"
     requested_by: str
-    requested_by_name: str = ""
+    requested_by_name: Personal[str] = ""
     requested_at: str
     expires_at: str
     taps: int = 1
     four_eyes: bool = False
     """Another person with role lead or admin must approve, not the one who asked."""
     replaces: str = ""
-    provenance: dict[str, Any] = Field(default_factory=dict)
+    provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
 
 
 class ConfirmationApproved(Event):
@@ -161,7 +171,7 @@ class ConfirmationApproved(Event):
     confirmation_id: str
     effect_id: str
     approved_by: str
-    approved_by_name: str = ""
+    approved_by_name: Personal[str] = ""
     approved_at: str
     via: str
 
@@ -173,13 +183,13 @@ class ConfirmationDenied(Event):
     effect_id: str
     essence: str
     denied_by: str
-    denied_by_name: str = ""
+    denied_by_name: Personal[str] = ""
     denied_at: str
     via: str
-    reason: str = ""
+    reason: Personal[str] = ""
     turn_id: str = ""
     method: str = ""
-    params: dict[str, Any] = Field(default_factory=dict)
+    params: Personal[dict[str, Any]] = Field(default_factory=dict)
 
 
 class ConfirmationExpired(Event):
@@ -208,14 +218,14 @@ class CallStarted(Event):
     kind: str = "bitrix"
     method: str
     call_class: str
-    params: dict[str, Any]
+    params: Personal[dict[str, Any]]
     fingerprint: str
     requested_by: str
     approved_by: str = ""
     confirmation_id: str = ""
     proposed_by: str = "crm_agent"
     essence: str = ""
-    before: dict[str, Any] = Field(default_factory=dict)
+    before: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The record as it was, so that a reconciliation after a crash can tell "done" from "not done"."""
 
 
@@ -227,16 +237,16 @@ class CallSucceeded(Event):
     slot: str
     method: str
     call_class: str
-    params: dict[str, Any] = Field(default_factory=dict)
+    params: Personal[dict[str, Any]] = Field(default_factory=dict)
     """Only for reads, which have no CallStarted."""
-    result: Any = None
-    result_blob: str = ""
+    result: Personal[Any] = None
+    result_blob: Personal[str] = ""
     total: int | None = None
-    sums: dict[str, str] = Field(default_factory=dict)
+    sums: Personal[dict[str, str]] = Field(default_factory=dict)
     """Sums by currency over all rows of a list of which `result` holds the first."""
     seconds: float = 0.0
-    changes: StateChanges = StateChanges()
-    commands: list[dict[str, Any]] = Field(default_factory=list)
+    changes: Personal[StateChanges] = StateChanges()
+    commands: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     confirmation_id: str = ""
     unchanged: list[str] = Field(default_factory=list)
     """Written fields that a look at the record found as they were."""
@@ -250,10 +260,10 @@ class CallRefused(Event):
     slot: str
     method: str
     call_class: str
-    params: dict[str, Any] = Field(default_factory=dict)
+    params: Personal[dict[str, Any]] = Field(default_factory=dict)
     code: str = ""
-    detail: str = ""
-    args: dict[str, Any] = Field(default_factory=dict)
+    detail: Personal[str] = ""
+    args: Personal[dict[str, Any]] = Field(default_factory=dict)
     """Arguments of `code` when it is a sentence of ours and not an error of the portal."""
     seconds: float = 0.0
     confirmation_id: str = ""
@@ -267,7 +277,7 @@ class CallOutcomeUnknown(Event):
     slot: str
     method: str
     call_class: str
-    detail: str = ""
+    detail: Personal[str] = ""
     confirmation_id: str = ""
 
 
@@ -276,8 +286,8 @@ class OutcomeReconciled(Event):
 
     effect_id: str
     verdict: Literal["done", "not_done", "unclear"]
-    detail: str = ""
-    changes: StateChanges = StateChanges()
+    detail: Personal[str] = ""
+    changes: Personal[StateChanges] = StateChanges()
     confirmation_id: str = ""
 
 
@@ -286,10 +296,10 @@ class TurnFinished(Event):
 
     turn_id: str
     reason: Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed"]
-    text: str = ""
-    history: str = ""
-    next_planned_actions: list[dict[str, Any]] = Field(default_factory=list)
-    targets: list[str] = Field(default_factory=list)
+    text: Personal[str] = ""
+    history: Personal[str] = ""
+    next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    targets: Personal[list[str]] = Field(default_factory=list)
     """Records the person named, pressed or created in this turn ("deal:481"): later turns may trust them."""
 
 
@@ -315,7 +325,7 @@ class PortalEventReceived(Event):
 class PortalLookFailed(Event):
     """The portal could not be read; what is due stays due."""
 
-    reason: str
+    reason: Personal[str]
     tries: int
     look_at: str
 
@@ -323,7 +333,7 @@ class PortalLookFailed(Event):
 class RecordsSeen(Event):
     """A look at changed records: their watched values as they are now. Who was told of it went out in the same commit."""
 
-    records: dict[str, dict[str, str]] = Field(default_factory=dict)
+    records: Personal[dict[str, dict[str, str]]] = Field(default_factory=dict)
     gone: list[str] = Field(default_factory=list)
     """Deleted, or not to be read any more."""
     told: list[str] = Field(default_factory=list)
@@ -332,9 +342,38 @@ class RecordsSeen(Event):
     """When the next look was set for, while something is still due."""
 
 
+class PersonErased(Event):
+    """Ops had everything about a person deleted that they could reach; `person` stays as the number in records of who decided."""
+
+    person: str
+    by: str
+    keys: int
+    """So many keys were deleted, and with them what was sealed under them."""
+    removed: list[str]
+    """ "table: rows", "log: records"."""
+    remains: int = 0
+    """Places where the search afterwards still found something; ops were told them."""
+
+
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[tuple[str, int], Upcaster] = {}
-"""(type, version) -> the function that lifts its data to version + 1."""
+"""(type, version) -> the function that lifts its data to version + 1. A personal field may be missing: it was blank, or is erased."""
+
+
+def parted(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The data of an event as it is stored: what stays clear, and what is personal and not blank."""
+    data = event.model_dump(mode="json")
+    told = {name: value for name, blank in event.blanks.items() if (value := data.pop(name)) != blank}
+    return data, told
+
+
+def joined(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """What `parted` took apart, in today's shape and with the blanks; an erased person's event is one of which nothing is `told`."""
+    data = upcast(type_name, version, {**clear, **told})
+    for name, blank in type_names[type_name].blanks.items():
+        if name not in data:
+            data[name] = personal.fresh(blank)
+    return data
 
 
 def upcast(type_name: str, version: int, data: dict[str, Any]) -> dict[str, Any]:

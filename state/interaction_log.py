@@ -1,47 +1,38 @@
-"""The audit log for ops (ring 1): JSONL per user, rotated (S004-43…53, A8). Fails open: it never disturbs a turn.
+"""The audit log for ops (ring 1): JSONL per user, rotated, chained (S004-43…53, A8). Fails open: it never disturbs a turn.
 
 Not the journal: nothing is read back from here to decide anything, and a record is not flushed to the disk one by one.
 """
 
 import errno
-import fcntl
 import logging
 import os
-import time
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from datetime import datetime
-from hashlib import sha256
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import orjson
-from pydantic import BaseModel
-
-from state import log_archives
-from state.canonical import clean_text
+from state import log_archives, log_locks
 from state.clock import Clock, iso
+from state.log_archives import DamagedArchive
+from state.log_chain import EMPTY, Head, advanced, link_of, sealed
+from state.log_packing import packer
+from state.log_records import encoded, file_name, log_path, parsed, user_of
+from state.log_rewriting import erase_user, rewrite_user
+from state.log_staging import held_in_place
+
+__all__ = ["DamagedArchive", "InteractionLogger", "erase_user", "file_name", "log_path", "read_records", "rewrite_user", "users"]
 
 log = logging.getLogger(__name__)
 
 LIMIT = 5 * 1024 * 1024
 KEEP = 10
-LOCK_SECONDS = 5.0
-LOCK_POLL_SECONDS = 0.001
-LONGEST_NAME = 120
-
-_SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
-
-
-class DamagedArchive(Exception):
-    """An archive cannot be unpacked."""
 
 
 class InteractionLogger:
     """Writes one record at a time; safe to use from several threads and processes on one folder.
 
-    It blocks for as long as the disk takes, so callers on an event loop hand it to a thread.
+    It blocks for as long as the disk takes to write, so callers on an event loop hand it to a thread. Nobody waits for packing.
     """
 
     def __init__(self, folder: Path, *, clock: Clock, limit: int = LIMIT, keep: int = KEEP) -> None:
@@ -50,9 +41,9 @@ class InteractionLogger:
         self._clock = clock
         self._limit = limit
         self._keep = keep
-        self._to_settle: set[str] = set()
         try:
-            self._to_settle |= log_archives.unpacked_logs(folder)
+            for name in sorted(log_archives.unpacked_logs(folder)):
+                packer.pack(folder / name, keep)
         except OSError:
             log.exception("the folder of the interaction logs cannot be read", extra={"action": "interaction_log.open"})
 
@@ -60,48 +51,44 @@ class InteractionLogger:
         """Append one record, with `timestamp` and `user` in front; whatever goes wrong goes to the standard log only."""
         try:
             path = log_path(self._folder, user)
-            line = _line(self._clock.now(), user, entry)
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with _locked(path):
-                self._append(path, line)
-            if path.name in self._to_settle:
-                # Outside the lock: nobody waits for the compression but this one caller, once in five megabytes.
-                self._settle(path)
+            record = encoded({"timestamp": iso(self._clock.now()), "user": user, **entry})
+            if not os.access(self._folder, os.F_OK):
+                self._folder.mkdir(parents=True, exist_ok=True)
+            with held_in_place(path) as lock:
+                rotated = self._append(path, lock, record)
+            if rotated:
+                packer.pack(path, self._keep)
         except Exception:  # S004-52: logging trouble of any kind must not reach the user
             log.exception("an interaction was not logged", extra={"action": "interaction_log.record"})
 
-    def _append(self, path: Path, line: bytes) -> None:
-        size = path.stat().st_size if path.exists() else 0
-        if size and size + len(line) > self._limit:
-            log_archives.set_aside(path, self._clock.now())
-            self._to_settle.add(path.name)
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o640)
+    def close(self, seconds: float = 5.0) -> bool:
+        """Wait for the packing of full logs, at most that long; False where some is left for the next start."""
+        return packer.wait(seconds)
+
+    def _append(self, path: Path, lock: int, record: bytes) -> bool:
+        """Write the record behind the last one, in a new file where it would not fit; whether a full one was set aside."""
+        descriptor = _opened(path)
         try:
-            _write(descriptor, line)
+            size = os.fstat(descriptor).st_size
+            head = _present_head(path, lock, descriptor, size)
+            line, head = sealed(record, head)
+            rotated = size > 0 and size + len(line) > self._limit
+            if rotated:
+                os.close(descriptor)
+                descriptor = -1
+                log_archives.set_aside(path, self._clock.now())
+                descriptor = _opened(path)
+            size = _write(descriptor, line)
+            log_locks.write_head(lock, head._replace(size=size))
         finally:
-            os.close(descriptor)
-
-    def _settle(self, path: Path) -> None:
-        try:
-            if log_archives.settle(path, self._keep):
-                self._to_settle.discard(path.name)
-        except OSError:
-            log.exception("%s waits to be packed", path.name, extra={"action": "interaction_log.settle"})
+            if descriptor >= 0:
+                os.close(descriptor)
+        return rotated
 
 
-def log_path(folder: Path, user: str) -> Path:
-    """The live log of `user`: never two users in one file, never outside `folder`, whatever the id holds."""
-    return folder / f"{file_name(user)}.jsonl"
-
-
-def file_name(user: str) -> str:
-    """`user` where it is plain lower case, else with %xx for every other byte; a long one ends in its hash."""
-    raw = user.encode("utf-8", "surrogatepass")
-    name = "".join(chr(byte) if byte in _SAFE else f"%{byte:02x}" for byte in raw)
-    if len(name) > LONGEST_NAME:
-        # "%%" stands in no name that was spelled out, so the two kinds cannot meet.
-        return f"{name[:40]}%%{sha256(raw).hexdigest()}"
-    return name or "%"
+def users(folder: Path) -> list[str]:
+    """Everybody of whom `folder` holds a log, by file name."""
+    return [user_of(path) for path in log_archives.logs_in(folder)] if folder.is_dir() else []
 
 
 def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
@@ -111,7 +98,7 @@ def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
         for file in files:
             try:
                 for line in file:
-                    yield from _parsed(line)
+                    yield from parsed(line)
             except (EOFError, zlib.error, OSError) as error:
                 raise DamagedArchive(f"{Path(file.name).name} is damaged: {error}") from error
     finally:
@@ -119,81 +106,39 @@ def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
             file.close()
 
 
-def _parsed(line: bytes) -> Iterator[dict[str, Any]]:
-    if not line.strip():
-        return
-    try:
-        yield orjson.loads(line)
-    except orjson.JSONDecodeError:
-        # The tail that a crashed writer left, or the head of what another one is writing just now.
-        log.warning("a torn record was left out", extra={"action": "interaction_log.torn"})
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o640)
 
 
-def _write(descriptor: int, line: bytes) -> None:
-    """One write of the whole record, on a line of its own even after a torn one; half a record is taken back."""
+def _present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
+    """The record to go on from. Of a file that was cut shorter than its head says it is the head, so that the gap stays visible."""
+    head = log_locks.read_head(lock)
+    if head is None:
+        return _found_head(path)
+    if head.size == size:
+        return head
+    # Killed between line and head, or between rotation and head: the records that came behind the head are taken over.
+    tail = os.pread(descriptor, size - head.size, head.size) if head.size < size else b""
+    moved = advanced(head, tail.splitlines(keepends=True))
+    return moved if moved.n > head.n else max(head, _found_head(path), key=lambda each: each.n)
+
+
+def _found_head(path: Path) -> Head:
+    """The last numbered record where no head tells: of a new log, one from before there were numbers, or one whose lock file was lost."""
+    links = []
+    for file in log_archives.open_all(path):
+        # What cannot be unpacked is named by the check; here it must not keep the next record from being written.
+        with file, suppress(EOFError, zlib.error, OSError):
+            links += [link for line in file if (link := link_of(line))]
+    return Head(links[-1].n, links[-1].hash, 0) if links else EMPTY
+
+
+def _write(descriptor: int, line: bytes) -> int:
+    """One write of the whole record, on a line of its own even after a torn one; half a record is taken back. The new size."""
     size = os.fstat(descriptor).st_size
     torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
     data = b"\n" + line if torn else line
     if os.write(descriptor, data) != len(data):
         os.ftruncate(descriptor, size)
         raise OSError(errno.ENOSPC, "no room for the whole record")
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    # Not filelock here: an uncontended turn of it costs 227 µs against 9, and its waiters starve.
-    descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
-    try:
-        _flock(descriptor, time.monotonic() + LOCK_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _flock(descriptor: int, deadline: float) -> None:
-    """Lock between processes and threads alike; TimeoutError where a stopped process sits on it."""
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() > deadline:
-                raise TimeoutError("the log is locked by a process that does not let go") from error
-            time.sleep(LOCK_POLL_SECONDS)
-        else:
-            return
-
-
-def _line(now: datetime, user: str, entry: Mapping[str, Any]) -> bytes:
-    record = {"timestamp": iso(now), "user": user, **entry}
-    options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-    try:
-        return orjson.dumps(record, default=_foreign, option=options)
-    except (TypeError, orjson.JSONEncodeError):
-        return orjson.dumps(_plain(record), option=options)
-
-
-def _foreign(value: object) -> object:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, set | frozenset):
-        return list(value)
-    return str(value)
-
-
-def _plain(value: Any) -> Any:
-    """`value` with all that JSON cannot carry (lone surrogates, endless integers) made readable text."""
-    match value:
-        case None | bool() | float():
-            return value
-        case str():
-            return clean_text(value)
-        case int():
-            return value if abs(value) < 1 << 53 else str(value)
-        case Mapping():
-            return {clean_text(str(key)): _plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case _:
-            return _plain(_foreign(value))
+    return size + len(data)

@@ -102,14 +102,19 @@ def _damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str:
 
 
 def verify_stream(store: Store, stream: str) -> Verified | Damage:
-    """`verify` over a stored stream, and its end against the head kept with the lease."""
-    found = verify(_pages(store, stream, after=0))
-    if isinstance(found, Damage):
-        return found
-    seq, head = store.head(stream)
-    if (found.seq, found.hash) != (seq, head):
-        return Damage(seq=found.seq + 1, why=f"the stream ends at {found.seq}, its head says {seq}")
-    return found
+    """Whether a stored stream is dense, chained and unchanged as it lies there, sealed or not, and ends where its head says."""
+    seq, head = 0, ""
+    while page := store.records(stream, after=seq, limit=PAGE):
+        for number, raw, hash_ in page:
+            if number != seq + 1:
+                return Damage(seq=seq + 1, why=f"record {seq + 1} is missing, {number} stands in its place")
+            if hash_ != chained(head, raw):
+                return Damage(seq=number, why="its hash does not fit its text")
+            seq, head = number, hash_
+    end, kept = store.head(stream)
+    if (seq, head) != (end, kept):
+        return Damage(seq=seq + 1, why=f"the stream ends at {seq}, its head says {end}")
+    return Verified(seq=seq, hash=head)
 
 
 def state_of(store: Store, stream: str) -> tuple[State, int]:

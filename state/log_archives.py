@@ -5,17 +5,29 @@ whoever finds an unpacked one finishes it. Names sort in the order of their maki
 """
 
 import gzip
-import os
+import io
 import re
-import shutil
+import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
-from filelock import FileLock, Timeout
+from state.log_chain import ends
+from state.log_ledger import Archived, Ledger, ledger_path, read_ledger, write_ledger
+from state.log_locks import archive_lock_path, held, lock_path
+from state.log_staging import clear, committed, finish, home, sync_folder, write_durably
 
 _SEGMENT = re.compile(r"(?P<log>[^.]+\.jsonl)\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<count>\d{3,}))?(?P<packed>\.gz)?", re.ASCII)
+LEVEL = 6
+HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+"""Of every archive: no name, no time, no flags, no operating system, so that equal logs make equal archives."""
+
+
+class DamagedArchive(Exception):
+    """An archive cannot be unpacked."""
 
 
 class Segment(NamedTuple):
@@ -50,73 +62,149 @@ def unpacked_logs(folder: Path) -> set[str]:
     return {match["log"] for match in matches if match and not match["packed"]}
 
 
+def logs_in(folder: Path) -> list[Path]:
+    """Every log of which anything is left in `folder`, be it archives or the lock file alone, by name."""
+    names: set[str] = set()
+    for path in folder.iterdir():
+        match = _SEGMENT.fullmatch(path.name)
+        if match:
+            names.add(match["log"])
+        elif path.name.endswith(".jsonl") and not path.name.startswith("."):
+            names.add(path.name)
+        elif path.name.startswith(".") and path.name.endswith((".jsonl.lock", ".jsonl.archives")):
+            names.add(path.name[1:].rpartition(".")[0])
+    return [folder / name for name in sorted(names)]
+
+
 def set_aside(log: Path, now: datetime) -> None:
     """Rename `log` so that a new one can begin; the caller holds its lock."""
     stamp, count = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ"), 0
     known = segments(log)
     if known and known[-1].stamp >= stamp:
         stamp, count = known[-1].stamp, known[-1].number + 1
-    suffix = f"{stamp}-{count:03d}" if count else stamp
-    log.rename(log.with_name(f"{log.name}.{suffix}"))
-    _sync_folder(log.parent)
+    target = _named(log, stamp, count)
+    while target.exists() or target.with_name(f"{target.name}.gz").exists():  # a listing may miss what is renamed in that moment
+        count += 1
+        target = _named(log, stamp, count)
+    log.rename(target)
+    sync_folder(log.parent)
 
 
 def settle(log: Path, keep: int) -> bool:
     """Pack what is unpacked and remove all but the newest `keep` archives; False where another process is at it."""
     try:
-        with FileLock(log.with_name(f".{log.name}.archive.lock"), blocking=False):
+        with held(archive_lock_path(log), seconds=0):
+            if committed(log).exists():
+                with held(lock_path(log)) as lock:
+                    finish(log, lock)
+            clear(log)
             for segment in segments(log):
-                _pack(segment.path.with_suffix("") if segment.packed else segment.path)
-            archives = segments(log)
-            for segment in archives[: max(0, len(archives) - keep)]:
-                segment.path.unlink(missing_ok=True)
-    except Timeout:
+                _pack(log, segment.path.with_suffix("") if segment.packed else segment.path)
+            _remove_oldest(log, keep)
+    except TimeoutError:
         return False
     return True
+
+
+def packed(text: bytes) -> bytes:
+    """`text` as an archive holds it: the same bytes for the same text."""
+    file = io.BytesIO()
+    with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=LEVEL, mtime=0) as archive:
+        archive.write(text)
+    data = file.getvalue()
+    return HEADER + data[len(HEADER) :]
+
+
+def archived(text: bytes, data: bytes) -> Archived:
+    """What the ledger says of the archive `data` with the content `text`."""
+    digest = sha256(data).hexdigest()
+    found = ends(io.BytesIO(text))
+    if found is None:
+        return Archived(sha256=digest)
+    first, last = found
+    return Archived(sha256=digest, first=first.n, prev=first.prev, last=last.n, hash=last.hash)
+
+
+def content(path: Path) -> bytes:
+    """What a file of a log holds, unpacked; raises DamagedArchive."""
+    try:
+        with _open(path) as file:
+            return file.read()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DamagedArchive(f"{path.name} is damaged: {error}") from error
 
 
 def open_all(log: Path) -> list[BinaryIO]:
     """Every file of the log, oldest first and the live one last, as they stood at one moment; OSError where none stood still."""
     for _ in range(100):
-        before = segments(log)
+        place = home(log)
         files: list[BinaryIO] = []
         try:
+            before = segments(place)
             files += [_open(segment.path) for segment in before]
             with suppress(FileNotFoundError):
-                files.append(log.open("rb"))
-            if segments(log) == before:
+                files.append(place.open("rb"))
+            if segments(place) == before and home(log) == place:
                 return files
         except FileNotFoundError:
-            pass
+            if not log.parent.exists():
+                raise
         for file in files:
             file.close()
     msg = f"{log.name} is rotated faster than it can be opened"
     raise OSError(msg)
 
 
+def _named(log: Path, stamp: str, count: int) -> Path:
+    return log.with_name(f"{log.name}.{stamp}-{count:03d}" if count else f"{log.name}.{stamp}")
+
+
 def _open(path: Path) -> BinaryIO:
     return cast("BinaryIO", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
-def _pack(source: Path) -> None:
-    archive = source.with_name(f"{source.name}.gz")
+def _pack(log: Path, source: Path) -> None:
+    """Archive durable, then the ledger that vouches for it, and only then the source removed."""
     if not source.exists():
         return
-    if not archive.exists():
+    archive = source.with_name(f"{source.name}.gz")
+    text = source.read_bytes()
+    data = packed(text)
+    if not archive.exists() or archive.read_bytes() != data:
         half = source.with_name(f"{source.name}.gz.tmp")
-        with source.open("rb") as plain, half.open("wb") as raw:
-            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as packed:
-                shutil.copyfileobj(plain, packed, 1 << 20)
-            raw.flush()
-            os.fsync(raw.fileno())
+        write_durably(half, data)
         half.rename(archive)
-        _sync_folder(archive.parent)
+    ledger = _ledger(log)
+    write_ledger(log, ledger.model_copy(update={"archives": {**ledger.archives, archive.name: archived(text, data)}}))
+    sync_folder(archive.parent)
     source.unlink()
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def _remove_oldest(log: Path, keep: int) -> None:
+    archives = [segment.path for segment in segments(log) if segment.packed]
+    gone = archives[: max(0, len(archives) - keep)]
+    if not gone:
+        return
+    kept = archives[len(gone) :]
+    # First the new beginning, then the removal: a kill in between leaves an archive too many, never an unexplained gap.
+    write_ledger(log, _begun_later(_ledger(log), kept))
+    sync_folder(log.parent)
+    for path in gone:
+        path.unlink(missing_ok=True)
+
+
+def _begun_later(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
+    """The ledger for the archives that are kept; the chain then begins with the first of them that has numbers."""
+    archives = {path.name: ledger.archives[path.name] for path in kept if path.name in ledger.archives}
+    first = next((entry for entry in archives.values() if entry.first), None)
+    begin = {"first": first.first, "prev": first.prev} if first else {}
+    return ledger.model_copy(update={"archives": archives, **begin})
+
+
+def _ledger(log: Path) -> Ledger:
+    """The ledger to write on; a damaged one is put aside for the check to name, and begun anew."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return read_ledger(log)
+    except ValueError:
+        ledger_path(log).rename(ledger_path(log).with_suffix(".damaged"))
+        return Ledger()

@@ -33,7 +33,7 @@ class EffectConflict(StoreError):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredEvent:
-    """One line of the journal. `data` is upcast to today's shape; `raw` is the exact stored text that `hash` covers."""
+    """One line of the journal. `data` is opened and upcast to today's shape; `raw` is the exact stored text that `hash` covers."""
 
     stream: str
     seq: int
@@ -46,6 +46,8 @@ class StoredEvent:
     raw: str
     prev: str
     hash: str
+    erased: bool = False
+    """Its person was erased: what was personal in `data` is blank and cannot be read any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,8 +164,13 @@ class Commit:
     timers: Sequence[Timer] = ()
     inbox_done: Sequence[str] = ()
     inbox_new: Sequence[InboxRow] = ()
+    """New inputs. One whose source waits already gives that one another body, and keeps its place in the lane."""
     blobs: Mapping[str, str] = field(default_factory=dict)
     snapshot: Snapshot | None = None
+    after: int | None = None
+    """The seq at which the stream must end before it: a step whose first try was stored after all is refused, never stored twice."""
+    earlier: Sequence["Commit"] = ()
+    """Steps of the same stream and epoch that nobody has stored yet: they go first, in this very transaction."""
 
 
 class Store(Protocol):
@@ -173,8 +180,8 @@ class Store(Protocol):
         """Store inputs durably before they are acknowledged; False where `source` was known already."""
         ...
 
-    def ready_sessions(self) -> list[tuple[str, Lane]]:
-        """The sessions and lanes with new inbox rows, oldest first."""
+    def ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
+        """The sessions and lanes with new inbox rows, oldest first; with `owner` only those that nobody else holds at `now`."""
         ...
 
     def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:

@@ -1,4 +1,6 @@
-"""The store for asyncio (ring 1): one thread writes, one reads, so that no flush ever holds up the loop.
+"""The store for asyncio (ring 1): threads call it, so that no flush ever holds up the loop.
+
+SQLite gets one to write and one to read, PostgreSQL several for both: who needs an order between two calls awaits the first.
 
 A call that was begun is always carried out. Who cancels its await gets the cancellation only after the thread has
 finished, so no commit is still under way behind the canceller's back; what became of it is read from the store.
@@ -11,7 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from state.store import (
     Commit,
@@ -33,15 +35,44 @@ T = TypeVar("T")
 Job = Callable[[], None]
 
 
-class Worker:
-    """One thread that does what it is handed, in order. A third of the cost of concurrent.futures a call."""
+class Hints(Protocol):
+    """A way to tell other processes that it is worth looking, and to be told. Any of it may be lost."""
 
-    def __init__(self, name: str) -> None:
-        """Start the thread."""
+    def start(self, heard: Callable[[], None]) -> None:
+        """Begin to listen; `heard` is called from a thread."""
+        ...
+
+    def tell(self) -> None:
+        """Tell the others soon; returns at once and never fails."""
+        ...
+
+    def close(self) -> None:
+        """End it."""
+        ...
+
+
+class _Answer(asyncio.Future[T]):
+    """What a thread will answer; it cannot be cancelled, so asyncio tells a cancelled awaiter only when it is there.
+
+    `shield` would do the same with a second future and two more rounds of the loop a call.
+    """
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Refuse."""
+        del msg
+        return False
+
+
+class Worker:
+    """Threads that do what they are handed; a single one does it in order. A third of the cost of concurrent.futures a call."""
+
+    def __init__(self, name: str, threads: int = 1) -> None:
+        """Start the threads."""
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
-        self._thread.start()
+        self._threads = [threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True) for number in range(threads)]
+        for thread in self._threads:
+            thread.start()
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function` in the thread; see the module docstring for cancellation."""
@@ -50,15 +81,17 @@ class Worker:
         return await self._run(partial(function, *args, **kwargs))
 
     async def aclose(self) -> None:
-        """Do what was handed in before, then end the thread."""
+        """Do what was handed in before, then end the threads."""
         if not self._closed:
             self._closed = True
-            self._jobs.put(None)
-            await asyncio.to_thread(self._thread.join)
+            for _ in self._threads:
+                self._jobs.put(None)
+            for thread in self._threads:
+                await asyncio.to_thread(thread.join)
 
     async def _run(self, function: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
+        answer: _Answer[T] = _Answer(loop=loop)
 
         def job() -> None:
             try:
@@ -69,7 +102,11 @@ class Worker:
                 _hand_over(loop, answer.set_result, value)
 
         self._jobs.put(job)
-        return await to_its_end(answer)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            answer.exception()  # Seen; the cancellation is what the caller hears of.
+            raise
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -97,11 +134,20 @@ async def to_its_end(answer: asyncio.Future[T]) -> T:
 class AsyncStore:
     """Every method of `Store` as a coroutine; closes the store it was given."""
 
-    def __init__(self, store: Store) -> None:
-        """Drive `store`, from this loop only."""
+    def __init__(self, store: Store, *, threads: int = 1, hints: Hints | None = None) -> None:
+        """Drive `store`, from this loop only. With one thread reads have another; `hints` tell other processes to look."""
         self._store = store
-        self._writer = Worker("store-writer")
-        self._reader = Worker("store-reader")
+        self._writer = Worker("store-writer", threads)
+        self._reader = Worker("store-reader") if threads == 1 else self._writer
+        self._hints = hints
+        self.listeners: list[Callable[[], None]] = []
+        """Told, in the loop, that another process may have stored inputs or replies. Never to be relied on."""
+        if hints is not None:
+            hints.start(partial(_hand_over, asyncio.get_running_loop(), self._heard, None))
+
+    def _heard(self, _: None) -> None:
+        for listener in self.listeners:
+            listener()
 
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(store, …)`, which only reads (such as `journal.state_of`), as one call."""
@@ -109,17 +155,22 @@ class AsyncStore:
 
     async def aclose(self) -> None:
         """Finish what was begun, then close the store."""
+        if self._hints is not None:
+            await asyncio.to_thread(self._hints.close)
         await self._reader.aclose()
         await self._writer.aclose()
         self._store.close()
 
     async def put_inbox(self, rows: Sequence[InboxRow]) -> list[bool]:
         """See `Store.put_inbox`."""
-        return await self._writer.call(self._store.put_inbox, rows)
+        fresh = await self._writer.call(self._store.put_inbox, rows)
+        if self._hints is not None:
+            self._hints.tell()
+        return fresh
 
-    async def ready_sessions(self) -> list[tuple[str, Lane]]:
+    async def ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """See `Store.ready_sessions`."""
-        return await self._reader.call(self._store.ready_sessions)
+        return await self._reader.call(self._store.ready_sessions, owner, now)
 
     async def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:
         """See `Store.next_inbox`."""
@@ -147,7 +198,10 @@ class AsyncStore:
 
     async def commit(self, commit: Commit) -> list[StoredEvent]:
         """See `Store.commit`."""
-        return await self._writer.call(self._store.commit, commit)
+        stored = await self._writer.call(self._store.commit, commit)
+        if self._hints is not None and any(step.outbox or step.inbox_new for step in (*commit.earlier, commit)):
+            self._hints.tell()
+        return stored
 
     async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """See `Store.read_events`."""

@@ -1,4 +1,4 @@
-"""The command line: `sdelka run | chat | demo | sandbox`. Errors of settings are one sentence and exit code 2. Ring 3."""
+"""The command line of `sdelka`: one word, one command. Errors of settings are one sentence and exit code 2. Ring 3."""
 
 import asyncio
 import gc
@@ -7,7 +7,6 @@ import sys
 
 import typer
 
-from bot.cli.journal import app as journal
 from orchestrator.errors import SettingsError
 
 _SERVERS = ("portal", "telegram", "model")
@@ -15,9 +14,8 @@ _SERVERS = ("portal", "telegram", "model")
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Sdelka: a Telegram copilot for Bitrix24."
 )
-
-
-app.add_typer(journal, name="journal")
+_HANDED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""For commands whose words another part reads, which is loaded only then: `sdelka --help` needs none of them."""
 
 
 @app.command()
@@ -52,13 +50,37 @@ def chat(
     asyncio.run(run_chat(settings, name=name, user=user, language="en" if language == "en" else "ru"))
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True}, add_help_option=False)
+@app.command(context_settings=_HANDED_ON, add_help_option=False)
+def journal(context: typer.Context) -> None:
+    """Read, verify and, where the law asks, erase the journal."""
+    from bot.cli.journal import app as commands  # noqa: PLC0415 - see _HANDED_ON
+
+    commands(context.args, prog_name="sdelka journal")
+
+
+@app.command(context_settings=_HANDED_ON, add_help_option=False)
+def logs(context: typer.Context) -> None:
+    """Check, show, follow and rebuild the audit logs."""
+    from bot.cli.logs import app as commands  # noqa: PLC0415 - see _HANDED_ON
+
+    commands(context.args, prog_name="sdelka logs")
+
+
+@app.command(context_settings=_HANDED_ON, add_help_option=False)
+def policy(context: typer.Context) -> None:
+    """Rehearse a policy or a mode on the plans that the journal holds."""
+    from bot.cli.policy import app as commands  # noqa: PLC0415 - see _HANDED_ON
+
+    commands(context.args, prog_name="sdelka policy")
+
+
+@app.command(context_settings=_HANDED_ON, add_help_option=False)
 def demo(context: typer.Context) -> None:
     """A CRM, a messenger and a rule-based model on this machine, with the real bot: no account anywhere."""
     _become("sandbox.demo", context.args)
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True}, add_help_option=False)
+@app.command(context_settings=_HANDED_ON, add_help_option=False)
 def sandbox(context: typer.Context) -> None:
     """One sandbox server alone: `sdelka sandbox portal|telegram|model --port N [--data DIR]`."""
     if not context.args or context.args[0] not in _SERVERS:

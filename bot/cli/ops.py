@@ -3,22 +3,26 @@
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bitrix.masking import mask
-from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
-from state.store import Store, StoreError
+
+if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: what takes long to load is loaded where it is used
+    from bot.settings import Settings
+    from state.store import Store
 
 AS_JSON = "One JSON object a line instead of a table."
 
 
 @contextlib.contextmanager
-def opened_reader(settings: Settings | None = None) -> Iterator[Store]:
+def opened_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
     """The database to look into, also while the bot runs; SettingsError (exit code 2) where it cannot be opened."""
-    from state.sql import open_reader  # noqa: PLC0415 - SQLAlchemy takes a third of a second, `--help` needs none of it
+    from bitrix.masking import mask  # noqa: PLC0415 - see the top
+    from bot.settings import load_settings  # noqa: PLC0415 - see the top
+    from state.sql import open_reader  # noqa: PLC0415 - see the top
+    from state.store import StoreError  # noqa: PLC0415 - see the top
 
     settings = settings or load_settings()
     try:

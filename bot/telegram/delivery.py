@@ -6,7 +6,7 @@ The only caller of sending methods; a row is marked sent after Telegram said so.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from aiogram import Bot
@@ -54,12 +54,13 @@ _FLOOD = "Too Many Requests"
 class Delivery:
     """Drains the outbox of channel "tg" until cancelled."""
 
-    def __init__(self, bot: Bot, store: AsyncStore, people: People, clock: Clock) -> None:
-        """`people` knows the language and zone of a chat."""
+    def __init__(self, bot: Bot, store: AsyncStore, people: People, clock: Clock, *, may_send: Callable[[], bool] = lambda: True) -> None:
+        """`people` knows the language and zone of a chat; `may_send` says whether this process is still the one that delivers."""
         self._bot = bot
         self._store = store
         self._people = people
         self._clock = clock
+        self._may_send = may_send
         self._delivered: dict[str, str] = {}
         self._wake = asyncio.Event()
         self._typing: dict[str, datetime] = {}
@@ -91,6 +92,8 @@ class Delivery:
                 return
 
     async def _deliver(self, row: OutboxRow) -> bool:
+        if not self._may_send():  # a process that slept: somebody else may have delivered it since
+            return False
         try:
             ref = self._delivered.get(row.id) or await self._send(row)
         except (TelegramAPIError, ClientDecodeError) as error:

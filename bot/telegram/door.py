@@ -13,6 +13,7 @@ from aiogram.types import BotCommand, Update
 from aiogram.utils.token import TokenValidationError, validate_token
 
 from bot.i18n.translate import Translator
+from bot.leading import Lead
 from bot.telegram.delivery import Delivery
 from bot.telegram.ingest import Poller
 from bot.telegram.people import People
@@ -47,23 +48,28 @@ class TelegramDoor:
     def __init__(self, bot: Bot, store: AsyncStore, people: People, clock: Clock) -> None:
         """The orchestrator is given to `run`, since it needs `delivery` first."""
         self.bot = bot
-        self.delivery = Delivery(bot, store, people, clock)
+        self._lead = Lead(store, clock, f"door:telegram:{bot.id}")
+        self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._lead.held)
         self._store = store
         self._people = people
         self._clock = clock
         self._orchestrator: Orchestrator | None = None
 
     async def run(self, orchestrator: Orchestrator) -> None:
-        """Poll and deliver until cancelled; raises when the token is wrong or another instance polls."""
+        """Poll and deliver whenever no other process of ours does, until cancelled; raises when the token is wrong or a stranger polls."""
         self._orchestrator = orchestrator
         orchestrator.listeners.append(self.delivery.wake)
+        self._store.listeners.append(self.delivery.wake)
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._introduce())
-                group.create_task(self.delivery.run())
-                group.create_task(Poller(self.bot, self._accept, self._quarantine).run())
+            await self._lead.run(self._serve)
         finally:
             await self.bot.session.close()
+
+    async def _serve(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._introduce())
+            group.create_task(self.delivery.run())
+            group.create_task(Poller(self.bot, self._accept, self._quarantine).run())
 
     async def _introduce(self) -> None:
         """Set the command menu in both languages; not worth stopping for."""

@@ -92,7 +92,7 @@ class TurnContext(Protocol):
         ...
 
     async def record(self, event: Event) -> None:
-        """Append an event of the engine's own to the journal, durably."""
+        """Append an event of the engine's own to the journal; stored before a call is made or the turn ends."""
         ...
 
     def recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:

@@ -52,7 +52,10 @@ class _Judged:
 
 
 async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledger) -> Decided:
-    """Run an approved call once, unless the world, the mode or the policy changed since the card was shown."""
+    """Run an approved call once, unless the world, the mode or the policy changed since the card was shown.
+
+    What came of it is noted: the caller commits it with what the person is told.
+    """
     row = await ledger.effect(effect_id)
     if row is None or row.status != "approved":
         return Decided(notice=OUTDATED)
@@ -68,7 +71,7 @@ async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledg
         return await _drifted(row, entry, new, means, ledger)
     order = order_of(row, call, approved_by=entry.get("approved_by", ""))
     try:
-        return Decided(outcome=await executor.write(order, means.performers[call.kind], ledger))
+        return Decided(outcome=await executor.act(order, means.performers[call.kind], ledger))
     except EffectConflict:
         return Decided(notice=OUTDATED)
 
@@ -134,7 +137,7 @@ async def _cannot_run(row: EffectRow, why: Refuse, ledger: Ledger) -> Decided:
         confirmation_id=stored["confirmation_id"],
     )
     change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused")
-    await ledger.commit(event, actor="system", effects=[change])
+    await ledger.note(event, actor="system", effects=[change])
     outcome = Outcome(
         status="refused",
         effect_id=row.effect_id,

@@ -60,7 +60,7 @@ def second_nonce(nonce: str) -> str:
 
 
 async def request(asked: Asked, ledger: Ledger, ttl: timedelta, *, supersede: Sequence[Any] = ()) -> ConfirmationRequested:
-    """Store the card and its effect as `requested`; `supersede` events go into the same transaction."""
+    """Note the card and its effect as `requested`, together with what it supersedes; stored before the card goes out."""
     now = ledger.now
     order = asked.order
     event = ConfirmationRequested(
@@ -101,7 +101,7 @@ async def request(asked: Asked, ledger: Ledger, ttl: timedelta, *, supersede: Se
     )
     changes = [change, *(extra.change for extra in supersede)]
     events = [*(extra.event for extra in supersede), event]
-    await ledger.commit(*events, actor=asked.actor.key, effects=changes, timers=[timer])
+    await ledger.note(*events, actor=asked.actor.key, effects=changes, timers=[timer])
     return event
 
 
@@ -125,7 +125,10 @@ def drop_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
 
 
 async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Record the approval; raises EffectConflict when the card was decided by somebody else meanwhile."""
+    """Note the approval; raises EffectConflict when the card was decided by somebody else meanwhile.
+
+    It is stored with the intent of its call or with what stands in the way of it; till then the press itself lies in the inbox.
+    """
     event = ConfirmationApproved(
         confirmation_id=entry["confirmation_id"],
         effect_id=entry["effect_id"],
@@ -135,7 +138,7 @@ async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, 
         via=decision.via,
     )
     close = closing(entry, event, "approved")
-    await ledger.commit(
+    await ledger.note(
         event,
         actor=decision.actor.key,
         effects=[close.change],
@@ -145,10 +148,10 @@ async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, 
 
 
 async def deny(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Record the denial; the effect can never run."""
+    """Note the denial; the effect can never run."""
     event = denied_event(entry, decision.actor, ledger, via=decision.via, reason=decision.reason)
     close = closing(entry, event, "denied")
-    await ledger.commit(
+    await ledger.note(
         event,
         actor=decision.actor.key,
         effects=[close.change],
@@ -175,10 +178,10 @@ def denied_event(entry: Mapping[str, Any], actor: Actor, ledger: Ledger, *, via:
 
 
 async def expire(entry: Mapping[str, Any], ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Close a card whose time is over."""
+    """Note that the time of a card is over."""
     event = ConfirmationExpired(confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], expired_at=iso(ledger.now))
     close = closing(entry, event, "expired")
-    await ledger.commit(event, actor="system", effects=[close.change], outbox=outbox, timers=[drop_timer(entry, ledger)])
+    await ledger.note(event, actor="system", effects=[close.change], outbox=outbox, timers=[drop_timer(entry, ledger)])
 
 
 def superseded(entry: Mapping[str, Any], *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:

@@ -50,13 +50,14 @@ class Order:
 
 
 async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Run a call that changes nothing. It needs no intent: repeating it does no harm."""
+    """Run a call that changes nothing. It needs no intent: repeating it does no harm. The plan it is part of is stored first."""
+    await ledger.flush()
     started = time.monotonic()
     performed = await performer.perform(order.call)
     if isinstance(performed, Unknown):
         performed = Rejected(code="no_answer", detail=performed.detail, foreign_text=performed.foreign_text)
     event = _outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
-    await ledger.commit(event, actor=order.requested_by)
+    await ledger.note(event, actor=order.requested_by)
     return _outcome(order, performed)
 
 
@@ -69,7 +70,18 @@ async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     return await to_its_end(asyncio.ensure_future(_write(order, performer, ledger)))
 
 
+async def act(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    """As `write`, but the outcome is only noted: the caller commits it at once, together with what the person is told of it."""
+    return await to_its_end(asyncio.ensure_future(_act(order, performer, ledger)))
+
+
 async def _write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    outcome = await _act(order, performer, ledger)
+    await ledger.flush()
+    return outcome
+
+
+async def _act(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     intended = ledger.now
     await _intend(order, ledger)
     started = time.monotonic()
@@ -121,7 +133,7 @@ async def _settle(order: Order, performed: Performed, ledger: Ledger, *, seconds
     outcome = _outcome(order, performed).model_dump(mode="json", exclude={"result", "call"})
     change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_status(performed), outcome=outcome)
     timers = [look_again(order.effect_id, ledger, sent_at=ledger.now)] if isinstance(performed, Unknown) else []
-    await ledger.commit(event, actor=order.requested_by, effects=[change], timers=timers)
+    await ledger.note(event, actor=order.requested_by, effects=[change], timers=timers)
 
 
 def stored_call(order: Order) -> dict[str, Any]:

@@ -121,7 +121,10 @@ class Gate:
                 assert_never(verdict)
 
     async def decide_card(self, decision: Decision, *, mode: Mode, ledger: Ledger, announce: Sequence[OutboxRow] = ()) -> Decided:
-        """Apply a person's decision. An approval runs its exact call at most once; `announce` goes out with the decision."""
+        """Apply a person's decision. An approval runs its exact call at most once; `announce` goes out with the decision.
+
+        What came of it is noted: the caller commits it with what the person is told.
+        """
         entry = ledger.state["agent"]["confirmations"].get(decision.confirmation_id)
         notice = confirmations.objection(entry, decision, ledger) or confirmations.not_entitled(entry, decision, self._catalogue)
         if notice is not None:
@@ -175,7 +178,7 @@ class Gate:
             code=verdict.reason.code,
             detail=verdict.detail,
         )
-        await case.ledger.commit(event, actor=case.actor.key)
+        await case.ledger.note(event, actor=case.actor.key)
         return Outcome(
             status="refused",
             effect_id=case.effect_id,
@@ -204,7 +207,7 @@ class Gate:
                 "params": dict(call.params),
             }
             event = confirmations.denied_event(bare, case.actor, case.ledger, via="model", reason=case.effect.comment)
-            await case.ledger.commit(event, actor=case.actor.key)
+            await case.ledger.note(event, actor=case.actor.key)
         return Outcome(
             status="refused",
             effect_id=case.effect_id,

@@ -35,7 +35,22 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Append durably; raises EffectConflict, StaleEpoch or StoreUnwritable and keeps nothing."""
+        """Append durably, with all that was noted; raises EffectConflict, StaleEpoch or StoreUnwritable and keeps nothing of it."""
+        ...
+
+    async def note(
+        self,
+        *events: Event,
+        actor: str,
+        effects: Sequence[EffectChange] = (),
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+    ) -> None:
+        """Make it part of the state now and durable with the next commit; raises EffectConflict and keeps nothing."""
+        ...
+
+    async def flush(self) -> None:
+        """Make durable what was noted; raises StaleEpoch or StoreUnwritable."""
         ...
 
     async def effect(self, effect_id: str) -> EffectRow | None:

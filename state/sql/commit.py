@@ -1,24 +1,37 @@
-"""One commit, one transaction (ring 1): fenced, numbered, chained; anything that does not hold raises and undoes all of it."""
+"""One commit, one transaction (ring 1): fenced, numbered, sealed, chained; anything that does not hold raises and undoes all of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from state import canonical
+from state import canonical, events, sealing
 from state.clock import iso, new_id
 from state.journal import RecordHead, chained, record_text
+from state.sealing import PersonKey
 from state.sql import outbox, rows
 from state.sql.database import Transaction
+from state.sql.gathered import Gathering
 from state.sql.statements import Statements
 from state.store import Commit, EffectChange, EffectConflict, InboxRow, StaleEpoch, StoredEvent, Timer
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An event that still lacks its number."""
+    """An event that still lacks its number: what is stored in clear, what is to be sealed, and how it will be read."""
 
     type: str
     v: int
-    data: str
+    clear: dict[str, Any]
+    secret: bytes
+    shown: dict[str, Any]
+
+
+class Fence(NamedTuple):
+    """Where the stream ends, and the key of the commit's person, if there is one yet."""
+
+    seq: int
+    hash: str
+    key: PersonKey | None
 
 
 def lease_key(stream: str) -> str:
@@ -39,16 +52,27 @@ def stream_of(key: str) -> str:
 
 def drafts(commit: Commit) -> list[Draft]:
     """The events as text, made before the transaction begins; NotCanonical where one cannot be stored."""
-    return [Draft(type(event).__name__, event.V, canonical.dumps(event.model_dump(mode="json"))) for event in commit.events]
+    return [_draft(event) for event in commit.events]
+
+
+def _draft(event: events.Event) -> Draft:
+    clear, personal = events.parted(event)
+    name, told = type(event).__name__, canonical.dumps(personal)
+    # Read back from the text: a fold of it now and a fold of the journal later see the very same value.
+    shown = events.joined(name, event.V, clear, canonical.loads(told))
+    return Draft(name, event.V, clear, sealing.packed(told) if personal else b"", shown)
 
 
 def write(transaction: Transaction, statements: Statements, commit: Commit, made: Sequence[Draft]) -> list[StoredEvent]:
     """Write everything the commit holds; StaleEpoch or EffectConflict where it comes too late."""
-    seq, head = _fence(transaction, statements, commit)
-    stored = _number(commit, made, seq=seq, head=head)
+    person = sealing.person_of(commit.actor, lease_key(commit.stream))
+    fence = _fence(transaction, statements, commit, person)
+    if fence.key is None and any(draft.secret for draft in made):
+        fence = fence._replace(key=_made_key(transaction, statements, person, iso(commit.now)))
+    numbered = _number(commit, made, fence)
+    stored = [event for event, _ in numbered]
     if stored:
-        texts = [rows.event_params(event, draft.data) for event, draft in zip(stored, made, strict=True)]
-        transaction.run_many(statements.add_event, texts)
+        transaction.run_many(statements.add_event, [rows.event_params(event, data) for event, data in numbered])
         last = stored[-1]
         moved = {"at_session": lease_key(commit.stream), "seq": last.seq, "hash": last.hash}
         transaction.run(statements.move_head, moved)
@@ -60,7 +84,8 @@ def write(transaction: Transaction, statements: Statements, commit: Commit, made
         _set_timer(transaction, statements, timer)
     for row_id in commit.inbox_done:
         transaction.run(statements.finish_inbox, {"at_id": row_id, "status": "done", "note": ""})
-    put_inbox(transaction, statements, commit.inbox_new)
+    for given in commit.inbox_new:
+        transaction.run(statements.set_inbox, rows.inbox_params(given))
     for digest, content in commit.blobs.items():
         transaction.run(statements.add_blob, {"digest": digest, "content": content})
     if commit.snapshot is not None:
@@ -73,24 +98,49 @@ def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[In
     return [transaction.run(statements.add_inbox, rows.inbox_params(row)) == 1 for row in new]
 
 
-def _fence(transaction: Transaction, statements: Statements, commit: Commit) -> tuple[int, str]:
-    row = transaction.row(statements.fence, {"at_session": lease_key(commit.stream)})
+def secrets_of(transaction: Transaction, statements: Statements, key_ids: Iterable[str]) -> dict[str, str]:
+    """The secrets of these keys as they are now, by key id; an erased one's is empty, one that was never made is missing."""
+    wanted = sorted(key_ids)
+    if not wanted:
+        return {}
+    # Filled up to a power of two, so that few statements serve for every number.
+    wanted += wanted[:1] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
+    return dict(transaction.rows(statements.secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)}))
+
+
+def _fence(transaction: Transaction, statements: Statements, commit: Commit, person: str) -> Fence:
+    row = transaction.row(statements.fence, {"at_session": lease_key(commit.stream), "at_person": person})
     if row is None or row[0] == "" or row[1] != commit.epoch:
         raise StaleEpoch(f"epoch {commit.epoch} of {commit.stream} is over: another process works on it")
-    return row[2], row[3]
+    if commit.after is not None and row[2] != commit.after:
+        raise StaleEpoch(f"{commit.stream} ends at {row[2]}, not at {commit.after}: it has to be read anew")
+    return Fence(row[2], row[3], None if row[4] is None else PersonKey(row[4], row[5]))
 
 
-def _number(commit: Commit, made: Sequence[Draft], *, seq: int, head: str) -> list[StoredEvent]:
-    ts = iso(commit.now)
+def _made_key(transaction: Transaction, statements: Statements, person: str, now: str) -> PersonKey:
+    """The person's first key. Of two processes that make one at once, one does; both use it."""
+    key = sealing.new_key()
+    transaction.run(statements.add_key, {**key._asdict(), "person": person, "created_at": now, "erased_at": ""})
+    found = transaction.row(statements.live_key, {"at_person": person})
+    if found is None:  # erased in this very moment
+        raise StaleEpoch(f"{person} is being erased")
+    return PersonKey(*found)
+
+
+def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[StoredEvent, str]]:
+    """Each event as it is stored, with the text of its data."""
+    ts, seq, head = iso(commit.now), fence.seq, fence.hash
     stored = []
     for draft in made:
         seq += 1
         record = RecordHead(commit.stream, seq, new_id(), ts, draft.type, draft.v, commit.actor)
-        raw = record_text(record, draft.data)
+        clear = draft.clear
+        if draft.secret and fence.key is not None:
+            clear = {**clear, sealing.FIELD: sealing.sealed(fence.key, draft.secret, rows.place(record))}
+        data = canonical.dumps(clear)
+        raw = record_text(record, data)
         prev, head = head, chained(head, raw)
-        # Read back from the text: a fold of it now and a fold of the journal later see the very same value.
-        data = canonical.loads(draft.data)
-        stored.append(StoredEvent(**record._asdict(), data=data, raw=raw, prev=prev, hash=head))
+        stored.append((StoredEvent(**record._asdict(), data=draft.shown, raw=raw, prev=prev, hash=head), data))
     return stored
 
 
@@ -102,17 +152,20 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
         "updated_at": iso(commit.now),
         "outcome": rows.json_or_none(change.outcome),
     }
-    if "absent" in change.expect:
-        new = {**common, "effect_id": change.effect_id, "stream": commit.stream, "call": rows.json_or_none(change.call or {})}
-        if transaction.run(statements.add_effect, new) == 1:
-            return
+    told = f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}"
     expected = [status for status in change.expect if status != "absent"]
+    new = {**common, "effect_id": change.effect_id, "stream": commit.stream, "call": rows.json_or_none(change.call or {})}
+    old = {**common, "at_effect_id": change.effect_id, "call": rows.json_or_none(change.call)}
+    if isinstance(transaction, Gathering):
+        transaction.change_effect(new if "absent" in change.expect else None, old if expected else None, expected, told)
+        return
+    if "absent" in change.expect and transaction.run(statements.add_effect, new) == 1:
+        return
     if expected:
         found = {f"at_{number}": status for number, status in enumerate(expected)}
-        old = {**common, **found, "at_effect_id": change.effect_id, "call": rows.json_or_none(change.call)}
-        if transaction.run(statements.change_effect(len(expected)), old) == 1:
+        if transaction.run(statements.change_effect(len(expected)), {**old, **found}) == 1:
             return
-    raise EffectConflict(f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}")
+    raise EffectConflict(told)
 
 
 def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -> None:

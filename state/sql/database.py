@@ -4,10 +4,12 @@ Core's own execution costs about 100 µs a statement, five times the statement i
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -18,6 +20,17 @@ from state.store import StoreError, StoreUnwritable
 
 Params = Mapping[str, Any]
 Row = tuple[Any, ...]
+T = TypeVar("T")
+G = TypeVar("G", bound="Sending")
+X = TypeVar("X", bound="Transaction")
+TRIES = 4
+SAME_TIME = timedelta(seconds=1)
+"""Two clocks that agree so far count as one."""
+SKEW_FOR = 5.0
+
+
+class Contended(StoreUnwritable):
+    """The database undid the transaction in favour of another one; the same again may succeed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +44,9 @@ class Statement:
 
 class Transaction:
     """The statements of one transaction, in order."""
+
+    meaning: ClassVar[Mapping[str, type[StoreError]]] = {"40001": Contended, "40P01": Contended}
+    """What an error of PostgreSQL means, by its code. These two: it has undone the transaction because of another one, for certain."""
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
@@ -61,6 +77,23 @@ class Transaction:
         answer = self.rows(statement, params)
         return answer[0] if answer else None
 
+    def skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
+        """How far the database's clock is ahead of this machine's; nothing where it is the same, or nearly."""
+        before = datetime.now(UTC)
+        theirs = clock(self._cursor)
+        if theirs is None:
+            return timedelta(0)
+        ahead = theirs - (before + (datetime.now(UTC) - before) / 2)
+        return ahead if abs(ahead) > SAME_TIME else timedelta(0)
+
+
+class Sending(Transaction):
+    """A transaction that makes its changes at its end."""
+
+    def send(self) -> None:
+        """Make them all or none."""
+        raise NotImplementedError
+
 
 class Database:
     """Hands out transactions, and turns every error of driver and pool into a StoreError."""
@@ -70,7 +103,10 @@ class Database:
         self._engine = dialect.engine
         self._driver: Any = dialect.engine.dialect.loaded_dbapi
         self._closed = False
+        self._skew: tuple[float, float, timedelta] | None = None
         self._idle: list[PoolProxiedConnection] = []
+        self._doubtful = False
+        """Whether a flush may have failed: what stands behind it in the log was perhaps never on the disk."""
         self._write_turn = threading.Lock() if dialect.one_writer else nullcontext()
         self._read_turn = self._write_turn if dialect.one_connection else nullcontext()
 
@@ -82,11 +118,40 @@ class Database:
 
     def write(self) -> AbstractContextManager[Transaction]:
         """A transaction that is kept when the block ends and wholly undone when it raises."""
-        return self._transaction(self._write_turn, self._dialect.begin)
+        return self._transaction(self._write_turn, self._dialect.begin, Transaction)
+
+    def write_one(self) -> AbstractContextManager[Transaction]:
+        """The same for a single statement, which needs fewer words with the server. Of several each would be kept alone."""
+        return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
+
+    @contextmanager
+    def gather(self, made: Callable[[Any], G]) -> Iterator[G]:
+        """A transaction whose changes are sent together when the block ends; none is made when it raises."""
+        with self._transaction(self._write_turn, "", made) as transaction:
+            yield transaction
+            transaction.send()
+
+    def again(self, attempt: Callable[[], T]) -> T:
+        """What `attempt` answers; made anew where the database has certainly kept nothing of it."""
+        for _ in range(TRIES - 1):
+            with suppress(Contended):
+                return attempt()
+        return attempt()
+
+    def skew(self, transaction: Transaction) -> timedelta:
+        """How far the database's clock is ahead of this machine's; asked anew every few seconds, and when this machine's was set."""
+        at, drift = time.monotonic(), time.time() - time.monotonic()
+        if self._skew is None or at - self._skew[0] > SKEW_FOR or abs(drift - self._skew[1]) > SAME_TIME.total_seconds() / 2:
+            self._skew = (at, drift, transaction.skew(self._dialect.now))
+        return self._skew[2]
 
     def read(self) -> AbstractContextManager[Transaction]:
         """One look at the database; several statements may see different moments."""
-        return self._transaction(self._read_turn, "")
+        return self._transaction(self._read_turn, "", Transaction)
+
+    def doubt(self) -> None:
+        """Let the next connection bring to the disk what an earlier program may have left unflushed."""
+        self._doubtful = True
 
     def close(self) -> None:
         """Close every connection, for good."""
@@ -96,11 +161,11 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, turn: AbstractContextManager[Any], begin: str) -> Iterator[Transaction]:
+    def _transaction(self, turn: AbstractContextManager[Any], begin: str, made: Callable[[Any], X]) -> Iterator[X]:
         with turn:
             connection = self._connect()
             cursor = connection.cursor()
-            transaction = Transaction(cursor)
+            transaction = made(cursor)
             try:
                 if begin:
                     cursor.execute(begin)
@@ -111,7 +176,7 @@ class Database:
                 raise transaction.conflict(f"a unique key is taken: {error}") from error
             except self._driver.Error as error:
                 self._forget(connection)
-                raise _unwritable(error) from error
+                raise transaction.meaning.get(getattr(error, "sqlstate", None) or "", StoreUnwritable)(_told(error)) from error
             except BaseException:
                 self._undo(connection)
                 raise
@@ -121,11 +186,29 @@ class Database:
     def _connect(self) -> PoolProxiedConnection:
         if self._closed:
             raise StoreUnwritable("the store is closed")
+        connection = self._ready_connection()
+        if self._doubtful:
+            try:
+                with translated(self._driver.Error):
+                    self._dialect.settle(connection.driver_connection)
+            except StoreUnwritable:
+                self._forget(connection)
+                raise
+            self._doubtful = False
+        return connection
+
+    def _ready_connection(self) -> PoolProxiedConnection:
         # Kept here between transactions: the pool's own way in and out costs as much as a statement.
         with suppress(IndexError):
-            return self._idle.pop()
+            while True:
+                connection = self._idle.pop()
+                if self._dialect.alive(connection.driver_connection):
+                    return connection
+                self._forget(connection)
         with translated(self._driver.Error):
-            return self._engine.raw_connection()
+            connection = self._engine.raw_connection()
+            self._dialect.take(connection.driver_connection)
+            return connection
 
     def _undo(self, connection: PoolProxiedConnection) -> None:
         try:
@@ -136,7 +219,8 @@ class Database:
             self._idle.append(connection)
 
     def _forget(self, connection: PoolProxiedConnection) -> None:
-        """After a failed flush nobody can say what a connection still believes: the next one is a new one."""
+        """After a failed flush nobody can say what a connection still believes: the next one is a new one, and settles it first."""
+        self._doubtful = True
         if self._dialect.one_connection:
             connection.rollback()
         else:
@@ -154,5 +238,13 @@ def translated(driver_error: type[Exception] = OSError) -> Iterator[None]:
 
 
 def _unwritable(error: Exception) -> StoreUnwritable:
+    return StoreUnwritable(_told(error))
+
+
+def _told(error: Exception) -> str:
+    return f"the database did not take it: {_reason(error)}"
+
+
+def _reason(error: Exception) -> str:
     reason = error.orig if isinstance(error, DBAPIError) else error
-    return StoreUnwritable(f"the database did not take it: {reason}")
+    return " ".join(str(reason).split())

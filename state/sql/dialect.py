@@ -1,26 +1,39 @@
 """The one place that knows SQLite from PostgreSQL (ring 1): how to open, begin, insert-or, and lock the schema."""
 
+import select
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.pool import QueuePool, StaticPool
+from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
 BUSY_SECONDS = 5.0
-POOL_SIZE = 4
+THREADS = 16
+"""Calls of one process that PostgreSQL works on at the same time, each on a connection of its own."""
+SESSION_SETTINGS = """
+SELECT set_config('lock_timeout', '5s', false), set_config('statement_timeout', '30s', false),
+    set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false),
+    set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false),
+    set_config('default_transaction_isolation', 'read committed', false),
+    set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+        WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
+"""
+"""A process that sleeps in the middle of a transaction must not keep its successor waiting for the row of the lease."""
+NETWORK = {"connect_timeout": 10, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 SCHEMA_LOCK = 0x5DE1CA
 """The number of the advisory lock under which PostgreSQL's schema is changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """What differs between the two databases. `begin` opens a writing transaction, "" where the driver does it.
+    """What differs between the two databases. `begin` opens a writing transaction, `begin_one` one of a single statement ("" = not needed).
 
     `one_writer`: threads of this process take turns before they ask the database, whose own queue is unfair.
     `one_connection`: there is just one for everybody, so readers take turns too, and it must never be thrown away.
@@ -29,11 +42,24 @@ class Dialect:
     engine: Engine
     insert: Callable[[Table], Any]
     begin: str
+    begin_one: str
+    gathers: bool
+    """Whether a commit is sent as one piece: each statement by itself would cost a round trip."""
+    threads: int
+    """How many calls of one process it is good to have under way."""
     one_writer: bool
     one_connection: bool
     lock_schema: Callable[[Connection], None]
     read_only: Callable[[Any, object], None]
     """Makes the database itself refuse every write of a new connection."""
+    take: Callable[[Any], None]
+    """Prepares a driver's connection for transactions that we begin ourselves."""
+    alive: Callable[[Any], bool]
+    """False for a connection whose other end is known to be gone; costs no round trip."""
+    settle: Callable[[Any], None]
+    """Brings to the disk what the log holds and no flush vouches for; raises the driver's error where that cannot be done."""
+    now: Callable[[Connection | Any], datetime | None]
+    """The database's own clock, asked through a cursor; None where it is the clock of this machine."""
 
 
 @contextmanager
@@ -61,11 +87,15 @@ def opening(url: str) -> Iterator[Dialect]:
 def looking(url: str) -> Iterator[Dialect]:
     """The database behind `url` for somebody who only reads, while others may work with it; FileNotFoundError for a missing file."""
     parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite" and not Path(str(parsed.database)).is_file():
-        raise FileNotFoundError(f"there is no database {parsed.database}")
-    with opening(url) as dialect:
-        event.listen(dialect.engine, "connect", dialect.read_only)
-        yield dialect
+    if parsed.get_backend_name() == "sqlite":
+        if not Path(str(parsed.database)).is_file():
+            raise FileNotFoundError(f"there is no database {parsed.database}")
+        dialect = _sqlite(parsed, QueuePool)  # its mode and its lock are a matter of those who write
+        event.remove(dialect.engine, "begin", _begin_immediate)
+    else:
+        dialect = _postgresql(parsed)
+    event.listen(dialect.engine, "connect", dialect.read_only)
+    yield dialect
 
 
 def sqlite_url(path: Path) -> str:
@@ -88,10 +118,17 @@ def _sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
         engine=engine,
         insert=sqlite.insert,
         begin="BEGIN IMMEDIATE",
+        begin_one="BEGIN IMMEDIATE",
+        gathers=False,
+        threads=1,
         one_writer=True,
         one_connection=pool is StaticPool,
         lock_schema=lambda _: None,
         read_only=_query_only,
+        take=lambda _: None,
+        alive=lambda _: True,
+        settle=(lambda _: None) if pool is StaticPool else _checkpoint,
+        now=lambda _: None,
     )
 
 
@@ -113,17 +150,17 @@ def _pragmas(connection: Any, _record: object) -> None:
     cursor.close()
 
 
+def _checkpoint(connection: Any) -> None:
+    """A second flush of a page whose first one failed succeeds without it: so the pages are written anew, to their own place."""
+    busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise sqlite3.OperationalError("the log cannot be emptied while somebody reads")
+
+
 def _query_only(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA query_only=ON")
     cursor.close()
-
-
-def _read_only_session(connection: Any, _record: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
-    cursor.close()
-    connection.commit()
 
 
 def _begin_immediate(connection: Connection) -> None:
@@ -131,17 +168,75 @@ def _begin_immediate(connection: Connection) -> None:
 
 
 def _postgresql(url: URL) -> Dialect:
-    engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_size=POOL_SIZE, pool_reset_on_return=None, pool_pre_ping=False)
+    network = {name: value for name, value in NETWORK.items() if name not in url.query}
+    engine = create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        poolclass=NullPool,  # connections are kept by Database; how many there are is decided by the threads that ask
+        pool_reset_on_return=None,
+        connect_args=network,
+    )
+    event.listen(engine, "connect", _session_settings)
     return Dialect(
         engine=engine,
         insert=postgresql.insert,
-        begin="",
+        begin="BEGIN",
+        begin_one="",
+        gathers=True,
+        threads=THREADS,
         one_writer=False,
         one_connection=False,
         lock_schema=_advisory_lock,
         read_only=_read_only_session,
+        take=_own_transactions,
+        alive=_still_there,
+        settle=lambda _: None,  # the server ends itself when a flush fails
+        now=_server_clock,
     )
 
 
+def _session_settings(connection: Any, _record: object) -> None:
+    connection.execute(SESSION_SETTINGS)
+    connection.commit()
+
+
+def _read_only_session(connection: Any, _record: object) -> None:
+    connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+    connection.commit()
+
+
+def _own_transactions(connection: Any) -> None:
+    connection.autocommit = True
+
+
+def _still_there(connection: Any) -> bool:
+    """Nobody speaks to an idle connection but a server that says goodbye."""
+    if connection.closed:
+        return False
+    waiting = select.poll()
+    waiting.register(connection.pgconn.socket, select.POLLIN)
+    if not waiting.poll(0):
+        return True
+    try:
+        connection.pgconn.consume_input()
+    except connection_error():
+        return False
+    return not waiting.poll(0) and not connection.closed
+
+
+def connection_error() -> type[Exception]:
+    """What the driver raises when the other end is gone."""
+    from psycopg import OperationalError  # noqa: PLC0415  who works with SQLite does not load the driver of PostgreSQL
+
+    return OperationalError
+
+
+def _server_clock(cursor: Any) -> datetime:
+    moment: datetime = cursor.execute("SELECT clock_timestamp()").fetchone()[0]
+    return moment
+
+
 def _advisory_lock(connection: Connection) -> None:
+    """Wait for whoever changes the schema, and change it, however long that takes."""
+    connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
+    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")

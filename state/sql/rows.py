@@ -1,15 +1,19 @@
 """Between the store's records and the database's rows (ring 1): moments and JSON become text and come back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
-from state import canonical, events
+from state import canonical, events, sealing
 from state.clock import iso, parse_iso
 from state.journal import RecordHead, record_text
+from state.sealing import DamagedSeal
 from state.sql.database import Params, Row
 from state.store import EffectRow, InboxRow, OutboxRow, Snapshot, StoredEvent, Timer
+
+LONGEST_SOURCE = 500
+_SEALED = f'"{sealing.FIELD}":"'
 
 
 def event_params(event: StoredEvent, data: str) -> Params:
@@ -27,19 +31,53 @@ def event_params(event: StoredEvent, data: str) -> Params:
     }
 
 
-def stored_event(row: Row, prev: str) -> StoredEvent:
-    """An event as it was stored after the hash `prev`, its data in today's shape; UnknownEvent for a newer program's."""
+def place(head: RecordHead) -> str:
+    """What the sealed text of a record is bound to, and how an error names it."""
+    return f"{head.stream} seq {head.seq} ({head.id})"
+
+
+def key_ids(found: Iterable[Row]) -> set[str]:
+    """The keys that these rows of the journal need to be read."""
+    needed = set()
+    for row in found:
+        # Ours is the only place where the field's name can stand unescaped before a text; a miss would be told, not overlooked.
+        _, mark, rest = row[7].partition(_SEALED)
+        if mark:
+            needed.add(sealing.key_id(rest))
+    return needed
+
+
+def stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent:
+    """An event as it was stored after the hash `prev`, its data in today's shape.
+
+    UnknownEvent for a newer program's, DamagedSeal where its personal part is not as it was sealed. `secrets` by key id: an empty one
+    is an erased person's.
+    """
     head = RecordHead(*row[:7])
     data, hash_ = row[7:]
-    shown = events.upcast(head.type, head.v, canonical.loads(data))
-    return StoredEvent(**head._asdict(), data=shown, raw=record_text(head, data), prev=prev, hash=hash_)
+    clear, told = canonical.loads(data), {}
+    text = clear.pop(sealing.FIELD, "")
+    if text:
+        secret = secrets.get(sealing.key_id(text))
+        if secret is None:
+            raise DamagedSeal(f"the sealed text of {place(head)} names a key that was never made")
+        if secret != sealing.ERASED:
+            told = canonical.loads(sealing.opened(secret, text, place(head)))
+    shown = events.joined(head.type, head.v, clear, told)
+    raw = record_text(head, data)
+    return StoredEvent(**head._asdict(), data=shown, raw=raw, prev=prev, hash=hash_, erased=bool(text) and not told)
+
+
+def known_as(source: str) -> str:
+    """The source as it is stored: a long one by its digest, since an index of PostgreSQL takes rows of some 2.7 KB only."""
+    return source if len(source) <= LONGEST_SOURCE else f"{source[:64]}:sha256:{canonical.sha256(source)}"
 
 
 def inbox_params(row: InboxRow) -> Params:
     """An input on its way in."""
     return {
         "id": row.id,
-        "source": row.source,
+        "source": known_as(row.source),
         "session": row.session,
         "lane": row.lane,
         "kind": row.kind,

@@ -5,6 +5,7 @@ import logging
 from sqlalchemy import Connection, inspect, text
 
 from state.migrations import HEAD
+from state.sql import gathered
 from state.sql.dialect import Dialect
 from state.store import StoreError
 
@@ -22,6 +23,8 @@ def upgrade(dialect: Dialect) -> None:
         present = _revision(connection)
         if present != HEAD:
             _migrate(connection, present)
+        if dialect.gathers:
+            gathered.create(connection)
 
 
 def check(dialect: Dialect) -> None:

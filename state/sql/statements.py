@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, case, delete, exists, func, or_, select, update
 
 from state.sql.database import Database, Statement
 from state.sql.dialect import Dialect
-from state.sql.tables import blobs, deliveries, effects, events, inbox, leases, outbox, snapshots, timers, values
+from state.sql.tables import LIVE, blobs, deliveries, effects, events, inbox, leases, outbox, person_keys, snapshots, timers, values
 from state.store import StaleEpoch
 
 EVENT = ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash")
@@ -14,6 +14,7 @@ INBOX = ("id", "source", "session", "lane", "kind", "actor", "body", "received_a
 OUTBOX = ("id", "session", "channel", "kind", "body", "key", "created_at", "status", "attempts", "due_at")
 EFFECT = ("effect_id", "stream", "status", "fingerprint", "call", "epoch", "updated_at", "outcome")
 TIMER = ("id", "due_at", "session", "kind", "body")
+KEY = ("key_id", "person", "secret", "created_at", "erased_at")
 
 
 class Statements:
@@ -24,6 +25,7 @@ class Statements:
         self._insert = dialect.insert
         self._change_effect: dict[int, Statement] = {}
         self._scan: dict[int, Statement] = {}
+        self._secrets: dict[int, Statement] = {}
         self._journal()
         self._inbox()
         self._outbox()
@@ -48,6 +50,13 @@ class Statements:
             self._scan[types] = self._compile(found.order_by(events.c.id).limit(bindparam("at_most")))
         return self._scan[types]
 
+    def secrets(self, keys: int) -> Statement:
+        """The secrets of so many keys, at_0, at_1 and so on; an erased one's is empty."""
+        if keys not in self._secrets:
+            places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(keys)]
+            self._secrets[keys] = self._compile(select(person_keys.c.key_id, person_keys.c.secret).where(person_keys.c.key_id.in_(places)))
+        return self._secrets[keys]
+
     def _journal(self) -> None:
         self.add_event = self._compile(_insert(events, EVENT), StaleEpoch)
         self.events_from = self._compile(
@@ -56,12 +65,17 @@ class Statements:
             .order_by(events.c.seq)
             .limit(bindparam("at_most"))
         )
-        # The row lock keeps others from taking the session over before this commit is through.
-        self.fence = self._compile(
-            select(leases.c.owner, leases.c.epoch, leases.c.seq, leases.c.hash)
+        # The row lock keeps others from taking the session over before this commit is through. The key comes along: no way of its own.
+        live = and_(person_keys.c.person == bindparam("at_person"), LIVE)
+        fence = (
+            select(leases.c.owner, leases.c.epoch, leases.c.seq, leases.c.hash, person_keys.c.key_id, person_keys.c.secret)
+            .select_from(leases.outerjoin(person_keys, live))
             .where(leases.c.session == bindparam("at_session"))
-            .with_for_update()
         )
+        self.fence = self._compile(fence.with_for_update(of=leases))
+        self.look_at_fence = self._compile(fence)
+        self.add_key = self._compile(self._insert(person_keys).values({name: bindparam(name) for name in KEY}).on_conflict_do_nothing())
+        self.live_key = self._compile(select(person_keys.c.key_id, person_keys.c.secret).where(live))
         self.head = self._compile(select(leases.c.seq, leases.c.hash).where(leases.c.session == bindparam("at_session")))
         self.heads = self._compile(select(leases.c.session, leases.c.seq, leases.c.hash).where(leases.c.seq > 0).order_by(leases.c.session))
         self.move_head = self._compile(
@@ -69,17 +83,23 @@ class Statements:
         )
 
     def _inbox(self) -> None:
-        self.add_inbox = self._compile(
-            self._insert(inbox)
-            .values({name: bindparam(name) for name in (*INBOX, "note")})
-            .on_conflict_do_nothing(index_elements=["source"])
+        new = self._insert(inbox).values({name: bindparam(name) for name in (*INBOX, "note")})
+        self.add_inbox = self._compile(new.on_conflict_do_nothing(index_elements=["source"]))
+        self.set_inbox = self._compile(
+            new.on_conflict_do_update(
+                index_elements=["source"],
+                set_={"body": new.excluded.body, "attempts": new.excluded.attempts},
+                where=inbox.c.status == "new",
+            )
         )
-        self.ready = self._compile(
-            select(inbox.c.session, inbox.c.lane)
-            .where(inbox.c.status == "new")
-            .group_by(inbox.c.session, inbox.c.lane)
-            .order_by(func.min(inbox.c.pos))
+        new = select(inbox.c.session, inbox.c.lane).where(inbox.c.status == "new")
+        taken = exists().where(
+            leases.c.session == inbox.c.session,
+            leases.c.owner.not_in(["", bindparam("at_owner")]),
+            leases.c.until > bindparam("at_now"),
         )
+        self.ready = self._compile(new.group_by(inbox.c.session, inbox.c.lane).order_by(func.min(inbox.c.pos)))
+        self.ready_for = self._compile(new.where(~taken).group_by(inbox.c.session, inbox.c.lane).order_by(func.min(inbox.c.pos)))
         oldest = (
             select(func.min(inbox.c.pos))
             .where(inbox.c.session == bindparam("at_session"), inbox.c.lane == bindparam("at_lane"), inbox.c.status == "new")
@@ -105,11 +125,13 @@ class Statements:
         )
         self.drop_replaced = self._compile(delete(outbox).where(mine, outbox.c.status == "replaced"))
         first = select(func.min(outbox.c.pos)).where(outbox.c.status == "new").group_by(outbox.c.session)
+        # The clock went back: what nobody has tried to deliver yet does not wait until the moment comes again.
+        made_in_a_future = and_(outbox.c.attempts == 0, outbox.c.created_at > bindparam("at_now"))
         self.due_outbox = self._compile(
             select(*_columns(outbox, OUTBOX), func.coalesce(deliveries.c.sent_ref, ""))
             .outerjoin(deliveries, and_(deliveries.c.session == outbox.c.session, deliveries.c.key == outbox.c.key))
             .where(outbox.c.pos.in_(first), outbox.c.channel == bindparam("at_channel"))
-            .where(outbox.c.due_at <= bindparam("at_now"))
+            .where(or_(outbox.c.due_at <= bindparam("at_now"), made_in_a_future))
             .order_by(outbox.c.pos)
             .limit(bindparam("at_most"))
         )

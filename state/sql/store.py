@@ -2,8 +2,11 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 import orjson
 
@@ -12,8 +15,9 @@ from state.clock import iso
 from state.journal import RecordHead, record_text
 from state.sql import commit as writing
 from state.sql import outbox, rows, schema
-from state.sql.database import Database, Params, Row, Statement, translated
+from state.sql.database import Contended, Database, Params, Row, Statement, Transaction, translated
 from state.sql.dialect import Dialect, looking, opening
+from state.sql.gathered import Gathering
 from state.sql.statements import Statements
 from state.store import (
     Commit,
@@ -27,6 +31,9 @@ from state.store import (
     StoredEvent,
     Timer,
 )
+
+if TYPE_CHECKING:
+    from state.sql.erasing import Erasure
 
 log = logging.getLogger(__name__)
 
@@ -64,21 +71,33 @@ class SqlStore:
 
     def __init__(self, dialect: Dialect) -> None:
         """Use an opened database of today's schema; `open_store` makes one."""
+        self._dialect = dialect
         self._database = Database(dialect)
+        self._gathers = dialect.gathers
+        self.threads = dialect.threads
+        """How many calls it is good to have under way."""
         self._statements = Statements(self._database, dialect)
 
     def put_inbox(self, rows_: Sequence[InboxRow]) -> list[bool]:
         """Store inputs; False where `source` was known already."""
-        with self._database.write() as transaction:
-            return writing.put_inbox(transaction, self._statements, rows_)
 
-    def ready_sessions(self) -> list[tuple[str, Lane]]:
-        """Sessions and lanes with new inputs, oldest first."""
-        return [(session, lane) for session, lane in self._rows(self._statements.ready, {})]
+        def attempt() -> list[bool]:
+            with self._database.write_one() if len(rows_) == 1 else self._database.write() as transaction:
+                return writing.put_inbox(transaction, self._statements, rows_)
+
+        return self._database.again(attempt)
+
+    def ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
+        """Sessions and lanes with new inputs, oldest first; with `owner` without those that somebody else holds at `now`."""
+        if now is None:
+            return [(session, lane) for session, lane in self._rows(self._statements.ready, {})]
+        with self._database.read() as transaction:
+            asked = {"at_owner": owner, "at_now": iso(now + self._database.skew(transaction))}
+            return [(session, lane) for session, lane in transaction.rows(self._statements.ready_for, asked)]
 
     def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:
         """The oldest new input of the lane; the attempt is counted before anybody works on it."""
-        with self._database.write() as transaction:
+        with self._database.write_one() as transaction:
             found = transaction.row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return rows.inbox_row(found) if found else None
 
@@ -92,14 +111,16 @@ class SqlStore:
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Take or renew the lease of the session; None while another owner's runs."""
-        asked = {"session": session, "owner": owner, "at_now": iso(now), "until": iso(until)}
-        with self._database.write() as transaction:
+        """Take or renew the lease of the session; None while another owner's runs, by the database's own clock if it has one."""
+        with self._database.write_one() as transaction:
+            ahead = self._database.skew(transaction)
+            asked = {"session": session, "owner": owner, "at_now": iso(now + ahead), "until": iso(until + ahead)}
             found = transaction.row(self._statements.acquire, asked)
         return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
 
     def void_leases(self) -> None:
-        """End every lease; the next owner of a session gets a new epoch."""
+        """End every lease; the next owner of a session gets a new epoch. What a dead process left in the log is flushed first."""
+        self._database.doubt()
         self._write(self._statements.void_leases, {})
 
     def release(self, lease: Lease) -> None:
@@ -108,18 +129,30 @@ class SqlStore:
         self._write(self._statements.release, ours)
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write one step in one transaction; StaleEpoch or EffectConflict keep nothing of it."""
-        made = writing.drafts(commit)
-        with self._database.write() as transaction:
-            return writing.write(transaction, self._statements, commit, made)
+        """Write one step, and those before it, in one transaction; StaleEpoch or EffectConflict keep nothing of it."""
+        chain = (*commit.earlier, replace(commit, after=None)) if commit.earlier else (commit,)
+        steps = [(step, writing.drafts(step)) for step in (replace(chain[0], after=commit.after), *chain[1:])]
+
+        def written(transaction: Transaction) -> list[StoredEvent]:
+            return [event for step, made in steps for event in writing.write(transaction, self._statements, step, made)]
+
+        def locked() -> list[StoredEvent]:
+            with self._database.write() as transaction:
+                return written(transaction)
+
+        if self._gathers:
+            with suppress(Contended), self._database.gather(partial(Gathering, statements=self._statements)) as gathering:
+                return written(gathering)
+        return self._database.again(locked)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Events of the stream with seq > after, in order; UnknownEvent where a newer program wrote one."""
         wanted = {"at_stream": stream, "at_seq": after, "at_most": limit + 1}
         found, prev = [], ""
-        for row in self._rows(self._statements.events_from, wanted):
+        journal, secrets = self._journal_rows(self._statements.events_from, wanted)
+        for row in journal:
             if row[1] > after:
-                found.append(rows.stored_event(row, prev))
+                found.append(rows.stored_event(row, prev, secrets))
             prev = row[-1]
         return found[:limit]
 
@@ -140,7 +173,8 @@ class SqlStore:
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Events of all streams with id > after, of these types (all without), in the order of their ids; `prev` is empty."""
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
-        return [rows.stored_event(row, "") for row in self._rows(self._statements.scan(len(types)), wanted)]
+        journal, secrets = self._journal_rows(self._statements.scan(len(types)), wanted)
+        return [rows.stored_event(row, "", secrets) for row in journal]
 
     def streams(self) -> list[str]:
         """Every stream that has events."""
@@ -212,18 +246,30 @@ class SqlStore:
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
         """Set it if it is `expected` now; of several who try at once one succeeds."""
-        with self._database.write() as transaction:
+        with self._database.write_one() as transaction:
             if expected is None:
                 return transaction.run(self._statements.add_value, {"key": key, "value": value}) == 1
             return transaction.run(self._statements.swap_value, {"at_key": key, "at_value": expected, "value": value}) == 1
+
+    def erasure(self) -> "Erasure":
+        """What ops need to find and remove all that is stored of one person."""
+        from state.sql.erasing import Erasure  # noqa: PLC0415 - the bot never needs it
+
+        return Erasure(self._dialect)
 
     def close(self) -> None:
         """Close every connection; every later call raises StoreUnwritable."""
         self._database.close()
 
     def _write(self, statement: Statement, params: Params) -> None:
-        with self._database.write() as transaction:
+        with self._database.write_one() as transaction:
             transaction.run(statement, params)
+
+    def _journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
+        """Rows of the journal, and the keys they need as they are now: none is kept, since another process may erase it."""
+        with self._database.read() as transaction:
+            found = transaction.rows(statement, params)
+            return found, writing.secrets_of(transaction, self._statements, rows.key_ids(found))
 
     def _rows(self, statement: Statement, params: Params) -> list[Row]:
         with self._database.read() as transaction:

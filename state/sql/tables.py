@@ -5,7 +5,19 @@ Moments are ISO 8601 text of one width, so they sort as text; JSON is canonical 
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, PrimaryKeyConstraint, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+)
 
 metadata = MetaData(
     naming_convention={
@@ -127,3 +139,16 @@ snapshots = _keyed("snapshots", _text("stream", primary_key=True), _number("seq"
 blobs = Table("blobs", metadata, _text("digest", primary_key=True), _text("content"))
 
 values = _keyed("values", _text("key", primary_key=True), _text("value"))
+
+person_keys = _keyed(
+    "person_keys",
+    _text("key_id", primary_key=True),
+    _text("person"),
+    # Empty once the person is erased: the row stays, to tell that from damage and to repeat the erasure after a restore.
+    _text("secret"),
+    _text("created_at"),
+    _text("erased_at"),
+)
+LIVE: ColumnElement[bool] = literal_column("secret <> ''")
+"""Written out, not bound, so that SQLite sees that the index below serves."""
+Index("ix_person_keys_live", person_keys.c.person, unique=True, sqlite_where=LIVE, postgresql_where=LIVE)

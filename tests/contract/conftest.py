@@ -1,19 +1,39 @@
 """A database and a store for each contract test that asks for one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from postgres_kit import Server
 from store_kit import World
 
 from state.sql import SqlStore, sqlite_url
 
 
 @pytest.fixture
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+def fresh_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], str]]:
+    """The address of an empty database of a kind: memory, file or postgresql."""
+    made: list[tuple[Server, str]] = []
+
+    def fresh(kind: str) -> str:
+        if kind == "memory":
+            return "sqlite://"
+        if kind == "file":
+            return sqlite_url(tmp_path / "state" / "sdelka.db")
+        server: Server = request.getfixturevalue("postgres")
+        made.append((server, server.fresh()))
+        return made[-1][1]
+
+    yield fresh
+    for server, url in made:
+        server.drop(url)
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, fresh_url: Callable[[str], str]) -> Iterator[World]:
     """A database of the kind the test asks for, closed afterwards."""
     kind = getattr(request, "param", "file")
-    made = World("sqlite://" if kind == "memory" else sqlite_url(tmp_path / "state" / "sdelka.db"))
+    made = World(kind, fresh_url(kind))
     yield made
     for store in made.opened:
         store.close()

@@ -17,8 +17,8 @@ from state.store import (
     OutboxRow,
 )
 
-STORES = ["memory", "file"]
-LASTING = ["file"]
+STORES = ["memory", "file", "postgresql"]
+LASTING = ["file", "postgresql"]
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SESSION = "tg:1"
 STREAM = f"session:{SESSION}"
@@ -26,8 +26,9 @@ STREAM = f"session:{SESSION}"
 
 @dataclass
 class World:
-    """A database and the stores that a test opened on it."""
+    """A database of that kind and the stores that a test opened on it."""
 
+    kind: str
     url: str
     opened: list[SqlStore] = field(default_factory=list)
 

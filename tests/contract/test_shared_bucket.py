@@ -1,33 +1,33 @@
 """The bucket of all processes over every kind of store: places are given out once, whoever asks, and come back with time."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
+from store_kit import STORES
 
 from bitrix.limiter import Fate, Limiter, Priority
 from bitrix.plan import Plan
 from bitrix.shared_level import SharedLevel, Traffic
 from state.clock import FixedClock
-from state.sql import open_store, sqlite_url
+from state.sql import open_store
 from state.worker import AsyncStore
 
-STORES = ["memory", "file"]
 PLAN = Plan(2.0, 50.0)
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PORTAL = "portal.example"
 
 
 @pytest.fixture(params=STORES)
-async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[list[AsyncStore]]:
+async def stores(request: pytest.FixtureRequest, fresh_url: Callable[[str], str]) -> AsyncIterator[list[AsyncStore]]:
     """The stores of two processes on one database; what is in memory has only one."""
+    url = fresh_url(request.param)
     async with AsyncExitStack() as stack:
         opened = []
         for _ in range(1 if request.param == "memory" else 2):
-            opened.append(AsyncStore(open_store("sqlite://" if request.param == "memory" else sqlite_url(tmp_path / "sdelka.db"))))
+            opened.append(AsyncStore(open_store(url)))
             stack.push_async_callback(opened[-1].aclose)
         yield opened
 

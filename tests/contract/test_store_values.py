@@ -1,22 +1,21 @@
 """Small named values: swapping one is a compare-and-set over every kind of database."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from store_kit import LASTING, STORES
 
 from bot.oauth_store import OAuthStore
 from state.sql import SqlStore, open_store, sqlite_url
 from state.worker import AsyncStore
 
-STORES = ["memory", "file"]
-
 
 @pytest.fixture(params=STORES)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def url(request: pytest.FixtureRequest, fresh_url: Callable[[str], str]) -> str:
     """An empty database of each kind."""
-    return "sqlite://" if request.param == "memory" else sqlite_url(tmp_path / "sdelka.db")
+    return fresh_url(request.param)
 
 
 @pytest.fixture
@@ -63,9 +62,11 @@ def test_of_many_who_swap_at_once_one_succeeds(store: SqlStore, expected: str | 
     assert won == [store.get_value("k")]
 
 
-def test_two_stores_on_one_file_swap_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", LASTING)
+def test_two_stores_on_one_database_swap_each_other(kind: str, fresh_url: Callable[[str], str]) -> None:
     """What one process stored another sees, and cannot overwrite unseen."""
-    one, two = (open_store(sqlite_url(tmp_path / "sdelka.db")) for _ in range(2))
+    url = fresh_url(kind)
+    one, two = (open_store(url) for _ in range(2))
     try:
         assert one.swap_value("k", None, "1")
         assert not two.swap_value("k", None, "2")

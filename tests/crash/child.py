@@ -5,11 +5,13 @@ thread or loop exists, and answers each with the child's exit code.
 """
 
 import asyncio
+import atexit
 import gc
 import importlib
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -19,16 +21,17 @@ from typing import Any, get_args
 
 import httpx
 from lab_faults import FAULTS
-from lab_person import LabClock, Person, Told
+from lab_person import LabClock, Listeners, Person, Told
 from lab_points import Points, Wire, watch_store
 from lab_script import SCRIPTS
+from lab_shim import Shim
 from pydantic import SecretStr
 
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
 from bot import bootstrap
 from bot.settings import Settings
-from orchestrator import workers
+from orchestrator import pasting, workers
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Notice
 from orchestrator.model_client.client import ModelClient
@@ -43,6 +46,8 @@ log = logging.getLogger(__name__)
 DEADLINE = 30
 AHEAD = timedelta(seconds=120)
 REFUSED = 4
+TEMPLATE = Path(tempfile.mkdtemp(prefix="crash-lab-")) / "sdelka.db"
+"""A database of today's schema that children begin with, unless they are to make their own."""
 
 
 def known_answers(store: Store) -> list[list[Any]]:
@@ -63,16 +68,16 @@ def inspected(store: Store) -> dict[str, Any]:
     shown = [{"effect_id": row.effect_id, "status": row.status, "call": dict(row.call)} for row in effects]
     events = [event for stream in store.streams() for event in store.read_events(stream)]
     doubted = [event.data["effect_id"] for event in events if event.type == "CallOutcomeUnknown"]
-    return {"streams": streams, "effects": shown, "doubted": doubted, "events": [event.type for event in events]}
+    heads = [{"stream": event.stream, "id": event.id, "ts": event.ts, "type": event.type, "data": dict(event.data)} for event in events]
+    return {"streams": streams, "effects": shown, "doubted": doubted, "events": [event.type for event in events], "journal": heads}
 
 
-async def play(config: dict[str, Any], points: Points, told: Told) -> None:
+async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClock) -> None:
     """Open the product on the database of the run, let the person act, and report."""
-    folder = Path(config["folder"])
+    folder = Path(config.get("state") or config["folder"])
     address = f"http://127.0.0.1:{config['port']}"
     url = SecretStr(config["database_url"]) if config.get("database_url") else None
     settings = Settings(_env_file=None, state_dir=folder, log_dir=folder / "logs", agent_mode="full", database_url=url)
-    clock = LabClock(config.get("ahead", 0.0), folder / "slept")
 
     async def trouble(session: str, notice: Notice) -> None:
         told.add("trouble", session=session, code=notice.code)
@@ -84,14 +89,19 @@ async def play(config: dict[str, Any], points: Points, told: Told) -> None:
         told.add("begun", pid=os.getpid(), answers=await store.read(known_answers))
         client = BitrixClient(f"{address}/rest/1/lab/", limiter=Limiter.off(), transport=Wire(points))
         model = ModelClient(ModelSettings(base_url=f"{address}/v1", api_key=SecretStr("lab")), transport=Wire(points))
-        orchestrator = bootstrap.assemble(settings, store, client, model, trouble=trouble, partial=silent, clock=clock)
-        person = Person(orchestrator, store, told, clock)
+        orchestrator = bootstrap.assemble(
+            settings, store, client, model, trouble=trouble, partial=silent, clock=clock, audience=Listeners()
+        )
+        person = Person(orchestrator, store, told, clock, config=config)
         working = asyncio.ensure_future(orchestrator.run())
         try:
             await _course(config, person, clock, told)
             live = {session.stream: dict(session.state) for session in orchestrator._sessions.values()}
             report = await store.read(inspected)
+            points.shim.mark("rested")
             told.add("report", live=live, labels=points.labels, **report)
+            if config.get("abandoned"):
+                os._exit(0)  # the write-ahead log stays as it is: a closed one is gone
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
@@ -110,6 +120,8 @@ async def _course(config: dict[str, Any], person: Person, clock: LabClock, told:
             await person.rest()
             await asyncio.sleep(0.01)
     else:
+        if config.get("presses_while_recovering"):
+            await person.press_while_recovering()
         await person.act(steps)
     if config.get("settles", True):
         async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(verify=False)) as http:
@@ -127,12 +139,20 @@ def live(config: dict[str, Any]) -> None:
     os.dup2(output, 2)
     logging.basicConfig(level=logging.WARNING, format=f"%(asctime)s {os.getpid()} %(message)s")
     logging.getLogger("orchestrator").setLevel(logging.INFO)
-    told = Told(folder / "told.jsonl", config["generation"])
-    points = Points(config.get("kill"), folder / "sdelka.db-wal")
+    state = Path(config.get("state") or folder)
+    shim = Shim(state, folder / "trace")
+    shim.mark(f"generation {config['generation']}")
+    told = Told(folder / "told.jsonl", config["generation"], shim.mark)
+    clock = LabClock(config.get("ahead", 0.0), folder / "slept")
+    points = Points(config, state / "sdelka.db-wal", shim, clock)
+    if not (config.get("bare") or config.get("database_url") or (state / "sdelka.db").exists()):
+        shutil.copyfile(TEMPLATE, state / "sdelka.db")
+    if config.get("call"):
+        shim.order(config["call"])
     try:
         watch_store(points)
         FAULTS[config.get("fault", "")]()
-        asyncio.run(play(config, points, told))
+        asyncio.run(play(config, points, told, clock))
     except SettingsError as error:
         told.add("refused", text=str(error))
         os._exit(REFUSED)
@@ -146,8 +166,7 @@ def warm_up() -> None:
     """Load what would otherwise be loaded in every child; leaves no thread, loop or connection behind."""
     for name in ("httpcore", "anyio._backends._asyncio", "alembic.command"):
         importlib.import_module(name)
-    with tempfile.TemporaryDirectory() as folder:
-        open_store(sqlite_url(Path(folder, "warm.db"))).close()
+    open_store(sqlite_url(TEMPLATE)).close()
     gc.freeze()  # a collection in a child would copy every page of the nursery
 
 
@@ -155,6 +174,8 @@ def main() -> None:
     """The nursery."""
     warm_up()
     workers.POLL = 0.02
+    pasting.CUT_PAUSE = 0.02
+    atexit.register(shutil.rmtree, TEMPLATE.parent)
     rules = bootstrap._rules(Settings(_env_file=None))
     bootstrap._rules = lambda settings: rules
     for line in sys.stdin:

@@ -1,7 +1,10 @@
 """Fixtures of the crash lab, and its count at the end of the report."""
 
+import os
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +13,22 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1] / "unit"))  # the portal's answers are those of the spine's kit
 
 from lab import Nursery
+from lab_disk import sweep
+from lab_shim import built
+from lab_walk import Lab
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    """The compiled shim, None without a compiler; what an earlier session left mounted is gone before anything runs."""
+    sweep()
+    return built(tmp_path_factory.mktemp("shim"))
+
+
+@pytest.fixture(scope="session")
+def nursery(library: Path | None) -> Iterator[Nursery]:
     """A warm process that forks the children."""
-    with Nursery() as made:
+    with Nursery(library) as made:
         yield made
 
 
@@ -26,11 +39,40 @@ def second_nursery() -> Iterator[Nursery]:
         yield made
 
 
+@pytest.fixture
+def lab(nursery: Nursery, record_property: Callable[[str, object], None]) -> Iterator[Lab]:
+    """Runs of scripts, counted. In memory where there is such a place: what is killed there has left the same, and a flush costs nothing."""
+    memory = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
+    with tempfile.TemporaryDirectory(prefix="crash-lab-", dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        yield Lab(nursery, Path(folder), record_property)
+
+
+@pytest.fixture
+def shimmed(lab: Lab) -> Lab:
+    """The same, for tests that cannot do without the shim."""
+    if lab.nursery.shim is None:
+        pytest.skip("no C compiler on this machine: what the system is asked to do cannot be troubled")
+    return lab
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """How many runs there were, and of how many points."""
+    """What befell the runs, and the sum of it all."""
     reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ())]
-    lines = [value for report in reports for name, value in report.user_properties if name == "crash"]
-    if lines:
+    told = [value for report in reports for name, value in report.user_properties if name == "crash"]
+    total: Counter[str] = Counter()
+    for report in reports:
+        if report.when == "call":
+            for name, value in report.user_properties:
+                total.update(value if name == "crash_count" else {})
+    if told or total:
         terminalreporter.section("crash lab")
-        for line in sorted(lines):
+        for line in sorted(told):
             terminalreporter.write_line(line)
+        terminalreporter.write_line(summary(total))
+
+
+def summary(total: Counter[str]) -> str:
+    """The sum in one line."""
+    outside = f"{total['deaths']:,} deaths, {total['troubles']:,} troubles, {total['presses']:,} double presses in {total['runs']:,} runs"
+    inside = f"{total['doubles']} doubles, {total['lost']} lost, {total['wrong']} other findings"
+    return f"crash lab: {outside}: {inside}; {total['caught']} of {total['faults']} planted faults caught"

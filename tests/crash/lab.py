@@ -10,25 +10,41 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from lab_script import answer
+from lab_shim import Traced, traced
 from spine_portal import Portal, deal
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+DEAD = (137, -signal.SIGKILL)
+"""The exit codes of those who were killed."""
+UNREADABLE = -1
+"""In the place of an exit code: the database cannot be read."""
 Trouble = Literal["late", "acted", "cut", "cut-undone"]
 """What happens at one request: the child dies when it has arrived (and it takes effect much later), or when it has taken effect; or the
 connection ends without an answer, after it took effect or without."""
 
 
+WISHES = ("late", "change", "noted", "hold", "reached", "release")
+HELD = 0.5
+"""Seconds to wait for a request that may never come: the call that was to be held need not be made."""
+
+
 class Nursery:
     """The warm process; `run` lives one child to its end. Safe to use from one thread at a time."""
 
+    def __init__(self, shim: Path | None = None) -> None:
+        """`shim` is loaded before everything else."""
+        self.shim = shim
+
     def __enter__(self) -> Self:
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+        if self.shim is not None:
+            environment["LD_PRELOAD"] = str(self.shim)
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "child.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -65,10 +81,16 @@ class World:
     model_waits: asyncio.Event | None = None
     """While set and not fired, the model keeps its first asker waiting."""
     model_reached: asyncio.Event = field(default_factory=asyncio.Event)
+    noted: int = 0
+    """How many changes had taken effect when there was room again."""
+    held: str = ""
+    """How the names of the requests begin that the portal keeps waiting, from the first on until they are let go."""
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    let_go: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        for number in (483, 484):
-            self.portal.records["deal", number] = deal(number, f"Сделка {number}", "1000.00", owner=7)
+        for number, title in {483: "Сделка 483", 484: "Сделка 484", 485: "Двойник один", 486: "Двойник два"}.items():
+            self.portal.records["deal", number] = deal(number, title, "1000.00", owner=7)
 
     def written(self, mark: str) -> int:
         """How often the change with that mark took effect."""
@@ -115,8 +137,10 @@ class World:
                 return await self._answer(name, payload)
 
     def _trouble_of(self, name: str, payload: dict[str, Any]) -> Trouble | None:
-        light = name.endswith((".get", ".list", "late")) or (
-            name == "batch" and not any("update" in text for text in payload["cmd"].values())
+        light = (
+            name.endswith((".get", ".list"))
+            or name in WISHES
+            or (name == "batch" and not any("update" in text for text in payload["cmd"].values()))
         )
         if light:
             return None
@@ -125,11 +149,8 @@ class World:
         return kind if len(self.weighty) == at else None
 
     async def _answer(self, name: str, payload: dict[str, Any]) -> tuple[int, bytes]:
-        if name == "late":
-            for method, params in self.late:
-                if method != "completions":
-                    self.portal.answer(method, params)
-            self.late.clear()
+        if name in WISHES:
+            await self._wished(name, payload)
             return 200, b"{}"
         if name == "completions":
             asked, iteration, text = answer(payload["messages"])
@@ -141,8 +162,38 @@ class World:
             choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
             whole = {"model": "lab", "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
             return 200, json.dumps(whole).encode()
+        if self.held and name.startswith(self.held):
+            self.reached.set()
+            await self.let_go.wait()
         response = self.portal.answer(name, payload)
         return response.status_code, response.content
+
+    def hold(self, names: str) -> None:
+        """Keep requests waiting whose names begin so."""
+        self.held = names
+        self.reached.clear()
+        self.let_go.clear()
+
+    async def _wished(self, name: str, payload: dict[str, Any]) -> None:
+        """What the person of a child wants done outside."""
+        match name:
+            case "late":
+                for method, params in self.late:
+                    if method != "completions":
+                        self.portal.answer(method, params)
+                self.late.clear()
+            case "change":
+                self.portal.records["deal", payload.pop("deal")].update(payload, MODIFY_BY_ID="9")
+            case "noted":
+                self.noted = len(self.portal.ledger)
+            case "hold":
+                self.hold("crm.deal.update")
+            case "reached":
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.reached.wait(), HELD)
+            case _:
+                self.held = ""
+                self.let_go.set()
 
 
 @asynccontextmanager
@@ -177,6 +228,10 @@ class Evidence:
     lines: Sequence[Mapping[str, Any]]
     inbox: Sequence[tuple[str, str, str]]
     codes: Sequence[int]
+    trace: Sequence[Traced] = ()
+    """The calls in their order; empty without a shim."""
+    troubled: bool = False
+    """Whether the disk was made to fail."""
 
     @property
     def report(self) -> Mapping[str, Any]:
@@ -188,6 +243,18 @@ class Evidence:
         """Whether a child came to the end of the script."""
         return self.codes[-1] == 0
 
+    @property
+    def deaths(self) -> int:
+        """How many children were killed."""
+        return sum(code in DEAD for code in self.codes)
+
+    @property
+    def double_presses(self) -> int:
+        """How many presses were taken in beyond the first of each card."""
+        taken = [line["source"] for line in self.lines if line["kind"] == "acknowledged" and "/press" in line["source"]]
+        again = sum(int(line["count"]) for line in self.lines if line["kind"] == "redelivered")
+        return len(taken) + again - len({source.rpartition("/")[2] for source in taken})
+
 
 async def one_run(
     nursery: Nursery,
@@ -197,26 +264,48 @@ async def one_run(
     kills: Sequence[Mapping[str, Any]] = (),
     trouble: tuple[Trouble, int] | None = None,
     fault: str = "",
+    more: Mapping[str, Any] | None = None,
+    common: Mapping[str, Any] | None = None,
+    held_after_death: str = "",
 ) -> Evidence:
-    """The script from its beginning to its end, through the deaths that were ordered; a fresh child after each."""
+    """The script from its beginning to its end, through the deaths that were ordered; a fresh child after each.
+
+    `more` goes to the first child only: trouble of its disk or clock. What does not come to an end then is begun anew, as by a
+    supervisor. `common` goes to every one.
+    """
     folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - a test's own folder
     async with opened_world() as world:
         world.trouble = trouble
         codes = []
-        for generation in range(len(kills) + 2):
+        for generation in range(len(kills) + 3):
             world.generation = generation
             config = {"folder": str(folder), "port": world.port, "script": script, "fault": fault, "generation": generation}
+            config |= common or {}
             if generation < len(kills):
                 config["kill"] = dict(kills[generation])
+            if generation == 0:
+                config |= more or {}
+            if generation == 1 and held_after_death:
+                world.hold(held_after_death)
+                config["presses_while_recovering"] = True
             codes.append(await asyncio.to_thread(nursery.run, config))
-            if codes[-1] not in {137, -signal.SIGKILL}:
+            if codes[-1] not in DEAD and not (more and generation == 0 and codes[-1]):
                 break
-        return evidence(script, folder, world, codes)
+        failing = any(order.get("how") in {"nospace", "eio"} for order in (more or {}).values() if isinstance(order, dict))
+        state = None if (more or {}).get("abandoned") else Path((common or {}).get("state", folder))
+        seen = evidence(script, folder, world, codes, state=state)
+        return replace(seen, troubled=failing or "state" in (common or {}))
 
 
-def evidence(script: str, folder: Path, world: World, codes: Sequence[int]) -> Evidence:
-    """What the run left behind."""
-    return Evidence(script=script, world=world, lines=told(folder), inbox=inbox(folder / "sdelka.db"), codes=codes)
+def evidence(script: str, folder: Path, world: World, codes: Sequence[int], *, state: Path | None) -> Evidence:
+    """What the run left behind; a look into the database of `state` tidies its write-ahead log away."""
+    stored: list[tuple[str, str, str]] = []
+    if state is not None and (state / "sdelka.db").exists():
+        try:
+            stored = inbox(state / "sdelka.db")
+        except sqlite3.DatabaseError:
+            codes = [*codes, UNREADABLE]
+    return Evidence(script=script, world=world, lines=told(folder), inbox=stored, codes=codes, trace=traced(folder / "trace"))
 
 
 def told(folder: Path) -> list[dict[str, Any]]:

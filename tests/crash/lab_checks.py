@@ -1,20 +1,42 @@
 """What must hold of a run, whenever and however often it died. Pure; every finding is one sentence."""
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lab import Evidence
-from lab_script import DONE, NOT_DONE, UNKNOWN, Change, changes
+from lab_order import dead_handles, unflushed
+from lab_script import DONE, NOT_DONE, SCRIPTS, UNKNOWN, Change, changes
 
-SETTLED = {"succeeded", "refused", "unknown", "denied"}
+FINAL = {
+    "succeeded": ("done", "executed"),
+    "refused": ("not done", "refused"),
+    "unknown": ("unknown", "unknown"),
+    "denied": ("denied", "denied"),
+    "expired": ("expired", "expired"),
+}
+"""How a change may stand at the end: what the person was told then, and how its card was left."""
+DOUBLED = re.compile(r"written [2-9]|written \d\d|asked again|is doubled")
+LOST = re.compile(r"the acknowledged input|was told nothing|was never told|nothing was told|is lost")
 
 
 def findings(run: Evidence) -> list[str]:
-    """Everything that does not hold."""
+    """Everything that does not hold; of a run whose disk was troubled the person may have been told so."""
     if not run.finished:
         return [f"no child came to rest: exit codes {list(run.codes)}"]
-    found = [*_journal(run), *_inputs(run), *_model(run)]
+    found = [
+        *_journal(run),
+        *_inputs(run),
+        *_model(run),
+        *_moments(run),
+        *_news(run),
+        *unflushed(run.trace),
+        *dead_handles(run.trace),
+        *_strangers(run),
+    ]
+    if not run.troubled:
+        found.extend(f"the person was told of trouble: {line['code']}" for line in run.lines if line["kind"] == "trouble")
     for change in changes(run.script):
         found.extend(_change(change, run))
     return found
@@ -28,23 +50,35 @@ def _journal(run: Evidence) -> Iterator[str]:
             yield f"the state loaded of {stream} is not the fold of its events"
         if stream in run.report["live"] and run.report["live"][stream] != seen["state"]:
             yield f"the state worked with in {stream} is not the fold of its events"
-    for line in run.lines:
-        if line["kind"] == "trouble":
-            yield f"the person was told of trouble: {line['code']}"
 
 
 def _inputs(run: Evidence) -> Iterator[str]:
     """Every acknowledged input is there once, done, and answered."""
     stored = {source: (row_id, status) for row_id, source, status in run.inbox}
-    toasts = {line["body"]["callback_id"] for line in run.lines if line["kind"] == "toast"}
-    keys = {line["key"] for line in run.lines if line["kind"] == "reply"}
-    for source in (line["source"] for line in run.lines if line["kind"] == "acknowledged"):
+    if len(stored) != len(run.inbox):
+        yield "an input is doubled in the inbox"
+    for source in dict.fromkeys(line["source"] for line in run.lines if line["kind"] == "acknowledged"):
         row_id, status = stored.get(source, ("", "lost"))
         if status != "done":
             yield f"the acknowledged input {source} is {status}"
-        answered = source in toasts if "/press" in source else f"turn:{row_id}" in keys
-        if not answered:
+        elif not _answered(source, row_id, run):
             yield f"the acknowledged input {source} was never answered"
+
+
+def _answered(source: str, row_id: str, run: Evidence) -> bool:
+    """By a toast, a reply, or what is judged elsewhere: the card of a typed answer, the news of an event."""
+    replies = [line for line in run.lines if line["kind"] == "reply"]
+    match source.split("/")[1]:
+        case "yes" | "first" | "second" | "third":
+            return True
+        case "stop":
+            return any(notice["code"] in {"stopping", "nothing-to-stop"} for line in replies for notice in line["body"]["notices"])
+        case "rest":
+            return any(re.search(r"\+\d+$", line["key"]) for line in replies)
+        case part if part.startswith("press"):
+            return any(line["kind"] == "toast" and line["body"]["callback_id"] == source for line in run.lines)
+        case _:
+            return any(line["key"] == f"turn:{row_id}" or line["key"].startswith(f"turn:{row_id}+") for line in replies)
 
 
 def _model(run: Evidence) -> Iterator[str]:
@@ -55,15 +89,56 @@ def _model(run: Evidence) -> Iterator[str]:
             yield f"the model was asked again for iteration {iteration} of «{asked}»"
 
 
+def _moments(run: Evidence) -> Iterator[str]:
+    """No card is approved or run once its time is over; ids are there once, and within a process they sort as they came."""
+    events: Sequence[Mapping[str, Any]] = run.report["journal"]
+    expires = {
+        event["data"]["confirmation_id"]: event["data"]["expires_at"] for event in events if event["type"] == "ConfirmationRequested"
+    }
+    for event in events:
+        if event["type"] == "ConfirmationApproved" and event["data"]["approved_at"] >= expires[event["data"]["confirmation_id"]]:
+            yield "a card was approved after its time was over"
+    ids = [event["id"] for event in events]
+    if len(set(ids)) != len(ids):
+        yield "an id of the journal is doubled"
+
+
+def _news(run: Evidence) -> Iterator[str]:
+    """What was changed in the portal and told by it is told to the person."""
+    events = [step for step in SCRIPTS[run.script] if step.kind == "event"]
+    changed = [json.loads(step.text)["OPPORTUNITY"] for step in SCRIPTS[run.script] if step.kind == "portal"] if events else []
+    news = [json.dumps(line["body"], ensure_ascii=False) for line in run.lines if line["kind"] == "news"]
+    for value in changed:
+        if not any(value.partition(".")[0] in re.sub(r"[^\d]", "", text) for text in news):
+            yield f"the change to {value} was never told"
+
+
+def _strangers(run: Evidence) -> Iterator[str]:
+    """A press that was not the person's own to make has decided nothing."""
+    toasts = {line["body"]["callback_id"]: line["body"]["notice"]["code"] for line in run.lines if line["kind"] == "toast"}
+    for step in SCRIPTS[run.script]:
+        for number, token in enumerate(step.text.replace(";", " ").split() if step.kind in {"presses", "meanwhile"} else ()):
+            strange = [code for source, code in toasts.items() if source.startswith(f"{step.sources[0]}-{number}/")]
+            if token.endswith(("@8", "@colleague", "@forged")) and {"toast-running", "toast-denied"} & set(strange):
+                yield f"a press that counts for nothing ({token}) was taken for a decision"
+
+
 def _change(change: Change, run: Evidence) -> Iterator[str]:
     """One change against the portal's ledger, the effects table, and the person's screen."""
     times = run.world.written(change.mark)
-    effects = [row for row in run.report["effects"] if change.mark in json.dumps(row["call"], ensure_ascii=False)]
+    marked = [row for row in run.report["effects"] if change.mark in json.dumps(row["call"]["call"], ensure_ascii=False)]
+    effects = [row for row in marked if row["status"] != "superseded"]
     if times > 1:
         yield f"{change.mark} was written {times} times"
-    if len(effects) != 1 or effects[0]["status"] not in SETTLED:
-        yield f"{change.mark} stands as {[row['status'] for row in effects]}"
+    if change.avoidable and not effects:
+        if times:
+            yield f"{change.mark} was written {times} times and stands nowhere"
         return
+    if len(effects) != 1 or effects[0]["status"] not in FINAL:
+        yield f"{change.mark} stands as {[row['status'] for row in marked]}"
+        return
+    if change.drifts and times and len(effects) == len(marked):
+        yield f"{change.mark} was approved as things stood before, and ran as they stand now"
     effect = effects[0]
     status = effect["status"]
     told = _told(change, effect, run)
@@ -71,10 +146,9 @@ def _change(change: Change, run: Evidence) -> Iterator[str]:
         yield f"{change.mark} was denied, stands as {status}, was written {times} times"
     if ("done" in told or status == "succeeded") and times != 1:
         yield f"{change.mark} was told as {sorted(told)} and stands as {status}, but was written {times} times"
-    if ("not done" in told or status == "refused") and times:
+    if ("not done" in told or status in {"refused", "denied", "expired"}) and times:
         yield f"{change.mark} was told as {sorted(told)} and stands as {status}, but was written"
-    wanted = {"succeeded": "done", "refused": "not done", "unknown": "unknown", "denied": "denied"}[status]
-    if wanted not in told:
+    if FINAL[status][0] not in told:
         yield f"{change.mark} stands as {status}, but the person was told {sorted(told) or 'nothing'}"
 
 
@@ -89,7 +163,7 @@ def _told(change: Change, effect: Mapping[str, Any], run: Evidence) -> set[str]:
         if line["kind"] == "reply":
             told |= _of_reply(line, change, effect, doubted=effect["effect_id"] in run.report["doubted"])
     if effect["call"]["confirmation_id"]:
-        final = {"succeeded": "executed", "refused": "refused", "unknown": "unknown", "denied": "denied"}[effect["status"]]
+        final = FINAL[effect["status"]][1]
         if last_card != final:
             told.add(f"card left as {last_card}")
     return told

@@ -1,10 +1,11 @@
 """Faults planted into a child to see whether the lab has teeth. Never imported by anything but the child."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, get_args
 
-from orchestrator import turns
+from orchestrator import pasting, session, turns
 from orchestrator.context import Recorded
 from orchestrator.gate import approved, confirmations, executor, gate
 from orchestrator.gate.freeze import thaw
@@ -12,8 +13,10 @@ from orchestrator.gate.ports import Reconciled, Unknown
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.session import Session
 from orchestrator.workers import Orchestrator
+from state import journal
 from state.sql import commit as writing
-from state.store import EffectStatus
+from state.sql import database, dialect
+from state.store import EffectStatus, StoreUnwritable
 
 
 def intent_after_send() -> None:
@@ -25,7 +28,7 @@ def intent_after_send() -> None:
         await executor._settle(order, performed, ledger, seconds=0.0)
         return executor._outcome(order, performed)
 
-    executor._write = write
+    executor._act = write
 
 
 def retry_unknown() -> None:
@@ -52,12 +55,17 @@ def objection_ignored() -> None:
 def no_compare_and_set() -> None:
     """An effect may go from any status to any other, so that an approved call runs with every press."""
     objection_ignored()
-    change_effect = writing._change_effect
+    change_effect, foresee = writing._change_effect, Session._foresee
+    anything = ("absent", *get_args(EffectStatus))
 
     def changed(transaction: Any, statements: Any, commit: Any, change: Any) -> None:
-        change_effect(transaction, statements, commit, replace(change, expect=("absent", *get_args(EffectStatus))))
+        change_effect(transaction, statements, commit, replace(change, expect=anything))
+
+    async def foreseen(self: Any, step: Any) -> None:
+        await foresee(self, replace(step, effects=[replace(change, expect=anything) for change in step.effects]))
 
     writing._change_effect = changed
+    Session._foresee = foreseen  # type: ignore[method-assign]
 
 
 def recovery_resends() -> None:
@@ -124,20 +132,198 @@ def early_acknowledgement() -> None:
     Orchestrator.idle = stored_by_then  # type: ignore[method-assign]
 
 
-FAULTS: dict[str, Callable[[], None]] = {
-    "": lambda: None,
-    **{
-        made.__name__: made
-        for made in (
-            intent_after_send,
-            retry_unknown,
-            objection_ignored,
-            no_compare_and_set,
-            recovery_resends,
-            recovery_guesses,
-            outbox_apart,
-            model_asked_again,
-            early_acknowledgement,
-        )
-    },
-}
+def half_a_step() -> None:
+    """The events of a step are stored first, and all that belongs to them in a second transaction."""
+    change_effect = writing._change_effect
+
+    def apart(transaction: Any, *given: Any) -> None:
+        transaction._cursor.execute("COMMIT")
+        transaction._cursor.execute("BEGIN IMMEDIATE")
+        change_effect(transaction, *given)
+
+    writing._change_effect = apart  # type: ignore[assignment]
+
+
+def no_journal() -> None:
+    """The database writes in place, with nothing to repair it from when it dies in the middle."""
+
+    def in_place(engine: Any) -> None:
+        connection = engine.raw_connection()
+        for mode in ("DELETE", "OFF"):
+            connection.cursor().execute(f"PRAGMA journal_mode={mode}")
+        connection.close()
+
+    dialect._write_ahead = in_place
+    _pragmas("PRAGMA journal_mode=OFF")
+
+
+def no_flush() -> None:
+    """The database does not flush at all."""
+    _pragmas("PRAGMA synchronous=OFF")
+
+
+def lazy_flush() -> None:
+    """The database flushes when it tidies up, not with each step."""
+    _pragmas("PRAGMA synchronous=NORMAL")
+
+
+def _pragmas(wrong: str) -> None:
+    """One setting of every connection is another."""
+    pragmas = dialect._pragmas
+
+    def set_wrong(connection: Any, record: object) -> None:
+        pragmas(connection, record)
+        connection.execute(wrong)
+
+    dialect._pragmas = set_wrong  # type: ignore[assignment]
+
+
+def no_hash_check() -> None:
+    """A chain is whole whatever is in it."""
+    journal.verify_stream = lambda store, stream: journal.Verified(seq=store.head(stream)[0], hash=store.head(stream)[1])
+
+
+def snapshot_ahead() -> None:
+    """A snapshot says that it holds more of the journal than it does."""
+    session.SNAPSHOT_EVERY = 5  # type: ignore[attr-defined]
+
+    def ahead(self: Any) -> Any:
+        due = self._seq - self._snapshot_seq >= 5
+        return journal.snapshot_of(self.stream, self._seq + 3, self._state) if due else None
+
+    Session._due_snapshot = ahead  # type: ignore[method-assign]
+
+
+def errors_ignored() -> None:
+    """What the disk says to a commit is not listened to."""
+    transaction = database.Database._transaction
+
+    @contextmanager
+    def deaf(self: Any, *given: Any) -> Iterator[Any]:
+        with suppress(StoreUnwritable), transaction(self, *given) as opened:
+            yield opened
+
+    database.Database._transaction = deaf  # type: ignore[method-assign, assignment]
+
+
+def handle_kept() -> None:
+    """A connection whose flush failed is used again."""
+
+    def keep(self: Any, connection: Any) -> None:
+        connection.rollback()
+        self._idle.append(connection)
+
+    database.Database._forget = keep  # type: ignore[method-assign]
+
+
+def intent_optional() -> None:
+    """A call is made although its intent could not be stored."""
+    intend = executor._intend
+
+    async def anyhow(order: Any, ledger: Any) -> None:
+        with suppress(StoreUnwritable):
+            await intend(order, ledger)
+
+    executor._intend = anyhow
+
+
+def unstored_acknowledged() -> None:
+    """An input that could not be stored is acknowledged all the same."""
+    receive = Orchestrator.receive
+
+    async def lenient(self: Any, rows: Any) -> list[bool]:
+        try:
+            return await receive(self, rows)
+        except StoreUnwritable:
+            return [True] * len(rows)
+
+    Orchestrator.receive = lenient  # type: ignore[method-assign]
+
+
+def inbox_doubles() -> None:
+    """An input that is known by its source is stored once more."""
+    put = writing.put_inbox
+
+    def all_new(transaction: Any, statements: Any, new: Sequence[Any]) -> list[bool]:
+        fresh = put(transaction, statements, new)
+        known = [replace(row, source=f"{row.source}#{row.id}") for row, is_new in zip(new, fresh, strict=True) if not is_new]
+        put(transaction, statements, known)
+        return fresh
+
+    writing.put_inbox = all_new
+
+
+def nonce_ignored() -> None:
+    """Any nonce is the right one."""
+    confirmations._same = lambda given, wanted: True
+
+
+def entitlement_ignored() -> None:
+    """Anybody may decide."""
+    confirmations.not_entitled = lambda entry, decision, catalogue: None
+
+
+def expiry_ignored() -> None:
+    """A card is good for ever."""
+    judged = confirmations.objection
+
+    def objection(entry: Any, decision: Any, ledger: Any) -> Any:
+        return judged({**entry, "expires_at": "9999-01-01T00:00:00Z"} if entry else None, decision, ledger)
+
+    confirmations.objection = objection
+
+
+def drift_ignored() -> None:
+    """What changed since the card was shown is not looked at."""
+    approved.again = lambda *given, **more: None  # type: ignore[attr-defined]
+
+
+def paste_apart() -> None:
+    """The pieces of a paste are done with before the joined input is stored."""
+    whole = pasting.whole
+
+    async def parted(row: Any, session: Any, store: Any) -> Any:
+        commit = session.commit
+
+        async def twice(*events: Any, inbox_new: Sequence[Any] = (), **more: Any) -> None:
+            await commit(*events, **more)
+            if inbox_new:
+                await commit(actor="system", inbox_new=inbox_new)
+
+        session.commit = twice
+        try:
+            return await whole(row, session, store)
+        finally:
+            session.commit = commit
+
+    pasting.whole = parted
+
+
+_PLANTED: tuple[Callable[[], None], ...] = (
+    intent_after_send,
+    retry_unknown,
+    objection_ignored,
+    no_compare_and_set,
+    recovery_resends,
+    recovery_guesses,
+    outbox_apart,
+    model_asked_again,
+    early_acknowledgement,
+    half_a_step,
+    no_journal,
+    no_flush,
+    lazy_flush,
+    no_hash_check,
+    snapshot_ahead,
+    errors_ignored,
+    handle_kept,
+    intent_optional,
+    unstored_acknowledged,
+    inbox_doubles,
+    nonce_ignored,
+    entitlement_ignored,
+    expiry_ignored,
+    drift_ignored,
+    paste_apart,
+)
+FAULTS: dict[str, Callable[[], None]] = {"": lambda: None} | {made.__name__: made for made in _PLANTED}

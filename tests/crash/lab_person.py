@@ -3,25 +3,49 @@
 import asyncio
 import json
 import os
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
+import httpx
 from lab_script import SESSION, Step
 
 from orchestrator.gate.confirmations import second_nonce
 from orchestrator.messages import Actor
 from orchestrator.workers import Orchestrator
 from state.clock import new_id
-from state.store import InboxRow
+from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
 
 ACTOR = Actor(key=SESSION, name="Анна", bitrix_user_id=7)
+OTHERS = {
+    "lead": Actor(key="tg:6", name="Вера", role="lead", bitrix_user_id=6, sees="all"),
+    "colleague": Actor(key="tg:8", name="Борис", bitrix_user_id=8),
+}
 PAUSE = 0.002
+MOMENT = 0.03
+FAR = timedelta(days=3)
+SMALL = 2**24
+TRIES = 40
+"""How often something is tried that is not waited for."""
+
+
+class Listeners:
+    """Whoever is told of changes in the portal: the person."""
+
+    def people_by_bitrix(self, user_id: int) -> Sequence[Actor]:
+        """The person, if this employee."""
+        return [ACTOR] if user_id == ACTOR.bitrix_user_id else []
+
+    def bitrix_users(self) -> Sequence[int]:
+        """The one employee."""
+        return [7]
 
 
 class LabClock:
-    """The machine's clock, which can be put forward: from within, or by a file while the process is stopped."""
+    """The machine's clock, which can be put forward or back: from within, or by a file while the process is stopped."""
 
     def __init__(self, ahead: float, file: Path) -> None:
         self.ahead = timedelta(seconds=ahead)
@@ -32,94 +56,290 @@ class LabClock:
         slept = float(self._file.read_text(encoding="utf-8")) if self._file.exists() else 0.0
         return datetime.now(UTC) + self.ahead + timedelta(seconds=slept)
 
+    def jump(self, seconds: float) -> None:
+        """Put it forward, or back."""
+        self.ahead += timedelta(seconds=seconds)
+
 
 class Told:
-    """What a person saw and what a door acknowledged: lines that are on the disk before anything goes on."""
+    """What a person saw and what a door acknowledged: lines that outlive the process before anything goes on."""
 
-    def __init__(self, path: Path, generation: int) -> None:
+    def __init__(self, path: Path, generation: int, mark: Callable[[str], None] = lambda _: None) -> None:
+        """`mark` is told of what was acknowledged, to be put into the order of the calls."""
         self._path = path
         self._generation = generation
+        self._mark = mark
         self.lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
     def add(self, kind: str, **body: Any) -> None:
-        """One line, flushed."""
+        """One line, written at once."""
         line = {"kind": kind, "generation": self._generation, **body}
         self.lines.append(line)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        with self._path.open("ab", buffering=0) as file:
+            file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
+        if kind in {"acknowledged", "card", "reply", "toast"}:
+            self._mark(f"told {kind}")
 
     def acknowledged(self, source: str) -> bool:
-        """Whether the door told the messenger that it has this input."""
-        return any(line["kind"] == "acknowledged" and line["source"] == source for line in self.lines)
+        """Whether the door told the messenger that it has this input (or, of what is no input, that it has happened)."""
+        return any(line["kind"] in {"acknowledged", "happened"} and line["source"] == source for line in self.lines)
+
+    def passed(self) -> float:
+        """Seconds that have passed by the script."""
+        return sum(float(line["seconds"]) for line in self.lines if line["kind"] == "happened")
+
+    def of(self, name: str, kind: str) -> list[dict[str, Any]]:
+        """What was shown of that kind, in that part of the script."""
+        own = {line["id"] for line in self.lines if line["kind"] == "offered" and line["source"].startswith(f"{name}/")}
+        shown = [line["body"] for line in self.lines if line["kind"] == kind]
+        return [body for body in shown if str(body.get("turn_id")).partition("+")[0] in own]
 
     def cards(self, name: str) -> list[dict[str, Any]]:
         """The cards of that part of the script as the person sees them now."""
-        own = {line["id"] for line in self.lines if line["kind"] == "offered" and line["source"].startswith(f"{name}/")}
-        shown = [line["body"] for line in self.lines if line["kind"] == "card" and line["body"].get("turn_id") in own]
-        return list({body["confirmation_id"]: body for body in shown}.values())
+        return list({body["confirmation_id"]: body for body in self.of(name, "card")}.values())
 
 
 class Person:
     """Writes, reads and presses, one thing after the other; offers again what was not acknowledged."""
 
-    def __init__(self, orchestrator: Orchestrator, store: AsyncStore, told: Told, clock: LabClock) -> None:
+    def __init__(self, orchestrator: Orchestrator, store: AsyncStore, told: Told, clock: LabClock, *, config: Mapping[str, Any]) -> None:
         self._orchestrator = orchestrator
         self._store = store
         self._told = told
         self._clock = clock
+        self._world = f"http://127.0.0.1:{config['port']}/lab/"
+        self._state = Path(config.get("state") or config["folder"])
+        self._left = int(config.get("left", 0))
 
     async def act(self, steps: tuple[Step, ...]) -> None:
         """Everything of the script that was not done yet."""
+        self._clock.jump(self._told.passed())
         await self.rest()
         for step in steps:
-            offered = [row for source in step.sources for row in self._rows(step, source)]
-            rows = [row for row in offered if not self._told.acknowledged(row.source)]
-            if rows:
-                for row in rows:
-                    self._told.add("offered", source=row.source, id=row.id)
-                await self._orchestrator.receive(rows)
-                for row in rows:
-                    self._told.add("acknowledged", source=row.source)
-                await self.rest()
+            if step.kind in {"later", "portal", "fill", "free"}:
+                await self._happens(step)
+            elif step.kind == "tried":
+                await self._tried(step)
+            else:
+                await self._said(step)
 
     async def rest(self) -> None:
         """Until nothing is left to work on and everything was told."""
         while True:
             while await self._busy():  # noqa: ASYNC110 - rest is seen in the store, which fires no event of ours
                 await asyncio.sleep(PAUSE)
-            rows = await self._store.due_outbox("tg", self._clock.now())
+            rows = await self._due(timedelta())
+            if not rows and (waiting := await self._due(FAR)):  # the clock has gone back: time passes until they are due
+                self._clock.jump((min(row.due_at for row in waiting) - self._clock.now()).total_seconds() + PAUSE)
+                continue
             if not rows:
                 return
             for row in rows:
                 self._told.add(row.kind, key=row.key, body=dict(row.body))
-                await self._store.outbox_sent(row.id, "1")
+                await self._known(self._store.outbox_sent, row.id, "1")
+
+    async def _due(self, ahead: timedelta) -> list[OutboxRow]:
+        return list(await self._known(self._store.due_outbox, "tg", self._clock.now() + ahead))
+
+    async def ask_world(self, what: str, **body: Any) -> None:
+        """Have something done outside."""
+        async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(verify=False), timeout=20) as http:
+            await http.post(self._world + what, json=body)
+
+    async def press_while_recovering(self) -> None:
+        """Every card once more while the portal is being looked at."""
+        await self.ask_world("reached")
+        names = {line["source"].partition("/")[0] for line in self._told.lines if line["kind"] == "offered"}
+        rows = [row for name in sorted(names) for row in self._rows(Step(sources=(f"{name}/press-recovering",), kind="again"))]
+        await self._offer(rows)
+        await asyncio.sleep(MOMENT)
+        await self.ask_world("release")
+
+    async def _said(self, step: Step) -> None:
+        handed_in = self._rows(step)
+        if step.kind == "redelivered":
+            await self._known(self._orchestrator.receive, handed_in)
+            await self.rest()
+        elif step.kind in {"presses", "meanwhile", "stopped"}:
+            if step.kind == "meanwhile":
+                await self.ask_world("hold")
+            for number, rows in enumerate(handed_in_parts(handed_in, step)):
+                if number:
+                    await (self.ask_world("reached") if step.kind == "meanwhile" else asyncio.sleep(MOMENT))
+                await self._offer(rows)
+            if step.kind == "meanwhile":
+                await asyncio.sleep(MOMENT)
+                await self.ask_world("release")
+            await self.rest()
+        elif await self._offer(handed_in):
+            await self.rest()
+
+    async def _offer(self, offered: Sequence[InboxRow]) -> bool:
+        """Hand in what is not acknowledged yet, as often as it takes; whether there was anything."""
+        rows = [row for row in offered if not self._told.acknowledged(row.source)]
+        if not rows:
+            return False
+        for row in rows:
+            self._told.add("offered", source=row.source, id=row.id)
+        await self._known(self._orchestrator.receive, rows)
+        for row in rows:
+            self._told.add("acknowledged", source=row.source)
+        return True
+
+    async def _tried(self, step: Step) -> None:
+        """Hand in on a full disk; a while later go on, whatever came of it."""
+        rows = [row for row in self._rows(step) if not self._told.acknowledged(row.source)]
+        for row in rows:
+            self._told.add("offered", source=row.source, id=row.id)
+        for _ in range(TRIES):
+            try:
+                await self._orchestrator.receive(rows)
+            except StoreError:
+                self._told.add("turned-away", sources=[row.source for row in rows])
+            else:
+                for row in rows:
+                    self._told.add("acknowledged", source=row.source)
+                break
+            await asyncio.sleep(PAUSE)
+        await asyncio.sleep(5 * MOMENT)
+
+    async def _happens(self, step: Step) -> None:
+        """What is no input."""
+        (source,) = step.sources
+        ballast = self._state / "ballast"
+        if self._told.acknowledged(source):
+            return
+        match step.kind:
+            case "later":
+                self._clock.jump(float(step.text))
+            case "portal":
+                await self.ask_world("change", **json.loads(step.text))
+            case "fill":
+                fill(ballast, self._left)
+            case _:
+                await self.ask_world("noted")
+                ballast.unlink(missing_ok=True)
+        self._told.add("happened", source=source, seconds=float(step.text) if step.kind == "later" else 0.0)
+        await self.rest() if step.kind != "fill" else None
+
+    async def _known(self, ask: Callable[..., Any], *given: Any) -> Any:
+        """The answer of the store, asked until the disk gives one."""
+        while True:
+            try:
+                return await ask(*given)
+            except StoreError as error:
+                self._told.add("turned-away", sources=[], why=str(error))
+                await asyncio.sleep(5 * PAUSE)
 
     async def _busy(self) -> bool:
-        return not await self._orchestrator.idle() or bool(await self._store.due_timers(self._clock.now()))
+        return not await self._known(self._orchestrator.idle) or bool(await self._known(self._store.due_timers, self._clock.now()))
 
-    def _rows(self, step: Step, source: str) -> list[InboxRow]:
-        """The message, or a press on every card that waits (`again`: on every card at all)."""
-        if step.kind == "message":
-            return [self._input("message", source, {"text": step.text, "origin": "typed"})]
-        rows = []
-        for card in self._told.cards(source.partition("/")[0]):
-            number = card["confirmation_id"]
-            if step.kind == "again" or card["status"] == "requested":
-                nonce = second_nonce(card["nonce"]) if card["taps"] > 1 else card["nonce"]
-                press = {"confirmation_id": number, "nonce": nonce, "approve": step.kind != "deny", "via": "button"}
-                rows.append(self._input("decision", f"{source}/{number}", press | {"callback_id": f"{source}/{number}"}))
+    def _rows(self, step: Step) -> list[InboxRow]:
+        """The inputs of a step."""
+        first = step.sources[0]
+        name = first.partition("/")[0]
+        match step.kind:
+            case "message":
+                return [self._message(source, text) for source, text in zip(step.sources, step.text.split("\0"), strict=True)]
+            case "tried" if step.text != "approve":
+                return [self._message(first, step.text)]
+            case "stopped":
+                return [self._message(first, step.text), self._input("command", step.sources[1], {"name": "stop"})]
+            case "choose":
+                question = next(body["choices"][0]["token"] for body in self._told.of(name, "reply") if body["choices"])
+                return [self._input("message", first, {"answers": question.partition(":")[0], "option": 0, "origin": "choice"})]
+            case "event":
+                return [self._event(source, int(step.text)) for source in step.sources]
+            case "presses" | "meanwhile":
+                return [row for card in self._waiting(name, first) for row in self._pattern(step, card)]
+            case "redelivered":
+                return self._redelivered(name, first)
+            case _:
+                return [
+                    self._press(f"{source}/{card['confirmation_id']}", card, step.kind)
+                    for source in step.sources
+                    for card in self._told.cards(name)
+                    if step.kind == "again" or card["status"] == "requested"
+                ]
+
+    def _waiting(self, name: str, source: str) -> list[dict[str, Any]]:
+        """The cards to press: those that wait, and those of which a press was handed in before a death."""
+        begun = {line["source"].rpartition("/")[2] for line in self._told.lines if line["kind"] == "offered" and source in line["source"]}
+        return [card for card in self._told.cards(name) if card["status"] == "requested" or card["confirmation_id"] in begun]
+
+    def _pattern(self, step: Step, card: Mapping[str, Any]) -> list[InboxRow]:
+        rows: list[InboxRow] = []
+        for number, token in enumerate(step.text.replace(";", " ").split()):
+            verdict, _, who = token.partition("@")
+            if verdict == "=":
+                rows.append(self._press(rows[-1].source, card, "approve"))
+                continue
+            source = f"{step.sources[0]}-{number}/{card['confirmation_id']}"
+            shown = {**card, "nonce": "00000000"} if who == "forged" else card
+            rows.append(self._press(source, shown, "approve" if verdict == "y" else "deny", who=who))
         return rows
 
-    def _input(self, kind: str, source: str, body: dict[str, Any]) -> InboxRow:
+    def _redelivered(self, name: str, source: str) -> list[InboxRow]:
+        """Every press of before, with the very same source: they are known, so nothing is acknowledged anew and nothing comes of them."""
+        cards = {card["confirmation_id"]: card for card in self._told.cards(name)}
+        pressed = dict.fromkeys(
+            line["source"] for line in self._told.lines if line["kind"] == "offered" and f"{name}/press" in line["source"]
+        )
+        rows = [self._press(known, cards[known.rpartition("/")[2]], "approve") for known in pressed]
+        self._told.add("redelivered", source=source, count=len(rows))
+        return rows
+
+    def _press(self, source: str, card: Mapping[str, Any], kind: str, *, who: str = "") -> InboxRow:
+        nonce = second_nonce(card["nonce"]) if card["taps"] > 1 else card["nonce"]
+        via = "typed" if kind == "typed" else "button"
+        press = {"confirmation_id": card["confirmation_id"], "nonce": nonce, "approve": kind != "deny", "via": via}
+        elsewhere = f"tg:{who}" if who.isdecimal() else ""
+        actor = Actor(key=elsewhere, name="Борис", bitrix_user_id=8) if elsewhere else OTHERS.get(who, ACTOR)
+        body = press if via == "typed" else press | {"callback_id": source}
+        return self._input("decision", source, body, session=elsewhere or SESSION, actor=actor)
+
+    def _message(self, source: str, text: str) -> InboxRow:
+        return self._input("message", source, {"text": text, "origin": "typed"})
+
+    def _event(self, source: str, number: int) -> InboxRow:
+        ts = 1_790_000_000 + crc32(source.encode()) % 1000
+        body = {"event": "ONCRMDEALUPDATE", "target": f"deal:{number}", "action": "update", "ts": ts, "member_id": "m"}
+        watch = self._orchestrator._portal
+        assert watch is not None
+        return self._input("portal_event", source, body, session=watch.session, actor=Actor(key="portal", name="portal"))
+
+    def _input(self, kind: str, source: str, body: dict[str, Any], *, session: str = SESSION, actor: Actor = ACTOR) -> InboxRow:
         return InboxRow(
             id=new_id(),
             source=source,
-            session=SESSION,
+            session=session,
             lane="turn" if kind == "message" else "express",
             kind=kind,
-            actor=ACTOR.model_dump(mode="json"),
+            actor=actor.model_dump(mode="json"),
             body=body,
             received_at=self._clock.now(),
         )
+
+
+def handed_in_parts(rows: Sequence[InboxRow], step: Step) -> list[list[InboxRow]]:
+    """What is handed in at once, what after that: by the `;` of a pattern; of presses meanwhile, and of a stop, the first alone."""
+    if step.kind != "presses":
+        return [list(rows[:1]), list(rows[1:])]
+    sizes = [len(part.split()) for part in step.text.split(";")]
+    return [list(rows[sum(sizes[:number]) : sum(sizes[: number + 1])]) for number in range(len(sizes))]
+
+
+def fill(ballast: Path, left: int) -> None:
+    """Take all room of the disk but so many bytes; only of a small one that was mounted for it."""
+    room = os.statvfs(ballast.parent)
+    if room.f_blocks * room.f_frsize > SMALL:
+        msg = "this disk is not the lab's to fill"
+        raise RuntimeError(msg)
+    with ballast.open("ab", buffering=0) as file:
+        for size in (65536, 4096, 512, 1):
+            try:
+                while file.write(b"x" * size) == size:
+                    pass
+            except OSError:
+                continue
+        os.truncate(ballast, max(0, ballast.stat().st_size - left))

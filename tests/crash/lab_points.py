@@ -1,31 +1,56 @@
 """Where a child may die: around every write of its store and every request on its wire. Imported by the child only."""
 
 import os
+import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
+from lab_shim import Shim
 
 from state.sql.store import SqlStore
 
 WRITES = ("put_inbox", "next_inbox", "finish_inbox", "acquire", "void_leases", "release", "commit", "outbox_sent")
 
 
-class Points:
-    """Counts the places where the process may die, and dies at the one it was given."""
+class Jumps(Protocol):
+    """A clock that can be put forward or back."""
 
-    def __init__(self, target: dict[str, Any] | None, wal: Path) -> None:
+    def jump(self, seconds: float) -> None:
+        """By so much."""
+        ...
+
+
+class Points:
+    """Counts the places where the process may die, and dies at the one it was given; where ordered, the clock jumps or the disk fails."""
+
+    def __init__(self, config: dict[str, Any], wal: Path, shim: Shim, clock: Jumps) -> None:
+        """`config` may order `kill` (at, how), `jump` (at, seconds), `disk` (from, `again` so often, what the shim is told there)."""
         self.labels: list[str] = []
-        self._target = target or {"at": 0, "how": ""}
+        self._target = config.get("kill") or {"at": 0, "how": ""}
+        self._jump = config.get("jump") or {"at": 0}
+        self._disk = config.get("disk") or {}
         self._wal = wal
+        self._clock = clock
+        self.shim = shim
 
     def hit(self, label: str) -> None:
         """One place; does not return when it is the one."""
         if self._due(label):
             self._die()
+
+    def _on_the_way(self, label: str) -> None:
+        self.shim.mark(label)
+        if self._is(self._jump["at"], label):
+            order, self._jump = self._jump, {"at": 0}
+            self._clock.jump(order["seconds"])
+        if self._is(self._disk.get("from", 0), label):
+            self.shim.order(self._disk)
+            left = self._disk.get("again", 1) - 1
+            self._disk = {**self._disk, "again": left} if left else {}
 
     def torn(self, label: str, write: Callable[[], Any]) -> Any:
         """A write, or only the first half of what it puts into the write-ahead log."""
@@ -40,7 +65,13 @@ class Points:
 
     def _due(self, label: str) -> bool:
         self.labels.append(label)
-        at = self._target["at"]
+        self._on_the_way(label)
+        return self._is(self._target["at"], label)
+
+    def _is(self, at: int | str, label: str) -> bool:
+        """Whether this place is meant: by its number, its label, or "~" and a pattern that its label holds."""
+        if isinstance(at, str) and at.startswith("~"):
+            return re.search(at[1:], label) is not None
         return at in {len(self.labels), label}
 
     def _die(self) -> None:
@@ -72,12 +103,16 @@ def _watched(method: Callable[..., Any], points: Points) -> Callable[..., Any]:
 
 
 def _detail(args: tuple[Any, ...]) -> str:
-    commit = args[0] if args and hasattr(args[0], "effects") else None
-    if commit is None:
+    """What a write is about: the kinds of inputs; of a commit its events, the effects it moves, what it sends, with all that it takes along."""
+    commit = args[0] if args else None
+    if isinstance(commit, Sequence) and commit and hasattr(commit[0], "kind"):
+        return f"({','.join(row.kind for row in commit)})"
+    if not hasattr(commit, "effects"):
         return ""
-    events = [type(event).__name__ for event in commit.events]
-    effects = [f"->{change.status}" for change in commit.effects]
-    return f"({','.join([*events, *effects, *(row.kind for row in commit.outbox)])})"
+    steps = [*getattr(commit, "earlier", ()), commit]
+    events = [type(event).__name__ for step in steps for event in step.events]
+    effects = [f"->{change.status}" for step in steps for change in step.effects]
+    return f"({','.join([*events, *effects, *(row.kind for step in steps for row in step.outbox)])})"
 
 
 class Wire(httpx.AsyncBaseTransport):

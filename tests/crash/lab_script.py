@@ -1,4 +1,4 @@
-"""What the person of the lab asks for, what the model proposes then, and the changes that may come of it. Plain data."""
+"""What the person of the lab asks for and does, what the model proposes then, and the changes that may come of it. Plain data."""
 
 import json
 from dataclasses import dataclass
@@ -7,13 +7,32 @@ from typing import Any, Literal
 SESSION = "tg:7"
 DONE, UNKNOWN, NOT_DONE = "Сделано", "Неясно", "Не вышло"
 
+Kind = Literal[
+    "message",  # said; with several sources a paste in pieces, and what is said right after it
+    "approve",  # pressed on every card that waits
+    "deny",
+    "again",  # pressed on every card, whatever became of it
+    "presses",  # several presses at once, as `text` says
+    "meanwhile",  # the same, but the later ones while the call of the first is held on its way
+    "redelivered",  # every press of that part handed in once more, as a messenger does that heard no acknowledgement
+    "typed",  # «да»
+    "choose",  # the first of the buttons under a question
+    "stopped",  # said, and a moment later /stop
+    "later",  # so many seconds pass
+    "portal",  # somebody changes a record in the portal
+    "event",  # the portal tells of that
+    "fill",  # the disk is full but for so many bytes
+    "tried",  # said or pressed while it is full: nobody waits for an end
+    "free",  # there is room again
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One input, or several handed in at once (presses). `source` stays the same however often it is offered."""
+    """One thing that happens. `source` stays the same however often an input is offered."""
 
     sources: tuple[str, ...]
-    kind: Literal["message", "approve", "deny", "again"]
+    kind: Kind
     text: str = ""
 
 
@@ -24,9 +43,13 @@ class Change:
     mark: str
     method: str
     denied: bool = False
+    avoidable: bool = False
+    """The person may come to prevent it altogether."""
+    drifts: bool = False
+    """What the card shows is changed in the portal before the press."""
 
 
-def _call(method: str, fields: dict[str, Any], number: int | None = None, **more: Any) -> dict[str, Any]:
+def _call(method: str, fields: dict[str, Any], number: int | str | None = None, **more: Any) -> dict[str, Any]:
     params = {"fields": fields} if number is None else {"id": number, "fields": fields}
     return {"method": method, "params": params, "comment": "так попросили", **more}
 
@@ -37,6 +60,14 @@ BATCH = "поменяй суммы сделок 483 и 484"
 DENIED = "поставь сделке 482 сумму 444004"
 ADD = "заведи сделку Берёза, но сперва спроси меня"
 ONE = "заведи сделку Ольха"
+CHOICE = "подними сумму сделки Двойник до 150003"
+STOPPED = "заведи сделки Пихта и Кедр"
+EXPIRED = "поставь сделке 484 сумму 160004"
+DRIFTED = "поставь сделке 483 сумму 170007"
+TYPED = "поставь сделке 482 сумму 180008"
+PASTED = "Заведи сделку по письму:"
+FILLED = "поставь сделке 481 сумму 190009"
+_PAST = "ж" * 4096
 
 PLANS: dict[str, list[dict[str, Any]]] = {
     SUM: [_call("crm.deal.update", {"OPPORTUNITY": 150001}, 481)],
@@ -61,26 +92,45 @@ PLANS: dict[str, list[dict[str, Any]]] = {
     DENIED: [_call("crm.deal.update", {"OPPORTUNITY": 444004}, 482)],
     ADD: [_call("crm.deal.add", {"TITLE": "Берёза"}, requires_confirmation=True)],
     ONE: [_call("crm.deal.add", {"TITLE": "Ольха"})],
+    CHOICE: [_call("crm.deal.update", {"OPPORTUNITY": 150003}, "@deal:Двойник")],
+    STOPPED: [_call("crm.deal.add", {"TITLE": "Пихта"}), _call("crm.deal.add", {"TITLE": "Кедр"})],
+    EXPIRED: [_call("crm.deal.update", {"OPPORTUNITY": 160004}, 484)],
+    DRIFTED: [_call("crm.deal.update", {"OPPORTUNITY": 170007}, 483)],
+    TYPED: [_call("crm.deal.update", {"OPPORTUNITY": 180008}, 482)],
+    PASTED: [_call("crm.deal.add", {"TITLE": "Клён"}, requires_confirmation=True)],
+    FILLED: [_call("crm.deal.update", {"OPPORTUNITY": 190009}, 481)],
 }
 
+_UPDATE, _ADD = "crm.deal.update", "crm.deal.add"
 CHANGES: dict[str, tuple[Change, ...]] = {
-    SUM: (Change(mark="150001", method="crm.deal.update"),),
+    SUM: (Change(mark="150001", method=_UPDATE),),
     FREE: (
-        Change(mark="Осина", method="crm.deal.add"),
+        Change(mark="Осина", method=_ADD),
         Change(mark="Позвонить", method="tasks.task.add"),
         Change(mark="Записка", method="crm.timeline.comment.add"),
     ),
     BATCH: (Change(mark="333003", method="batch"), Change(mark="555005", method="batch")),
-    DENIED: (Change(mark="444004", method="crm.deal.update", denied=True),),
-    ADD: (Change(mark="Берёза", method="crm.deal.add"),),
-    ONE: (Change(mark="Ольха", method="crm.deal.add"),),
+    DENIED: (Change(mark="444004", method=_UPDATE, denied=True),),
+    ADD: (Change(mark="Берёза", method=_ADD),),
+    ONE: (Change(mark="Ольха", method=_ADD),),
+    CHOICE: (Change(mark="150003", method=_UPDATE),),
+    STOPPED: (Change(mark="Пихта", method=_ADD, avoidable=True), Change(mark="Кедр", method=_ADD, avoidable=True)),
+    EXPIRED: (Change(mark="160004", method=_UPDATE),),
+    DRIFTED: (Change(mark="170007", method=_UPDATE, drifts=True),),
+    TYPED: (Change(mark="180008", method=_UPDATE),),
+    PASTED: (Change(mark="Клён", method=_ADD),),
+    FILLED: (Change(mark="190009", method=_UPDATE),),
 }
+
+
+def _said(name: str, text: str, kind: Kind = "message") -> Step:
+    return Step(sources=(f"{name}/message",), kind=kind, text=text)
 
 
 def _confirmed(name: str, text: str) -> tuple[Step, ...]:
     """A request, two quick presses, and one more when all is over."""
     return (
-        Step(sources=(f"{name}/message",), kind="message", text=text),
+        _said(name, text),
         Step(sources=(f"{name}/press", f"{name}/press-too"), kind="approve"),
         Step(sources=(f"{name}/press-late",), kind="again"),
     )
@@ -91,30 +141,126 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
     "sum": _confirmed("sum", SUM),
     "batch": _confirmed("batch", BATCH),
     "free": (
-        Step(sources=("free/message",), kind="message", text=FREE),
+        _said("free", FREE),
         Step(sources=("free/press",), kind="approve"),  # what is left of a plan asks once the outcome of a step is unknown
     ),
     "deny": (
-        Step(sources=("deny/message",), kind="message", text=DENIED),
+        _said("deny", DENIED),
         Step(sources=("deny/press",), kind="deny"),
         Step(sources=("deny/press-late",), kind="again"),
     ),
 }
 SINGLE = tuple(SCRIPTS)
 SCRIPTS["whole"] = tuple(step for name in SINGLE for step in SCRIPTS[name])
-SCRIPTS["one"] = (Step(sources=("one/message",), kind="message", text=ONE),)
+SCRIPTS["one"] = (_said("one", ONE),)
+
+TURNS: dict[str, tuple[Step, ...]] = {
+    "choice": (
+        _said("choice", CHOICE),
+        Step(sources=("choice/chosen",), kind="choose"),
+        Step(sources=("choice/press", "choice/press-too"), kind="approve"),
+    ),
+    "stop": (Step(sources=("stop/message", "stop/stop"), kind="stopped", text=STOPPED), _said("one", ONE)),
+    "expired": (
+        _said("expired", EXPIRED),
+        Step(sources=("expired/day",), kind="later", text="90000"),
+        Step(sources=("expired/press",), kind="again"),
+    ),
+    "drift": (
+        _said("drift", DRIFTED),
+        Step(sources=("drift/portal",), kind="portal", text='{"deal": 483, "OPPORTUNITY": "2000.00"}'),
+        Step(sources=("drift/press", "drift/press-too"), kind="approve"),
+        Step(sources=("drift/press-new",), kind="approve"),
+    ),
+    "typed": (_said("typed", TYPED), Step(sources=("typed/yes",), kind="typed")),
+    "event": (
+        Step(sources=("event/first",), kind="event", text="484"),
+        Step(sources=("event/look",), kind="later", text="20"),
+        Step(sources=("event/portal",), kind="portal", text='{"deal": 484, "OPPORTUNITY": "7654321.00"}'),
+        Step(sources=("event/second", "event/third"), kind="event", text="484"),
+        Step(sources=("event/look-again",), kind="later", text="20"),
+    ),
+    "paste": (
+        Step(sources=("paste/message", "paste/rest", "paste/one"), kind="message", text="\0".join((f"{PASTED}\n{_PAST}", "конец", ONE))),
+        Step(sources=("paste/press", "paste/press-too"), kind="approve"),
+    ),
+}
+"""Turns that end or begin in other ways than by a message and a press."""
+SCRIPTS.update(TURNS)
+SCRIPTS["filled"] = (
+    _said("filled", FILLED),
+    Step(sources=("filled/fill",), kind="fill"),
+    Step(sources=("filled/press", "filled/press-too"), kind="tried", text="approve"),
+    Step(sources=("one/message",), kind="tried", text=ONE),
+    Step(sources=("filled/free",), kind="free"),
+    Step(sources=("filled/press", "filled/press-too"), kind="again"),
+    _said("one", ONE),
+)
+
+PATTERNS = {
+    "twice": ("presses", "y y"),
+    "thrice": ("presses", "y y y"),
+    "one after the other": ("presses", "y;y"),
+    "same callback": ("presses", "y = ="),
+    "yes and no": ("presses", "y n"),
+    "no and yes": ("presses", "n y"),
+    "no, no, yes": ("presses", "n n y"),
+    "yes, then no": ("presses", "y;n;y"),
+    "another chat": ("presses", "y@8 y y@8"),
+    "a lead too": ("presses", "y@lead y"),
+    "a lead against": ("presses", "n@lead y y@lead"),
+    "a colleague": ("presses", "y@colleague y n@colleague"),
+    "a forged nonce": ("presses", "y@forged n@forged y"),
+    "during the call": ("meanwhile", "y y n"),
+    "during, by a lead": ("meanwhile", "y y@lead y"),
+    "redelivered": ("presses", "y y"),
+}
+"""How one card is pressed: one token a press, `;` between what is handed in one after the other."""
+
+
+def _pressed(number: int, kind: Kind, text: str, more: tuple[Step, ...]) -> tuple[Step, ...]:
+    name, asked = f"p{number}", f"поставь сделке 481 сумму {70000 + number}"
+    PLANS[asked] = [_call(_UPDATE, {"OPPORTUNITY": 70000 + number}, 481)]
+    CHANGES[asked] = (Change(mark=str(70000 + number), method=_UPDATE),)
+    return (_said(name, asked), Step(sources=(f"{name}/press",), kind=kind, text=text), *more)
+
+
+def _again(number: int, name: str) -> tuple[Step, ...]:
+    redelivered = Step(sources=(f"p{number}/press-redelivered",), kind="redelivered")
+    return (redelivered,) if name == "redelivered" else (Step(sources=(f"p{number}/press-late",), kind="again"),)
+
+
+for _half, _names in enumerate((list(PATTERNS)[::2], list(PATTERNS)[1::2])):
+    SCRIPTS[f"presses-{_half}"] = tuple(
+        step
+        for _number, _name in enumerate(_names)
+        for step in _pressed(10 * _half + _number, *PATTERNS[_name], _again(10 * _half + _number, _name))  # type: ignore[arg-type]
+    )
+PRESSES = ("presses-0", "presses-1")
 
 
 def changes(script: str) -> list[Change]:
     """Every change that the script may lead to."""
-    return [change for step in SCRIPTS[script] if step.text for change in CHANGES[step.text]]
+    asked = dict.fromkeys(text for step in SCRIPTS[script] for text in _texts(step))
+    return [change for text in asked for change in CHANGES[text]]
+
+
+def _texts(step: Step) -> list[str]:
+    if step.kind not in {"message", "stopped", "tried"} or step.text == "approve":
+        return []
+    return [_known(text) for text in step.text.split("\0") if text != "конец"]
+
+
+def _known(said: str) -> str:
+    """The request that begins so: what was pasted under it comes along."""
+    return next(text for text in PLANS if said.startswith(text))
 
 
 def answer(messages: list[dict[str, str]]) -> tuple[str, int, str]:
     """(what was asked, iteration, the model's answer)."""
     spoken = [item["content"] for item in messages if item["role"] == "user"]
     seen = [text for text in spoken if text.startswith("OBSERVATION ")]
-    asked = next(text for text in reversed(spoken) if not text.startswith("OBSERVATION "))
+    asked = _known(next(text for text in reversed(spoken) if not text.startswith("OBSERVATION ")))
     steps = PLANS[asked] if not seen else []
     said = _report(asked, seen[-1]) if seen else "Сейчас."
     return asked, len(seen) + 1, f"THOUGHT:\nдумаю\nACTION:\n{json.dumps(steps, ensure_ascii=False)}\nASSISTANT:\n{said}"

@@ -137,6 +137,7 @@ def memory_store() -> SqlStore:
         made = SqlStore.__new__(SqlStore)
         made._database = Database(dialect)
         made._statements = _statements()
+        made._gathers = False
         return made
 
 
@@ -190,7 +191,9 @@ class World:
         self, session: Session, what: Effect, *, actor: Actor = ANNA, mode: Mode = "full", turn_id: str = "t1"
     ) -> Outcome | Pending:
         """One effect through the gate."""
-        return await self.gate.submit(what, actor=actor, mode=mode, turn_id=turn_id, ledger=session)
+        result = await self.gate.submit(what, actor=actor, mode=mode, turn_id=turn_id, ledger=session)
+        await session.flush()  # as the end of the turn would
+        return result
 
     async def asked(self, session: Session, what: Effect, *, actor: Actor = ANNA) -> dict[str, Any]:
         """The card that `what` leads to."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,11 +33,13 @@ def ask(number: int = 1) -> ModelRequest:
 
 @pytest.mark.req("S004-1", "S004-7")
 async def test_an_answer_is_recorded_before_it_is_used(world: World) -> None:
-    """When the engine has it, the journal has it."""
+    """Before the engine acts on it or the model is asked again, the journal has it."""
     session = await world.session()
     made = context(world, session)
-    world.model.will(reply())
+    world.model.will(reply(), reply())
     answer = await made.ask_model(ask())
+    assert (world.types(), session.seq) == ([], 1)
+    await made.ask_model(replace(ask(), iteration=2))
     assert world.types() == ["ModelAnswered"]
     data = world.events()[0].data
     assert (data["text"], data["iteration"], data["prompt_tokens"], data["model"]) == (answer.text, 1, 10, "scripted")
@@ -61,6 +64,7 @@ async def test_a_failure_of_the_model_is_recorded_and_raised(world: World) -> No
     world.model.will(ModelClientError("no key"))
     with pytest.raises(ModelClientError):
         await context(world, session).ask_model(ask())
+    await session.flush()
     assert [(event.type, event.data["reason"]) for event in world.events()] == [("ModelFailed", "no key")]
 
 

@@ -111,7 +111,8 @@ async def test_a_changed_record_brings_a_new_card(world: World) -> None:
     assert [row.body.get("status") for row in rows if row.kind == "card"] == ["superseded", "requested"]
     new = rows[-1].body
     await world.work(press(entry), press(new))
-    assert world.codes() == ["toast:card-already-superseded", "card:superseded", "toast:toast-running", "card:executed"]
+    # The press on the old card brings the new one once more: a crash may have kept it from being shown.
+    assert world.codes() == ["toast:card-already-superseded", "card:superseded", "card:executed", "toast:toast-running"]
     assert len(world.portal.ledger) == 1
 
 

@@ -2,4 +2,8 @@
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Read, verify and, where the law asks, erase the journal.")
+from bot.cli.journal import anchor, erase, export, reading, verify, watching, why
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Read, verify and, where the law asks, erase the journal.")
+for part in (reading, why, watching, verify, anchor, export, erase):
+    part.add(app)

@@ -29,7 +29,9 @@ def yes(entry: dict[str, Any], actor: Actor = ANNA, **more: Any) -> Decision:
 
 
 async def decide(world: World, session: Session, decision: Decision, mode: str = "full") -> Decided:
-    return await world.gate.decide_card(decision, mode=mode, ledger=session)  # type: ignore[arg-type]
+    decided = await world.gate.decide_card(decision, mode=mode, ledger=session)  # type: ignore[arg-type]
+    await session.flush()  # as whoever tells the person of it would
+    return decided
 
 
 def full_disk(commit: Any) -> Any:

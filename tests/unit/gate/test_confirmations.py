@@ -136,6 +136,7 @@ async def test_a_denial_is_final_and_drops_the_timer(world: World) -> None:
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     await confirmations.deny(entry, decision(entry, approve=False, reason="не надо"), session, ())
+    await session.flush()
     after = card(session, entry["confirmation_id"])
     assert (after["status"], after["denied_by"], after["denied_at"], after["via"], after["reason"]) == (
         "denied",
@@ -151,10 +152,13 @@ async def test_a_denial_is_final_and_drops_the_timer(world: World) -> None:
 
 
 async def test_an_approval_is_recorded_once(world: World) -> None:
-    """The second record of the same approval is refused by the store."""
+    """The second record of the same approval is refused, before the first is stored and after."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     await confirmations.approve(entry, decision(entry), session, ())
+    with pytest.raises(EffectConflict):
+        await confirmations.approve(entry, decision(entry), session, ())
+    await session.flush()
     assert card(session, entry["confirmation_id"])["approved_by"] == ANNA.key
     assert world.sql.due_timers(NOW + timedelta(days=2)) == []
     with pytest.raises(EffectConflict):

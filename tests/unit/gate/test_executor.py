@@ -139,6 +139,7 @@ async def test_an_outcome_that_cannot_be_stored_leaves_the_effect_started(world:
         broken.setattr(world.sql, "commit", _fail_after(1, world.sql.commit))
         with pytest.raises(StoreUnwritable):
             await executor.write(order(world), act, session)
+    session = await world.session()
     assert (act.calls, await in_store(session, world)) == (1, "started")
     assert [row.effect_id for row in await session.effects("started")] == [effect_id_of("t1/1/1")]
 
@@ -197,6 +198,7 @@ async def test_a_read_needs_no_intent_and_is_never_unknown(world: World, answer:
     """It is journalled with its params; repeating it does no harm, so a lost answer is simply no answer."""
     session, act = await world.session(), Act(world, answer)
     outcome = await executor.read(order(world, "crm.deal.list", {"filter": {"ID": 5}}), act, session)
+    await session.flush()
     assert act.seen == ["", "absent"]
     assert world.types() == [event]
     assert (outcome.status, outcome.foreign_text) == (status, answer.foreign_text)

@@ -75,7 +75,7 @@ async def test_two_processes_with_one_approval_send_once(world: World) -> None:
 
 
 async def test_an_approval_that_cannot_be_stored_sends_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The card still waits afterwards."""
+    """The card still waits in the session that the worker opens next."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     with monkeypatch.context() as broken:
@@ -83,6 +83,7 @@ async def test_an_approval_that_cannot_be_stored_sends_nothing(world: World, mon
         with pytest.raises(StoreUnwritable):
             await decide(world, session, yes(entry))
     assert world.portal.ledger == []
+    session = await world.session()
     assert (await decide(world, session, yes(entry))).outcome is not None
 
 
@@ -356,6 +357,8 @@ async def test_these_tests_would_see_a_missing_compare_and_set(world: World, mon
     entry = await world.asked(first, effect(*SUM))
     second = await world.session()
     monkeypatch.setattr(writing, "_change_effect", unconditional)
+    for session in (first, second):  # nor does either look where the stream ends
+        monkeypatch.setattr(session, "_stored", None)
     held = Held()
     world.portal.will("crm.deal.get", held)
     slow = asyncio.ensure_future(decide(world, first, yes(entry)))

@@ -40,6 +40,7 @@ async def died(world: World, what: tuple[str, dict[str, Any]], *, fault: Fault |
         dying.setattr(world.sql, "commit", _no_outcomes(world.sql.commit))
         with pytest.raises(StoreUnwritable):
             await carried_out(world, session, effect(*what))
+    vars(session).update(vars(await world.session()))  # what the dead process knew is gone
     rows = await session.effects("started")
     assert len(rows) == 1
     world.clock.advance(timedelta(seconds=61))
@@ -52,6 +53,7 @@ async def carried_out(world: World, session: Session, what: Effect) -> None:
         entry = card(session, result.confirmation_id)
         given = Decision(confirmation_id=entry["confirmation_id"], nonce=_last(entry), approve=True, actor=VERA, via="button")
         await world.gate.decide_card(given, mode="full", ledger=session)
+        await session.flush()
 
 
 def _last(entry: dict[str, Any]) -> str:
@@ -250,6 +252,7 @@ async def _approve_only(session: Session, entry: dict[str, Any]) -> None:
 
     given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
     await confirmations.approve(entry, given, session, ())
+    await session.flush()
 
 
 @pytest.mark.req("S004-36")

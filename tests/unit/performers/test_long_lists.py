@@ -74,7 +74,9 @@ class Desk:
         return Context(await self.world.session(), turn, actor=VERA, mode="full", reach=reach, recorded=Recorded())
 
     async def read(self, method: str, params: dict[str, Any]) -> Outcome:
-        found = await (await self.context()).submit(effect(method, params))
+        context = await self.context()
+        found = await context.submit(effect(method, params))
+        await context._session.flush()
         assert isinstance(found, Outcome)
         assert found.status == "succeeded", found
         return found
@@ -210,6 +212,7 @@ async def test_a_stop_ends_the_reading(desk: Desk, stopped: Callable[[Context], 
     with pytest.raises(asyncio.CancelledError):
         async with asyncio.timeout(5):
             await task
+    await context._session.flush()
     assert desk.wire.sent.count("batch") == 1
     assert [event.data["sums"] for event in desk.world.events("CallSucceeded")] == [{}]
     assert [item.total for item in context.results if isinstance(item, Outcome)] == [BULK + 48]

@@ -35,6 +35,7 @@ async def done(world: World, session: Session, method: str, params: dict[str, An
     entry = session.state["agent"]["confirmations"][found.confirmation_id]
     given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=VERA, via="button")
     decided = await world.gate.decide_card(given, mode="full", ledger=session)
+    await session.flush()
     assert decided.outcome is not None, decided
     return decided.outcome
 

@@ -1,6 +1,6 @@
 """Events on disk: every class survives the way there and back, a newer one is refused, an older one lifted."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +9,7 @@ from state_events_kit import CORE, event_of
 
 from state import canonical, events
 from state.events import Event, MessageReceived, UnknownEvent
+from state.personal import CLEAR, Personal
 
 
 @settings(max_examples=80, deadline=None)
@@ -32,7 +33,7 @@ def test_an_older_version_is_lifted_step_by_step(monkeypatch: pytest.MonkeyPatch
 
     class Renamed(Event):
         V: ClassVar[int] = 3
-        name: str
+        name: Personal[str]
         loud: bool
 
     def to_two(data: dict[str, Any]) -> dict[str, Any]:
@@ -49,3 +50,37 @@ def test_an_older_version_is_lifted_step_by_step(monkeypatch: pytest.MonkeyPatch
 
     assert lifted == Renamed(name="Ромашка", loud=False)
     assert untouched == {"name": "x", "loud": True}
+
+
+def test_nobody_adds_a_field_without_deciding_whether_it_is_personal() -> None:
+    """A text that is neither marked nor known as the program's own cannot become part of an event."""
+    with pytest.raises(TypeError, match=r"Told\.about: mark it Personal"):
+
+        class Told(Event):
+            about: str
+
+    assert "Told" not in events.type_names
+
+
+def test_what_is_clear_by_name_is_never_marked_and_always_used() -> None:
+    """One name means one thing in all events, and the list of clear names holds no leftovers."""
+    marked = {name for cls in CORE.values() for name in cls.blanks}
+    fields = {name for cls in CORE.values() for name in cls.model_fields}
+
+    assert not marked & CLEAR
+    assert fields >= CLEAR
+
+
+@pytest.mark.parametrize("name", sorted(CORE))
+def test_blanks_are_of_the_type_of_their_field(name: str) -> None:
+    """An event of an erased person is still an event of its class."""
+    cls = CORE[name]
+    blank = cls.blanks
+    given = {
+        field: ("x" if info.annotation is str else 1 if info.annotation is int else [] if "list" in str(info.annotation) else None)
+        for field, info in cls.model_fields.items()
+        if info.is_required() and field not in blank
+    }
+    given |= {field: get_args(info.annotation)[0] for field, info in cls.model_fields.items() if get_origin(info.annotation) is Literal}
+
+    assert events.decode(name, cls.V, {**given, **blank})

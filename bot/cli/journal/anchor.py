@@ -1,0 +1,140 @@
+"""`sdelka journal anchor`: where every stream stands, brought to a place that the journal's writer cannot rewrite. Ring 3."""
+
+import logging
+import logging.handlers
+import os
+import stat
+import sys
+from pathlib import Path
+
+import typer
+
+from bot.cli.ops import opened_reader
+from bot.settings import Settings, load_settings, need
+from orchestrator.errors import SettingsError
+
+SYSLOG = "/dev/log"
+SYSLOG_PORT = 514
+LONGEST_MESSAGE = 4096
+TIMEOUT = 10.0
+HELP = """Write where every stream and log stands (number and hash of its last record) to a place that the bot cannot rewrite.
+
+Afterwards `sdelka journal verify --anchor FILE` notices also what no chain can notice of itself: an end that is gone, or a journal written
+anew from the beginning. Exit codes: 0 written, 2 wrong use, or the place did not take it. See docs/verify.md.
+"""
+TO = """Where to: a file (appended; it must not be yours to rewrite), "-" (standard output, as for `| ssh ops tee -a anchors`), "syslog",
+"syslog:HOST[:PORT]", or "telegram:CHAT_ID"."""
+OWN = "Take a file that you could rewrite yourself all the same."
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command(name="anchor", help=HELP)(anchor)
+
+
+def anchor(
+    to: str = typer.Option("-", help=TO),
+    *,
+    own: bool = typer.Option(default=False, help=OWN),
+) -> None:
+    """See HELP."""
+    from state.clock import SystemClock  # noqa: PLC0415 - `--help` needs none of it
+    from state.verify.anchors import taken  # noqa: PLC0415 - see above
+
+    settings = load_settings()
+    with opened_reader(settings) as store:
+        made = taken(store, settings.log_dir, SystemClock().now())
+    kind, _, rest = to.partition(":")
+    match kind:
+        case "-":
+            sys.stdout.write(made.line() + "\n")
+            return
+        case "syslog":
+            _to_syslog(made.line(), rest)
+        case "telegram":
+            line = made.line()
+            _to_telegram(line if len(line) <= LONGEST_MESSAGE else made.short(), rest, settings)
+        case _:
+            _to_file(made.line(), Path(to), own=own)
+    sys.stderr.write(f"anchored {len(made.streams)} streams and {len(made.logs)} logs, digest {made.digest}\n")
+
+
+def _to_file(line: str, path: Path, *, own: bool) -> None:
+    if not own and path.exists() and _rewritable(path):
+        raise SettingsError(
+            f"you could rewrite {path} yourself, so it proves nothing: make it another user's and append-only, or say --own"
+        )
+    if not own and not path.exists():
+        raise SettingsError(f"{path} is not there: make it as another user, append-only, or say --own")
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if own else 0), 0o640)
+        try:
+            whole = (line + "\n").encode()
+            if os.write(descriptor, whole) != len(whole):
+                raise SettingsError(f"{path} took only a part of the anchor: is the disk full?")
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise SettingsError(f"{path} did not take the anchor: {error.strerror}") from None
+
+
+def _rewritable(path: Path) -> bool:
+    """Whether this user could change what the file holds: an append-only one does not open for writing at a place."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        return False
+    if path.stat().st_uid == os.geteuid() != 0:
+        return True  # its owner can give himself every right
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
+class _Syslog(logging.handlers.SysLogHandler):
+    """Keeps what went wrong instead of printing it."""
+
+    failed: BaseException | None = None
+    ident = "sdelka: "
+    append_nul = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name that logging calls
+        del record
+        self.failed = sys.exc_info()[1]
+
+
+def _to_syslog(line: str, where: str) -> None:
+    host, _, port = where.rpartition(":") if where.rpartition(":")[2].isdigit() else (where, "", "")
+    address = (host, int(port or SYSLOG_PORT)) if host else SYSLOG
+    try:
+        handler = _Syslog(address, facility=_Syslog.LOG_AUTHPRIV)
+    except OSError as error:
+        raise SettingsError(f"syslog at {where or SYSLOG} cannot be reached: {error}") from None
+    handler.emit(logging.LogRecord("sdelka", logging.INFO, "", 0, line, None, None))
+    handler.close()
+    if handler.failed is not None:
+        raise SettingsError(f"syslog did not take the anchor: {handler.failed}")
+
+
+def _to_telegram(line: str, chat: str, settings: Settings) -> None:
+    import httpx  # noqa: PLC0415 - see anchor
+
+    need(settings, "telegram_bot_token")
+    token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
+    if not chat.lstrip("-").isdigit():
+        raise SettingsError("telegram:CHAT_ID needs the number of a chat")
+    try:
+        answer = httpx.post(
+            f"{settings.telegram_api_base}/bot{token}/sendMessage",
+            json={"chat_id": int(chat), "text": line, "link_preview_options": {"is_disabled": True}, "protect_content": False},
+            timeout=TIMEOUT,
+        )
+        said = answer.json()
+    except (httpx.HTTPError, ValueError) as error:
+        raise SettingsError(
+            f"Telegram cannot be reached: {type(error).__name__}"
+        ) from None  # its words hold the address, and that the token
+    if not said.get("ok"):
+        raise SettingsError(f"Telegram did not take the anchor: {said.get('description', answer.status_code)}")

@@ -1,0 +1,109 @@
+"""What the reading commands share: the journal opened with names and sentences, errors as one sentence with their exit code. Ring 3."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bitrix.catalogue import Catalogue, load_catalogue
+from bot.access import load_access
+from bot.cli.ops import opened_reader
+from bot.i18n.translate import Translator
+from bot.settings import Settings, load_settings
+from orchestrator.errors import SettingsError
+from orchestrator.gate.policy import SHIPPED, load_policy
+from orchestrator.messages import Actor
+from orchestrator.reports.moments import NoMoment
+from orchestrator.reports.people import Voice
+from orchestrator.reports.reading import NotFound, Several
+from state.clock import SystemClock
+from state.events import UnknownEvent
+from state.store import Store, StoreError
+
+NOTHING = 1
+WRONG = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """The journal, and how to speak of it."""
+
+    store: Store
+    voice: Voice
+    translator: Translator
+    settings: Settings
+    now: datetime
+
+    def catalogue(self) -> Catalogue:
+        """The methods that the bot knows, with the policy's own."""
+        return _catalogue(self.settings.policy_file)
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[Reader]:
+    """The journal of this installation; what cannot be answered becomes one sentence and an exit code."""
+    settings = load_settings()
+    translator = Translator("en", "UTC")
+    try:
+        with opened_reader(settings) as store:
+            yield Reader(
+                store=store,
+                voice=Voice(_sentences(translator), _names(settings)),
+                translator=translator,
+                settings=settings,
+                now=SystemClock().now(),
+            )
+    except NotFound as error:
+        raise refused(str(error), NOTHING) from None
+    except (Several, NoMoment, StoreError, UnknownEvent) as error:
+        raise refused(str(error), WRONG) from None
+    except BrokenPipeError:  # whoever read it has seen enough
+        sys.stderr.close()
+        raise typer.Exit(0) from None
+
+
+def refused(why: str, code: int) -> typer.Exit:
+    """One sentence on stderr, and the exit to raise."""
+    sys.stderr.write(f"{why}\n")
+    return typer.Exit(code)
+
+
+def when(ts: str) -> str:
+    """ "2026-11-21 12:00:05Z" of a stored moment."""
+    return f"{ts[:19].replace('T', ' ')}Z" if ts else ""
+
+
+@cache
+def _catalogue(policy_file: Path | None) -> Catalogue:
+    policy = load_policy(policy_file)
+    return load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])
+
+
+def _sentences(translator: Translator) -> Callable[[str, Mapping[str, Any]], str]:
+    def say(code: str, args: Mapping[str, Any]) -> str:
+        return translator.say(code, **args)
+
+    return say
+
+
+def _names(settings: Settings) -> Callable[[str], str]:
+    """The names of the access file; a file that cannot be read takes away no more than the names."""
+    try:
+        access = load_access(settings.access_file)
+    except SettingsError:
+        return str
+
+    def name_of(key: str) -> str:
+        try:
+            known = access.present(Actor(key=key, name=""))
+        except ValueError:  # a group, whose key is no person's
+            return ""
+        return known.name if known else ""
+
+    return name_of

@@ -1,0 +1,217 @@
+"""`sdelka journal erase PERSON`: shows what there is of a person, deletes it, proves that it is gone. Ring 3."""
+
+import contextlib
+import getpass
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bitrix.masking import mask
+from bot.cli.ops import AS_JSON, print_lines, print_table, visible
+from bot.settings import Settings, load_settings
+from orchestrator.errors import SettingsError
+
+if TYPE_CHECKING:
+    from orchestrator.reports.erasing import Erased, Place, Survey
+    from orchestrator.reports.probing import Trace
+    from state.sql.store import SqlStore
+
+ALL_GONE, REMAINS, REFUSED = 0, 1, 3
+_SHOWN = 16
+"""So much of a text that was found is shown: enough to find it, no more of it on the screen."""
+
+
+def add(app: typer.Typer) -> None:
+    """Make `erase` one of the commands of `app`."""
+    app.command()(erase)
+
+
+def erase(
+    person: str = typer.Argument("", help="Key (tg:7), Telegram id or name."),
+    *,
+    yes: bool = typer.Option(default=False, help="Do not ask; for scripts."),
+    force: bool = typer.Option(default=False, help="Withdraw open cards and drop unworked inputs of the person first."),
+    listed: bool = typer.Option(False, "--list", help="Who was erased so far: to be repeated after a backup is restored."),
+    as_json: bool = typer.Option(False, "--json", help=AS_JSON),
+) -> None:
+    """Erase one person: delete the key to their records, their rows and audit log, then search for what they wrote.
+
+    Exit codes: 0 erased and nothing found any more, 1 something remains (each place is named), 2 wrong use, 3 refused: the bot runs on the
+    embedded database, something is open, or you did not confirm. Take the person out of ACCESS_FILE and restart the bot before.
+    Backups and exports made earlier are out of reach: see docs/erasure.md.
+    """
+    settings = load_settings()
+    with _alone(settings), _opened(settings) as store:
+        if listed:
+            _print_erased(store, as_json=as_json)
+            return
+        name_of = _names(settings)
+        place = _place(settings)
+        key = _one(store, person, place, name_of)
+        found = _survey(store, key, place, name_of(key), as_json=as_json)
+        if not found.empty:  # else only what an erasure that failed half way has left undone
+            _agreed(found, yes=yes, force=force)
+        raise typer.Exit(_done(store, found, place, as_json=as_json))
+
+
+def _survey(store: "SqlStore", key: str, place: "Place", name: str, *, as_json: bool) -> "Survey":
+    from orchestrator.reports.erasing import survey  # noqa: PLC0415 - see ops.opened_reader
+
+    found = survey(store, key, place, name=name)
+    _print_survey(found, as_json=as_json)
+    return found
+
+
+def _agreed(found: "Survey", *, yes: bool, force: bool) -> None:
+    """Leave with REFUSED where something is open, or the key is not typed."""
+    if found.obstacles and not force:
+        _say("Refused: decide these first (or wait for them), or give --force to withdraw them.")
+        raise typer.Exit(REFUSED)
+    asked = f"This cannot be undone. Type {found.person} to erase them"
+    if not yes and typer.prompt(asked, default="", show_default=False, err=True) != found.person:
+        _say("Nothing was changed.")
+        raise typer.Exit(REFUSED)
+
+
+def _done(store: "SqlStore", found: "Survey", place: "Place", *, as_json: bool) -> int:
+    from orchestrator.reports.erasing import erase as erase_person  # noqa: PLC0415 - see ops.opened_reader
+    from state.clock import SystemClock  # noqa: PLC0415 - see ops.opened_reader
+
+    done = erase_person(store, found, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")
+    _print_erasure(done, found, as_json=as_json)
+    return REMAINS if done.remains else ALL_GONE
+
+
+@contextlib.contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """The embedded database to ourselves; with a server the bots go on, and load their sessions anew."""
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - see ops.opened_reader
+
+    if settings.database_url is not None:
+        yield
+        return
+    if not settings.state_dir.is_dir():
+        raise SettingsError(f"STATE_DIR {settings.state_dir}: there is no such folder")
+    lock = FileLock(settings.state_dir / "sdelka.lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        _say(f"Refused: the bot works with STATE_DIR {settings.state_dir}: stop it first.")
+        raise typer.Exit(REFUSED) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _opened(settings: Settings) -> Iterator["SqlStore"]:
+    from state.sql import open_store  # noqa: PLC0415 - see ops.opened_reader
+    from state.store import StoreError  # noqa: PLC0415
+
+    try:
+        store = open_store(settings.database.get_secret_value())
+    except StoreError as error:
+        raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
+    try:
+        yield store
+    except (StoreError, TimeoutError) as error:
+        raise SettingsError(f"not erased, or not wholly: {mask(str(error))}; run the command again") from None
+    finally:
+        store.close()
+
+
+def _one(store: "SqlStore", who: str, place: "Place", name_of: Callable[[str], str]) -> str:
+    """The key of the one person meant; SettingsError for none or several."""
+    from orchestrator.reports.erasing import candidates  # noqa: PLC0415 - see ops.opened_reader
+
+    if not who:
+        raise SettingsError("say who: a key (tg:7), a Telegram id or a name; --list shows who was erased so far")
+    found = candidates(store, who, place, name_of)
+    if not found:
+        raise SettingsError(f"nothing is stored of {who!r}")
+    if len(found) > 1:
+        raise SettingsError(f"{who!r} may be {' or '.join(found)}: give the key")
+    return found[0]
+
+
+def _names(settings: Settings) -> Callable[[str], str]:
+    """What the access file calls somebody, "" for those it does not list."""
+    from bot.access import load_access  # noqa: PLC0415 - see ops.opened_reader
+
+    access = load_access(settings.access_file)
+
+    def name_of(key: str) -> str:
+        kind, _, number = key.partition(":")
+        actor = access.actor(int(number)) if kind == "tg" and number.isdecimal() else None
+        return actor.name if actor else ""
+
+    return name_of
+
+
+def _place(settings: Settings) -> "Place":
+    from orchestrator.reports.erasing import Place  # noqa: PLC0415 - see ops.opened_reader
+
+    embedded = settings.database_url is None
+    return Place(logs=settings.log_dir, files=tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ())
+
+
+def _print_erased(store: "SqlStore", *, as_json: bool) -> None:
+    gone = [row for row in store.erasure().list_keys() if row.erased_at]
+    if as_json:
+        print_lines([{"person": row.person, "erased_at": row.erased_at, "key_id": row.key_id} for row in gone])
+    else:
+        print_table(["person", "erased at", "key"], [[row.person, row.erased_at, row.key_id] for row in gone])
+
+
+def _print_survey(found: "Survey", *, as_json: bool) -> None:
+    if as_json:
+        facts: dict[str, Any] = {"rows": dict(found.rows), "log_records": found.log_records, "in_clear": found.in_clear}
+        print_lines([{"kind": "found", "person": found.person, "names": found.names, **facts, "obstacles": found.obstacles}])
+        return
+    called = f" ({', '.join(found.names)})" if found.names else ""
+    counts = [*sorted(found.rows.items()), *([("audit log", found.log_records)] if found.log_records else [])]
+    if found.empty:
+        _say(f"Nothing is stored of {found.person}{called}.")
+        return
+    print_table(["where", "records"], counts, title=f"{found.person}{called}")
+    for obstacle in found.obstacles:
+        _say(f"Open: {obstacle}")
+    if found.in_clear:
+        _say(f"{found.in_clear} records were written before records were sealed: they cannot be made unreadable, see docs/erasure.md.")
+
+
+def _print_erasure(done: "Erased", found: "Survey", *, as_json: bool) -> None:
+    if as_json:
+        facts = {"removed": dict(done.removed), "rewritten_logs": dict(done.rewritten), "searched": done.searched}
+        print_lines([{"kind": "erased", "person": done.person, **facts, "remains": len(done.remains), "held_by_others": len(done.held)}])
+        print_lines(
+            [{"kind": kind, **_shown(trace)} for kind, traces in (("remains", done.remains), ("held", done.held)) for trace in traces]
+        )
+        return
+    print_table(["where", "erased"], sorted(done.removed.items()))
+    for user, count in sorted(done.rewritten.items()):
+        _say(f"Audit log of {user}: the person was taken out of {count} records.")
+    texts = f"{done.searched} texts and names of the person"
+    if done.remains:
+        print_table(["still found in", "text"], [[trace.place, _cut(trace.probe)] for trace in done.remains])
+        _say(f"Not proven: searched for {texts}, and found some in {len(done.remains)} places that should be empty.")
+    else:
+        _say(f"Proven: searched for {texts} in every row and file, and found none of them in anything of {done.person}.")
+    if done.held:
+        _say(f"{len(done.held)} records of other people hold the same words; they are theirs and were left alone (--json lists them).")
+    if found.names:
+        _say("Take the person out of ACCESS_FILE too, if they are listed there.")
+
+
+def _shown(trace: "Trace") -> dict[str, str]:
+    return {"place": trace.place, "owner": trace.owner, "text": _cut(trace.probe)}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _say(line: str) -> None:
+    typer.echo(visible(line), err=True)

@@ -1,0 +1,59 @@
+"""`sdelka journal export`: the journal for other systems, one event a line. Ring 3."""
+
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+import typer
+
+_TIME = "A time in UTC: 2026-11-21, '2026-11-21 14:05', '7 days ago'."
+
+
+def add(app: typer.Typer) -> None:
+    """Give `app` this command."""
+    app.command(epilog="Exit codes: 0 = exported, 2 = wrong use or the database cannot be read.")(export)
+
+
+def export(
+    format_: Literal["jsonl", "cef"] = typer.Option("jsonl", "--format", help="jsonl, or cef for a SIEM; docs/journal.md has the mapping."),
+    since: str = typer.Option("", help=f"Only events from then on. {_TIME}"),
+    until: str = typer.Option("", help="Only events before then."),
+    types: str = typer.Option("", help="Only events of these types, with commas: CallStarted,CallSucceeded."),
+    *,
+    redact: bool = typer.Option(
+        False, "--redact", help="Without names, words of people and values of the CRM: ids, codes, counts, moments."
+    ),
+) -> None:
+    """Every event with all its fields and its hash to stdout; secrets are hidden."""
+    from bot.cli.journal.common import WRONG, opened, refused  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from orchestrator.reports import exporting  # noqa: PLC0415 - see above
+    from orchestrator.reports.moments import read_time  # noqa: PLC0415 - see above
+    from state.clock import iso  # noqa: PLC0415 - see above
+    from state.events import type_names  # noqa: PLC0415 - see above
+
+    asked = tuple(name for part in types.split(",") if (name := part.strip()))
+    odd = [name for name in asked if name not in type_names]
+    if odd:
+        raise refused(f"no type of event: {', '.join(odd)}; there are {', '.join(sorted(type_names))}", WRONG)
+    with opened() as reader:
+        start, end = (iso(read_time(text, reader.now)) if text else "" for text in (since, until))
+        line: exporting.Line
+        match (format_, redact):
+            case ("jsonl", False):
+                line = exporting.json_line
+            case ("jsonl", True):
+                line = exporting.redacted_json_line
+            case (_, False):
+                line = exporting.cef_lines(reader.voice, _version())
+            case _:
+                line = exporting.redacted_cef_lines(_version())
+        for text in exporting.exported(reader.store, exporting.Wanted(types=asked, since=start, until=end), line):
+            sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+
+
+def _version() -> str:
+    try:
+        return version("sdelka")
+    except PackageNotFoundError:  # run from a copy of the sources
+        return "0"

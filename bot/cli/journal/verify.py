@@ -1,0 +1,118 @@
+"""`sdelka journal verify`: is everything as it was written? Reads only; beside a running bot too. Ring 3."""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bot.cli.ops import AS_JSON, print_lines, print_table
+from bot.settings import Settings, load_settings
+from orchestrator.errors import SettingsError
+
+if TYPE_CHECKING:
+    from state.findings import Finding
+    from state.verify.anchors import Anchor
+    from state.verify.whole import Verified
+
+WHOLE, DAMAGED, CUT = 0, 1, 3
+TELL_EVERY = 2.0
+HELP = """Check everything that is stored: journal, effects, snapshots, large answers, audit logs and their archives.
+
+Exit codes: 0 everything is whole, 1 something is damaged, missing or contradicts itself, 2 wrong use or no database, 3 only the end of
+a stream or log is gone. See docs/verify.md.
+"""
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command(name="verify", help=HELP)(verify)
+
+
+def verify(
+    *,
+    anchor: str = typer.Option("", help="File with lines of `sdelka journal anchor`: the journal must still hold what they name."),
+    no_logs: bool = typer.Option(False, "--no-logs", help="Leave the audit logs out."),
+    as_json: bool = typer.Option(False, "--json", help=AS_JSON),
+) -> None:
+    """See HELP."""
+    from orchestrator.reports.consistency import Effects  # noqa: PLC0415 - `--help` needs none of it
+    from state.verify.anchors import wanted  # noqa: PLC0415 - see above
+    from state.verify.whole import verify_journal  # noqa: PLC0415 - see above
+
+    settings = load_settings()
+    anchors = _anchors(anchor)
+    progress = _progress()
+    try:
+        checked = verify_journal(settings.database.get_secret_value(), judge=Effects, anchors=wanted(anchors), progress=progress)
+    except FileNotFoundError as error:
+        raise SettingsError(str(error)) from None
+    logs = 0
+    if not no_logs:
+        logs = _look_at_logs(settings, anchors, checked)
+    _print(checked, logs, as_json=as_json)
+    raise typer.Exit(exit_code(checked.findings))
+
+
+def exit_code(findings: "Sequence[Finding]") -> int:
+    """0 whole, 1 damaged, 3 only cut; notes do not count."""
+    kinds = {finding.kind for finding in findings} - {"note"}
+    return WHOLE if not kinds else CUT if kinds == {"cut"} else DAMAGED
+
+
+def _anchors(path: str) -> "list[Anchor]":
+    from state.verify.anchors import NoAnchor, read_anchors  # noqa: PLC0415 - see verify
+
+    if not path:
+        return []
+    try:
+        return read_anchors(Path(path).read_text(encoding="utf-8", errors="replace"))
+    except (OSError, NoAnchor) as error:
+        raise SettingsError(f"the anchor {path} cannot be used: {error}") from None
+
+
+def _look_at_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "Verified") -> int:
+    from state.log_archives import logs_in  # noqa: PLC0415 - see verify
+    from state.log_verify import verify_logs  # noqa: PLC0415 - see verify
+    from state.verify.anchors import log_findings  # noqa: PLC0415 - see verify
+
+    if settings.log_dir.is_dir():
+        checked.findings.extend(verify_logs(settings.log_dir))
+    checked.findings.extend(log_findings(anchors, settings.log_dir))
+    return len(list(logs_in(settings.log_dir))) if settings.log_dir.is_dir() else 0
+
+
+def _progress() -> Callable[[int], None]:
+    """Tells on stderr how far it is, now and then, so that a long check does not look like a dead one."""
+    seen, told = 0, time.monotonic()
+
+    def count(records: int) -> None:
+        nonlocal seen, told
+        seen += records
+        if time.monotonic() - told > TELL_EVERY:
+            told = time.monotonic()
+            sys.stderr.write(f"{seen:,} records checked\n")
+
+    return count
+
+
+def _print(checked: "Verified", logs: int, *, as_json: bool) -> None:
+    counts = {"streams": checked.streams, "records": checked.records, "effects": checked.effects, "logs": logs}
+    rows = [_row(finding) for finding in checked.findings]
+    if as_json:
+        print_lines([*rows, {"checked": counts, "exit_code": exit_code(checked.findings)}])
+        return
+    if rows:
+        names = ("kind", "place", "seq", "what", "file", "offset")
+        print_table(names, [["" if row[name] is None else row[name] for name in names] for row in rows])
+    verdict = {WHOLE: "whole", DAMAGED: "NOT whole", CUT: "the end is missing"}[exit_code(checked.findings)]
+    sys.stdout.write(", ".join(f"{number:,} {name}" for name, number in counts.items()) + f": {verdict}\n")
+
+
+def _row(finding: "Finding") -> dict[str, Any]:
+    from bitrix.masking import mask  # noqa: PLC0415 - see verify
+
+    place = {"file": finding.file, "offset": finding.offset}
+    return {"kind": finding.kind, "place": finding.place, "seq": finding.seq, "what": mask(finding.why), **place}

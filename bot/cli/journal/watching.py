@@ -1,0 +1,138 @@
+"""`sdelka journal tail | stats`: what happens now, and how much has happened. Ring 3."""
+
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+_AS_JSON = "One JSON object a line instead of text."
+_EVERY = 0.5
+"""Seconds between two looks for new events."""
+
+
+def add(app: typer.Typer) -> None:
+    """Give `app` these commands."""
+    app.command(epilog="Exit codes: 0 = shown (also after Ctrl-C), 1 = no such session, 2 = wrong use or the database cannot be read.")(
+        tail
+    )
+    app.command(epilog="Exit codes: 0 = shown, 2 = wrong use or the database cannot be read.")(stats)
+
+
+def tail(
+    sessions: Annotated[list[str] | None, typer.Argument(metavar="[SESSION]…", help="Only these sessions; all without.")] = None,
+    last: int = typer.Option(20, "--last", "-n", min=0, help="How many of the newest events first."),
+    *,
+    follow: bool = typer.Option(False, "--follow", "-f", help="Go on with new events as they come, until Ctrl-C."),
+    as_json: bool = typer.Option(False, "--json", help=_AS_JSON),
+) -> None:
+    """The newest events of all sessions, and with -f each new one as it comes: once, and in the order of its session."""
+    from bot.cli.journal.common import opened, when  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from bot.cli.ops import print_lines  # noqa: PLC0415 - see above
+    from orchestrator.reports import following  # noqa: PLC0415 - see above
+    from orchestrator.reports.reading import find_stream, session_of  # noqa: PLC0415 - see above
+    from orchestrator.reports.showing import line_of  # noqa: PLC0415 - see above
+    from state.store import StoredEvent  # noqa: PLC0415 - see above
+
+    def show(event: StoredEvent) -> None:
+        line = line_of(event, reader.voice)
+        if as_json:
+            print_lines([line])
+        else:
+            _write([f"{when(line['ts'])} {session_of(line['stream'])} #{line['seq']} {line['words']}"])
+
+    with opened() as reader:
+        streams = [find_stream(reader.store, session) for session in sessions or ()]
+        shown = following.marks(reader.store, streams)
+        for event in following.last_events(reader.store, shown, last):
+            show(event)
+        if not follow:
+            return
+        try:
+            for event in following.follow(reader.store, shown, _wait, streams):
+                show(event)
+        except KeyboardInterrupt:
+            return
+
+
+def _wait() -> bool:
+    time.sleep(_EVERY)
+    return True
+
+
+def stats(
+    since: str = typer.Option("", help="Count from here: a time in UTC such as 2026-11-21, '2026-11-21 14:05', '7 days ago'."),
+    *,
+    as_json: bool = typer.Option(False, "--json", help="One JSON object."),
+) -> None:
+    """Turns, messages by person, calls, decisions and how long they took, refusals, unknown outcomes, tokens, days, sizes."""
+    from bot.cli.journal.common import opened  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from bot.cli.ops import print_lines  # noqa: PLC0415 - see above
+    from orchestrator.reports.moments import read_time  # noqa: PLC0415 - see above
+    from orchestrator.reports.stats import as_report, count  # noqa: PLC0415 - see above
+
+    with opened() as reader:
+        counts = count(reader.store, read_time(since, reader.now) if since else None)
+        report = as_report(counts, reader.store, reader.voice, reader.now)
+        if as_json:
+            print_lines([report])
+            return
+        _tables(report)
+
+
+def _tables(report: Mapping[str, Any]) -> None:
+    from bot.cli.journal.common import when  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from bot.cli.ops import print_table  # noqa: PLC0415 - see above
+    from orchestrator.reports.words import seconds_in_words  # noqa: PLC0415 - see above
+
+    def waited(seconds: float | None) -> str:
+        return "nothing waits" if seconds is None else f"the oldest for {seconds_in_words(seconds)}"
+
+    model, cards, journal, unknown = (report[name] for name in ("model", "cards", "journal", "unknown"))
+    medians = ", ".join(f"{status} after {seconds_in_words(seconds)}" for status, seconds in cards["median_wait_seconds"].items())
+    kept = ("requested", "approved", "denied", "expired", "superseded")
+    largest = journal["largest_record"]
+    rows = [
+        ("counted", f"{report['events']} events {'since ' + when(report['since']) if report['since'] else 'from the first'}"),
+        ("turns", f"{report['turns']['total']}: {_pairs(report['turns']['ended'])}"),
+        ("messages", f"{report['messages']['total']}: {_pairs(report['messages']['by_person'])}"),
+        ("cards", _pairs({name: cards[name] for name in kept if name in cards})),
+        ("median wait", medians or "—"),
+        ("open cards", f"{cards['open']}{', the oldest since ' + when(cards['oldest_open']) if cards['open'] else ''}"),
+        ("refused by code", _pairs(report["refused"])),
+        ("unknown outcomes", f"{len(unknown['open'])} open {', '.join(item[:10] for item in unknown['open'][:5])}".strip()),
+        ("looked up", _pairs(unknown["looks"])),
+        ("model", f"{model['answers']} answers in {model['seconds']} s: {_pairs(model['by_model'])}"),
+        ("tokens", f"{model['prompt_tokens']} of prompts, {model['completion_tokens']} of answers"),
+        ("model failures", f"{model['failures']}: {_pairs(model['failed_because'])}" if model["failures"] else "0"),
+        ("journal", f"{journal['records']} records, {_size(journal['bytes'])}"),
+        ("largest record", f"{_size(largest['bytes'])}: {largest['type']}, {largest['stream']} #{largest['seq']}" if largest else "—"),
+        ("inbox", waited(report["inbox"]["oldest_seconds"])),
+        ("outbox", waited(report["outbox"]["oldest_seconds"])),
+    ]
+    print_table(("what", "how much"), rows)
+    if report["calls"]:
+        _write([""])
+        print_table(("class", "method", "outcome", "count"), [tuple(call.values()) for call in report["calls"]])
+    if report["days"]:
+        names = ("messages", "turns", "calls", "writes", "cards", "approved", "denied", "refused", "tokens")
+        _write([""])
+        print_table(("day", *names), [(day, *(numbers.get(name, 0) for name in names)) for day, numbers in report["days"].items()])
+    _write([""])
+    largest_first = journal["streams"][:10]
+    print_table(("largest sessions", "records", "size"), [(one["session"], one["records"], _size(one["bytes"])) for one in largest_first])
+
+
+def _pairs(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in numbers.items()) or "—"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{count / 1000:.1f} kB"  # noqa: PLR2004 - a megabyte
+
+
+def _write(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

@@ -1,0 +1,64 @@
+"""`sdelka journal why`: who changed it, who approved it, and what exactly was approved. Ring 3."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+_WHAT = "The id of a call or a card (or its first or last characters), or a record: deal 481, contact 12, task 5, item 177 3."
+
+
+def add(app: typer.Typer) -> None:
+    """Give `app` this command."""
+    app.command(epilog="Exit codes: 0 = shown, 1 = nothing found, 2 = wrong use, or several calls fit, or the database cannot be read.")(
+        why
+    )
+
+
+def why(
+    what: Annotated[list[str], typer.Argument(metavar="WHAT…", help=_WHAT)],
+    field: str = typer.Option("", help="Of a record: only changes of this field, such as OPPORTUNITY."),
+    since: str = typer.Option("", help="Only what happened from then on: 2026-11-21, '2026-11-21 14:05', '7 days ago'."),
+    *,
+    as_json: bool = typer.Option(False, "--json", help="One JSON object a call instead of pages."),
+) -> None:
+    """Who asked for a call, what the model proposed, what the gate said, who approved which text, what Bitrix24 answered; newest first."""
+    from bot.cli.journal.common import Reader, opened  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from bot.cli.journal.why_page import pages  # noqa: PLC0415 - see above
+    from bot.cli.ops import print_lines  # noqa: PLC0415 - see above
+    from orchestrator.reports.moments import read_time  # noqa: PLC0415 - see above
+    from orchestrator.reports.reading import NotFound  # noqa: PLC0415 - see above
+    from orchestrator.reports.sightings import sightings  # noqa: PLC0415 - see above
+    from orchestrator.reports.stories import story_of  # noqa: PLC0415 - see above
+    from orchestrator.reports.touching import record_named  # noqa: PLC0415 - see above
+    from orchestrator.reports.why import about_id, about_record  # noqa: PLC0415 - see above
+    from state.clock import iso  # noqa: PLC0415 - see above
+
+    def stories(reader: Reader) -> tuple[str, list[dict[str, Any]]]:
+        catalogue = reader.catalogue()
+        record = record_named(what, catalogue)
+        if not record and len(what) > 1:
+            raise NotFound(f"{' '.join(what)!r} names no record: write a kind and a number, such as deal 481")
+        found = about_record(reader.store, record, catalogue, field_name=field) if record else about_id(reader.store, what[0])
+        told = [story_of(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in found.trails]
+        return record, [*told, *sightings(found.seen, record, told, catalogue, field_name=field)]
+
+    with opened() as reader:
+        start = iso(read_time(since, reader.now)) if since else ""
+        record, every = stories(reader)
+        shown = sorted((story for story in every if story["at"] >= start), key=lambda story: str(story["at"]), reverse=True)
+        if not shown:
+            raise NotFound(_nothing(record or what[0], field=field, since=start, streams=len(reader.store.streams())))
+        if as_json:
+            print_lines(shown)
+            return
+        for line in pages(record or what[0], shown, reader.translator):
+            sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+
+def _nothing(what: str, *, field: str, since: str, streams: int) -> str:
+    limits = [f"of {field}" if field else "", f"since {since}" if since else ""]
+    extra = " ".join(limit for limit in limits if limit)
+    looked = f"looked through the calls, cards, plans and looks of {streams} sessions"
+    return f"nothing in the journal about {what}{' ' + extra if extra else ''}: {looked}"

@@ -1,0 +1,191 @@
+"""The stories of `sdelka journal why` as pages that people read. Ring 3, pure."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bot.cli.journal.common import when
+from bot.i18n.translate import Translator
+from bot.rendering.cards import card_text
+from bot.rendering.spans import plain
+from orchestrator.reports.reading import one_line
+from orchestrator.reports.words import CLASSES, WAYS, call_in_words, seconds_in_words, short
+
+_WIDTH = 11
+_MAX_CHANGES = 20
+_OUTCOMES = {
+    "waiting": "waits for a decision",
+    "approved": "approved, not started yet",
+    "started": "started, no answer yet",
+    "unknown": "outcome unknown",
+    "refused": "not done",
+    "planned": "only planned, nothing was sent",
+}
+_VERDICTS = {"done": "it was done", "not_done": "it was not done", "unclear": "still unclear"}
+Story = Mapping[str, Any]
+
+
+def pages(what: str, stories: Sequence[Story], translator: Translator) -> Iterator[str]:
+    """Everything, newest first, each call as one page."""
+    calls = sum(story["kind"] == "call" for story in stories)
+    others = len(stories) - calls
+    seen = f" and {others} look{'' if others == 1 else 's'} or event{'' if others == 1 else 's'} of the portal" if others else ""
+    yield f"{what}: {calls} call{'' if calls == 1 else 's'}{seen}, newest first"
+    for number, story in enumerate(stories, start=1):
+        yield ""
+        if story["kind"] == "call":
+            yield from _call(number, story, translator)
+        else:
+            yield from _sighting(number, story)
+
+
+def _call(number: int, story: Story, translator: Translator) -> Iterator[str]:
+    outcome = _OUTCOMES.get(story["outcome"], story["outcome"])
+    yield f"{number}. {one_line(story['method'])} · {outcome} · {when(story['at'])}"
+    parts: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
+        ("change", lambda: _changes(story["changes"])),
+        ("asked by", lambda: _asked(story["asked"])),
+        ("proposed", lambda: _proposed(story["proposed"])),
+        ("gate", lambda: _judged(story)),
+        ("card", lambda: _card(story["card"], translator)),
+        ("decision", lambda: _decision(story["card"])),
+        ("Bitrix24", lambda: _run(story["run"])),
+        ("doubt", lambda: _doubt(story["doubt"])),
+        ("place", lambda: _place(story)),
+    )
+    for title, lines in parts:
+        head = title
+        for line in lines():
+            yield f"   {head:<{_WIDTH}}{line}"
+            head = ""
+
+
+def _changes(changes: Sequence[Story]) -> Iterator[str]:
+    for change in changes[:_MAX_CHANGES]:
+        record = f"{change['record']} " if change["record"] else ""
+        name = change["name"] if change["name"] == change["field"] else f"{change['name']} ({change['field']})"
+        yield f"{record}{name}: {change['before'] or '—'} → {change['after'] or '—'}"
+    if len(changes) > _MAX_CHANGES:
+        yield f"… and {len(changes) - _MAX_CHANGES} more, see --json"
+
+
+def _asked(asked: Story | None) -> Iterator[str]:
+    if asked is None:
+        yield "the journal does not say"
+        return
+    words = f": “{asked['words']}”" if asked["words"] else ""
+    foreign = ", with text of somebody else" if asked.get("with_foreign_text") else ""
+    yield f"{asked['person']}{', ' + when(asked['at']) if asked['at'] else ''}{words}{foreign}"
+
+
+def _proposed(proposed: Story | None) -> Iterator[str]:
+    if proposed is None:
+        return
+    step = proposed["step"]
+    at = f", {when(proposed['at'])}" if proposed["at"] else ""
+    yield f"by {proposed['model'] or 'the model'}, iteration {proposed['iteration']}{at}"
+    if step:
+        yield f"step: {call_in_words(step.get('method'), step.get('params'), limit=300)}"
+        if step.get("comment"):
+            yield f"comment: {one_line(step['comment'])}"
+    if proposed["thought"]:
+        yield f"thought: {proposed['thought']}"
+
+
+def _judged(story: Story) -> Iterator[str]:
+    judged = story["judged"]
+    kinds = ", ".join(CLASSES.get(letter, letter) for letter in story["class"])
+    details = "; ".join(part for part in (f"mode {judged['mode']}" if judged["mode"] else "", kinds) if part)
+    yield f"{judged['decision']}{f' ({details})' if details else ''}: {'; '.join(judged['reasons'])}"
+
+
+def _card(card: Story | None, translator: Translator) -> Iterator[str]:
+    if card is None:
+        return
+    instead = f", instead of card {short(card['replaces'])}" if card.get("replaces") else ""
+    hands = ", a second person must approve" if card.get("four_eyes") else ", two taps" if (card.get("taps") or 1) > 1 else ""
+    yield f"{card['confirmation_id']}, shown {when(card['requested_at'])}{instead}{hands}, in these words:"
+    for line in plain(card_text(card, translator)).split("\n"):
+        if line.strip():
+            yield f"│ {one_line(line, limit=400)}"
+
+
+def _decision(card: Story | None) -> Iterator[str]:
+    if card is None:
+        return
+    decided = card["decided"]
+    if decided is None:
+        yield f"nobody has decided yet; open until {when(card['expires_at'])}"
+        return
+    who = f" by {decided['person']}" if decided["person"] else ""
+    via = f" {WAYS.get(decided['via'], one_line(decided['via']))}" if decided["via"] else ""
+    why = f": {decided['reason']}" if decided["reason"] else ""
+    yield f"{decided['status']}{who}{via}, {when(decided['at'])}, after {seconds_in_words(decided['waited_seconds'])}{why}"
+    later = decided.get("superseded")
+    if later:
+        yield f"but not run: {later['why']}, {when(later['at'])}; a new card took its place"
+
+
+def _run(run: Story | None) -> Iterator[str]:
+    if run is None:
+        yield "nothing was sent"
+        return
+    if not run["started_at"] and run["outcome"] == "refused":
+        yield f"nothing was sent: {run['answer']}"
+        return
+    began = f"called {when(run['started_at'])}" if run["started_at"] else "read"
+    match run["outcome"]:
+        case "started":
+            yield f"{began}; no answer is recorded yet"
+        case "unknown":
+            yield f"{began}; no answer came: {run['answer']}"
+        case "refused":
+            yield f"{began}; turned down after {seconds_in_words(run['seconds'] or 0)}: {run['answer']}"
+        case _:
+            yield f"{began}; answered after {seconds_in_words(run['seconds'] or 0)}: {run['answer']}"
+            yield from _read_back(run)
+
+
+def _read_back(run: Story) -> Iterator[str]:
+    if run["unchanged"]:
+        yield f"read back: Bitrix24 said yes and left as they were: {one_line(', '.join(run['unchanged']))}"
+    for command in run["commands"]:
+        error = f": {one_line(command['error'])}" if command.get("error") else ""
+        yield f"{one_line(command['key'])} {one_line(command['method'])} {command['status']}{error}"
+
+
+def _doubt(doubt: Story | None) -> Iterator[str]:
+    if doubt is None:
+        return
+    yield f"outcome unknown since {when(doubt['at'])}: {doubt['detail']}"
+    for look in doubt["looks"]:
+        yield f"looked up {when(look['at'])}: {_VERDICTS[look['verdict']]}{' (' + look['detail'] + ')' if look['detail'] else ''}"
+    if not doubt["looks"]:
+        yield "no later look has settled it"
+
+
+def _place(story: Story) -> Iterator[str]:
+    gone = "; its person was erased, so words and values are gone" if story["erased"] else ""
+    yield f"session {one_line(story['session'])}, call {story['effect_id']}{gone}"
+
+
+def _sighting(number: int, story: Story) -> Iterator[str]:
+    record = ", ".join(story["records"])
+    match story["kind"]:
+        case "portal_event":
+            yield f"{number}. the portal posted {story['event']} about {record} · {when(story['at'])}"
+        case "gone":
+            yield f"{number}. {record} was not to be seen in the portal any more · {when(story['at'])}"
+        case "first_seen":
+            yield f"{number}. {record} seen in the portal for the first time · {when(story['at'])}"
+            yield from (f"   {'':<{_WIDTH}}{change['name']} ({change['field']}): {change['after']}" for change in story["changes"])
+        case _:
+            yield f"{number}. {record} had changed in the portal · {when(story['at'])}"
+            for change in story["changes"]:
+                yield f"   {'change':<{_WIDTH}}{change['name']} ({change['field']}): {change['before'] or '—'} → {change['after'] or '—'}"
+                yield f"   {'by':<{_WIDTH}}{_author(change)}"
+
+
+def _author(change: Story) -> str:
+    if change["through"]:
+        return f"{change['by'] or 'somebody'} through the bot, call {short(change['through'])}"
+    return "no call of the bot wrote this: changed in Bitrix24 itself, whose history knows by whom"

@@ -1,0 +1,60 @@
+"""The audit logs out of the journal, into a new folder or in place of the old ones, which are kept. Ring 3."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from bot.settings import Settings
+from orchestrator.errors import SettingsError
+from orchestrator.reports.log_rebuilding import rebuild_logs
+from state.clock import SystemClock
+from state.log_archives import logs_in
+from state.log_staging import all_of
+from state.store import Store
+
+
+def rebuilt(store: Store, settings: Settings, *, user: str, to: Path | None, replace: bool) -> tuple[Path, dict[str, int]]:
+    """Where they were written, and how many records for whom; SettingsError where that is not possible now."""
+    stamp = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
+    folder = to or settings.log_dir.with_name(f"{settings.log_dir.name}-rebuilt-{stamp}")
+    if not replace:
+        return folder, _written(store, folder, user)
+    with _nobody_runs(settings):
+        counts = _written(store, folder, user)
+        _put_in_place(folder, settings.log_dir, settings.log_dir.with_name(f"{settings.log_dir.name}-replaced-{stamp}"))
+    return settings.log_dir, counts
+
+
+def _written(store: Store, folder: Path, user: str) -> dict[str, int]:
+    try:
+        return rebuild_logs(store, folder, user=user)
+    except FileExistsError as error:
+        raise SettingsError(f"--to: {error}; rebuilt logs go into a new or an empty folder") from None
+
+
+@contextmanager
+def _nobody_runs(settings: Settings) -> Iterator[None]:
+    """Hold the lock of the embedded database, which the bot holds as long as it runs."""
+    if settings.database_url is not None:
+        raise SettingsError(
+            "--replace cannot tell whether bots run on DATABASE_URL: rebuild with --to, stop them, and exchange the folders"
+        )
+    try:
+        with FileLock(settings.state_dir / "sdelka.lock", timeout=0):
+            yield
+    except Timeout:
+        raise SettingsError("--replace is refused while the bot runs: stop it first, or rebuild with --to") from None
+
+
+def _put_in_place(new: Path, live: Path, old: Path) -> None:
+    """The old files of those who have new ones go aside, then the new ones come; a kill in between leaves both folders to look at."""
+    live.mkdir(parents=True, exist_ok=True)
+    old.mkdir()
+    for log in logs_in(new):
+        for path in all_of(live / log.name):
+            path.rename(old / path.name)
+    for path in sorted(new.iterdir()):
+        path.rename(live / path.name)
+    new.rmdir()

@@ -1,0 +1,209 @@
+"""`sdelka logs …`: the audit logs for ops: check, show, follow, write anew from the journal. Ring 3; it decides nothing."""
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table, visible
+from bot.settings import Settings, load_settings
+from orchestrator.errors import SettingsError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, show, follow and rebuild the audit logs.")
+
+POLL_SECONDS = 0.5
+_USER = "The person's key, such as tg:1007; the file's name does as well."
+_Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
+
+
+@app.callback()
+def group() -> None:
+    """Check, show, follow and rebuild the audit logs."""
+
+
+@app.command()
+def verify(
+    user: Annotated[str, typer.Option(help=f"Only this log. {_USER}")] = "",
+    *,
+    as_json: _Json = False,
+) -> None:
+    """Check that no record and no archive was changed, cut or removed; names file and byte of everything that was.
+
+    Exit codes: 0 = whole (notes are no damage), 1 = something is damaged, cut, missing or unreadable, 2 = wrong use.
+    """
+    from state.log_records import log_path  # noqa: PLC0415 - only what a command needs is loaded, so that help comes at once
+    from state.log_verify import verify_log, verify_logs  # noqa: PLC0415 - see above
+
+    folder = _folder()
+    found = list(verify_log(log_path(folder, _known(folder, user))) if user else verify_logs(folder))
+    rows = [vars(finding) | {"file": str(folder / finding.file) if finding.file else ""} for finding in found]
+    if as_json:
+        print_lines(rows)
+    elif found:
+        columns = ("what", "whose log", "record", "file", "byte", "why")
+        cells = [(row["kind"], row["place"], row["seq"] or "", row["file"], _given(row["offset"]), row["why"]) for row in rows]
+        print_table(columns, cells)
+    else:
+        typer.echo(f"The audit logs in {visible(str(folder))} are whole.")
+    if any(finding.kind != "note" for finding in found):
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    user: Annotated[str, typer.Argument(help=_USER)],
+    last: Annotated[int, typer.Option(min=1, help="So many records.")] = 20,
+    *,
+    as_json: _Json = False,
+) -> None:
+    """The last records of a person: when, what kind, what was asked, which calls and what became of them.
+
+    Exit codes: 0 = shown, 1 = an archive is damaged (see verify), 2 = wrong use.
+    """
+    from collections import deque  # noqa: PLC0415 - see verify
+
+    from state.interaction_log import DamagedArchive, read_records  # noqa: PLC0415 - see verify
+
+    folder = _folder()
+    person = _known(folder, user)
+    try:
+        records = deque(read_records(folder, person), maxlen=last)
+    except DamagedArchive as error:
+        typer.echo(f"{visible(str(error))}; `sdelka logs verify --user {visible(person)}` says more.", err=True)
+        raise typer.Exit(1) from None
+    if as_json:
+        print_lines(records)
+    else:
+        print_table(("n", "time", "type", "asked", "calls"), [_cells(record) for record in records], title=person)
+
+
+@app.command()
+def tail(
+    user: Annotated[str, typer.Argument(help=f"{_USER} Everybody without it.")] = "",
+    *,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what comes, until stopped.")] = False,
+    last: Annotated[int, typer.Option(min=0, help="So many records of each log first.")] = 10,
+    as_json: _Json = False,
+) -> None:
+    """The newest records, and with -f each new one once, over rotations.
+
+    Exit codes: 0 = done or stopped by the keyboard, 1 = an archive is damaged (see verify), 2 = wrong use.
+    """
+    from state.interaction_log import DamagedArchive  # noqa: PLC0415 - see verify
+
+    folder = _folder()
+    try:
+        for record in _followed(folder, _known(folder, user) if user else "", last=last, follow=follow):
+            if as_json:
+                print_lines([record])
+            else:
+                typer.echo(_line(record))
+    except KeyboardInterrupt:
+        raise typer.Exit(0) from None
+    except DamagedArchive as error:
+        typer.echo(f"{visible(str(error))}; `sdelka logs verify` says more.", err=True)
+        raise typer.Exit(1) from None
+
+
+@app.command()
+def rebuild(
+    user: Annotated[str, typer.Argument(help="The person's key, such as tg:1007. Everybody without it.")] = "",
+    to: Annotated[Path | None, typer.Option(help="A new or empty folder; without it one beside the logs.")] = None,
+    *,
+    replace: Annotated[bool, typer.Option("--replace", help="Put them in place of the logs; the old files are kept beside.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Write the audit logs anew from the journal, each record marked "rebuilt". Without --replace no existing file is touched.
+
+    --replace works only with the embedded database and while no bot runs on it, or a record of the moment might come twice.
+    Exit codes: 0 = done, 1 = the journal knows nobody of that name, 2 = wrong use, or the bot runs.
+    """
+    from bot.cli.log_rebuild import rebuilt  # noqa: PLC0415 - the engine's parser and SQLAlchemy take a while to load
+
+    settings = load_settings()
+    if to is not None and replace:
+        raise SettingsError("--to and --replace exclude each other")
+    with opened_reader(settings) as store:
+        folder, counts = rebuilt(store, settings, user=user, to=to, replace=replace)
+    if as_json:
+        print_lines([{"user": person, "records": count, "folder": str(folder)} for person, count in counts.items()])
+    else:
+        print_table(("whose log", "records"), list(counts.items()), title=f"rebuilt in {folder}")
+    if user and not counts:
+        raise typer.Exit(1)
+
+
+def _folder() -> Path:
+    settings: Settings = load_settings()
+    if not settings.log_dir.is_dir():
+        raise SettingsError(f"LOG_DIR {settings.log_dir} does not exist yet: nothing was logged")
+    return settings.log_dir
+
+
+def _known(folder: Path, user: str) -> str:
+    """The person meant by a key or a file's name; SettingsError says who there is."""
+    from state.interaction_log import file_name, users  # noqa: PLC0415 - see verify
+
+    known = users(folder)
+    for person in known:
+        if user in {person, file_name(person), f"{file_name(person)}.jsonl"}:
+            return person
+    some = ", ".join(known[:10]) or "nobody"
+    raise SettingsError(visible(f"no audit log of {user!r}; there are logs of {some}{' …' if len(known) > 10 else ''}"))  # noqa: PLR2004 - a line's worth
+
+
+def _followed(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[Mapping[str, Any]]:
+    """What comes into the logs, those of new people too."""
+    from state.log_archives import logs_in  # noqa: PLC0415 - see verify
+    from state.log_following import Follower  # noqa: PLC0415 - see verify
+    from state.log_records import log_path  # noqa: PLC0415 - see verify
+
+    followers: dict[Path, Follower] = {}
+    wanted: int | None = last
+    try:
+        while True:
+            for log in [log_path(folder, user)] if user else logs_in(folder):
+                if log not in followers:
+                    followers[log] = Follower(log, last=wanted)
+                yield from followers[log].poll()
+            if not follow:
+                return
+            time.sleep(POLL_SECONDS)
+            wanted = None  # of somebody who is new from now on, all is
+    finally:
+        for follower in followers.values():
+            follower.close()
+
+
+def _cells(record: Mapping[str, Any]) -> tuple[object, ...]:
+    number = (record.get("chain") or {}).get("n", "")
+    return number, str(record.get("timestamp", ""))[:19] + "Z", record.get("type", ""), _asked(record), "\n".join(_calls(record))
+
+
+def _asked(record: Mapping[str, Any]) -> str:
+    match record.get("type"):
+        case "trouble":
+            return "; ".join(map(str, record.get("errors", ())))
+        case "rewritten":
+            return f"rewritten: {record.get('changed')} records changed, {record.get('dropped')} removed"
+        case "decision":
+            who = record.get("decided_by") or {}
+            return f"{who.get('name') or who.get('key', '')}: {record.get('user_message', '')} ({record.get('via', '')})"
+        case _:
+            return str(record.get("user_message", ""))
+
+
+def _calls(record: Mapping[str, Any]) -> list[str]:
+    return [f"{call.get('method', '')} → {call.get('status', '')}" for call in record.get("executed_actions") or ()]
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    _, moment, kind, asked, _ = _cells(record)
+    said = str(asked).replace("\n", " ")
+    return visible(f"{moment}  {record.get('user', '')}  {kind}  {said}  {', '.join(_calls(record))}".rstrip())
+
+
+def _given(value: object) -> object:
+    return "" if value is None else value

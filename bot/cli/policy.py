@@ -1,0 +1,202 @@
+"""`sdelka policy …`: recorded plans before other rules, nothing sent and nothing written. Ring 3; it decides nothing."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bitrix.masking import mask
+from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table
+from bot.settings import Settings, load_settings
+from orchestrator.errors import SettingsError
+from state.clock import SystemClock, iso, parse_iso
+
+if TYPE_CHECKING:
+    from orchestrator.messages import Mode
+    from orchestrator.reports.rehearsal import RehearsedPlan, Rules
+    from orchestrator.reports.rehearsal_summary import Summary
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Rehearse a policy or a mode on the plans that the journal holds.")
+
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+_NO_TIME = "--since: a date such as 2026-11-08, a time such as 2026-11-08T09:00Z, or how long ago such as 14d or 36h is needed"
+
+
+class _Mode(StrEnum):
+    """As the command line takes it."""
+
+    SHADOW = "shadow"
+    CANARY = "canary"
+    FULL = "full"
+
+
+@app.callback()
+def group() -> None:
+    """Rehearse a policy or a mode on the plans that the journal holds."""
+
+
+@app.command()
+def replay(
+    *,
+    policy: Annotated[Path | None, typer.Option(help="The policy to try (YAML); without it the one in force (POLICY_FILE).")] = None,
+    mode: Annotated[_Mode, typer.Option(help="The mode to try.")] = _Mode.FULL,
+    since: Annotated[str, typer.Option(help="Only plans from then on: 2026-11-08, 2026-11-08T09:00Z, 14d, 36h.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help=f"{AS_JSON} The last line is the summary.")] = False,
+) -> None:
+    """What would be allowed, asked and refused of the recorded plans, against what happened then. Sends and writes nothing.
+
+    Exit codes: 0 = done, 2 = wrong use: a faulty policy file (every mistake is listed with its place), a database that cannot be read.
+    """
+    from orchestrator.reports.recorded_plans import recorded_plans  # noqa: PLC0415 - the gate and the catalogue take a while to load
+    from orchestrator.reports.rehearsal import rehearse  # noqa: PLC0415 - see above
+    from orchestrator.reports.rehearsal_summary import Summary  # noqa: PLC0415 - see above
+
+    settings = load_settings()
+    start = _moment(since)
+    rules = _rules(settings, policy or settings.policy_file, mode.value)
+    summary = Summary()
+    rows: list[tuple[str, ...]] = []
+    with opened_reader(settings) as store:
+        for rehearsed in rehearse(recorded_plans(store, since=start), rules):
+            summary.add(rehearsed)
+            if as_json:
+                print_lines([_line(rehearsed)])
+            else:
+                rows.extend(_rows(rehearsed))
+    if as_json:
+        print_lines([_masked(summary.as_data() | {"mode": mode.value})])
+    else:
+        _show(rows, summary, mode.value)
+
+
+def _moment(written: str) -> str:
+    """The moment as the journal writes it, "" for the beginning."""
+    text = written.strip()
+    if not text:
+        return ""
+    if text[:-1].isdecimal() and text[-1] in _UNITS:
+        try:
+            return iso(SystemClock().now() - timedelta(**{_UNITS[text[-1]]: int(text[:-1])}))
+        except OverflowError:
+            raise SettingsError(_NO_TIME) from None
+    try:
+        moment = datetime.fromisoformat(text)
+        return iso(parse_iso((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()))
+    except (ValueError, OverflowError):
+        raise SettingsError(_NO_TIME) from None
+
+
+def _rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
+    """The rules to try; raises SettingsError with every mistake of the file."""
+    from bitrix.catalogue import load_catalogue  # noqa: PLC0415 - see replay
+    from bot.access import load_access  # noqa: PLC0415 - see replay
+    from orchestrator.gate.policy import SHIPPED, check_policy, load_policy  # noqa: PLC0415 - see replay
+    from orchestrator.messages import Actor  # noqa: PLC0415 - see replay
+    from orchestrator.reports.rehearsal import Rules  # noqa: PLC0415 - see replay
+
+    policy = load_policy(path)
+    try:
+        catalogue = load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])
+    except ValueError as error:
+        raise SettingsError(f"POLICY_FILE {path.name if path else SHIPPED.name}: catalogue: {error}") from None
+    faults = check_policy(policy, catalogue)
+    if faults:
+        raise SettingsError("\n".join(f"POLICY_FILE {path.name if path else SHIPPED.name}: {fault}" for fault in faults))
+    access = load_access(settings.access_file)
+
+    def person(key: str) -> Actor | None:
+        door, _, name = key.partition(":")
+        if door == "tg" and name.lstrip("-").isdecimal():
+            return access.actor(int(name))
+        return Actor(key=key, name=name, role="admin", sees="all") if door == "cli" else None
+
+    return Rules(
+        catalogue=catalogue,
+        policy=policy,
+        mode=mode,
+        person=person,
+        portal=_portal(settings),
+        by_webhook=settings.bitrix_oauth_client_id is None,
+    )
+
+
+def _portal(settings: Settings) -> str:
+    """The portal as calls name it; "" where the settings do not say."""
+    from bitrix.auth import Webhook  # noqa: PLC0415 - see replay
+
+    if settings.bitrix_oauth_client_id is not None or settings.bitrix_webhook_url is None:
+        return settings.bitrix_portal or ""
+    try:
+        return Webhook(settings.bitrix_webhook_url).portal
+    except ValueError as error:
+        raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
+
+
+def _line(rehearsed: "RehearsedPlan") -> dict[str, Any]:
+    from orchestrator.reports.rehearsal import code_of, sentence  # noqa: PLC0415 - see replay
+
+    plan = rehearsed.plan
+    steps = [
+        {
+            "call": judged.step.call,
+            "slot": judged.step.slot,
+            "method": judged.step.method,
+            "then": judged.step.fate,
+            "then_more": judged.step.more,
+            "now": judged.now,
+            "reasons": [{"code": code_of(reason), "text": sentence(reason)} for reason in judged.reasons],
+            "not_recorded": judged.supposed,
+        }
+        for judged in rehearsed.steps
+    ]
+    head = {"kind": "plan", "at": plan.at, "session": plan.session, "turn": plan.turn_id, "person": plan.person, "mode_then": plan.mode}
+    name = rehearsed.actor.name if rehearsed.actor else ""
+    line: dict[str, Any] = _masked(head | {"name": name, "iteration": plan.iteration, "steps": steps})
+    return line
+
+
+def _masked(value: Any) -> Any:
+    """The same data without secrets in its texts."""
+    if isinstance(value, dict):
+        return {key: _masked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_masked(item) for item in value]
+    return mask(value) if isinstance(value, str) else value
+
+
+def _rows(rehearsed: "RehearsedPlan") -> Iterator[tuple[str, ...]]:
+    line = _line(rehearsed)
+    for number, step in enumerate(line["steps"], start=1):
+        then = f"{step['then']}: {step['then_more']}" if step["then_more"] else step["then"]
+        why = " ".join(dict.fromkeys(reason["text"] for reason in step["reasons"]))
+        mark = " *" if step["not_recorded"] else ""
+        place = f"{line['iteration']}.{number}"
+        yield line["at"][:16] + "Z", line["name"] or line["person"], place, step["method"], then, step["now"] + mark, why, step["call"][:12]
+
+
+def _show(rows: list[tuple[str, ...]], summary: "Summary", mode: str) -> None:
+    data = _masked(summary.as_data())
+    if rows:
+        print_table(("when", "who", "step", "method", "then", "now", "why", "call"), rows)
+    typer.echo("")
+    for sentence in summary.sentences(mode):
+        typer.echo(mask(sentence))
+    if not rows:
+        return
+    if data["not_recorded"]:
+        typer.echo("A star marks the steps whose verdict hangs on what was not recorded.")
+    typer.echo("")
+    counted = ("steps", "allowed", "asked", "refused", "planned")
+    for column in ("person", "method"):
+        ranked = [(row[column], *(row[name] for name in counted)) for row in data[f"by_{column}"][:10]]
+        print_table((column, "steps", "run at once", "asked", "refused", "planned"), ranked, title=f"By {column}")
+    reasons = [
+        (row["now"], row["steps"], row["text"], ", ".join(f"{one['session']} {one['call'][:12]}" for one in row["examples"]))
+        for row in data["by_reason"][:10]
+    ]
+    if reasons:
+        print_table(("now", "steps", "reason", "examples (sdelka journal why CALL)"), reasons, title="By reason")
+    print_table(("then", "now", "steps"), [(row["then"], row["now"], row["steps"]) for row in data["then_now"]], title="Then and now")

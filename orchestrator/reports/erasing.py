@@ -1,0 +1,245 @@
+"""Erases one person: keys, rows and logs, then looks for what they wrote everywhere. Ring 2; the one report that changes something.
+
+Records of the journal stay as they are, so its chain holds; what was personal in them is unreadable without the key (docs/erasure.md).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from orchestrator.reports.probing import Probes, Trace, in_file, in_logs, in_texts, names_in_logs
+from orchestrator.reports.unnaming import blanked, unnamed
+from state import canonical
+from state.clock import new_id
+from state.events import CallOutcomeUnknown, ConfirmationSuperseded, Event, PersonErased, type_names
+from state.interaction_log import erase_user, read_records, rewrite_user, users
+from state.sealing import DamagedSeal
+from state.sql.erasing import SEALED
+from state.sql.store import SqlStore
+from state.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError
+
+OPEN: Mapping[str, str] = {
+    "requested": "a card waits for a decision",
+    "approved": "an approved call has not run yet",
+    "started": "a call is under way",
+    "unknown": "nobody knows yet whether a call happened",
+}
+OPS = "ops"
+"""The session whose journal says who was erased, when and by whom."""
+_LEASE = timedelta(seconds=60)
+_THE_KEY = "(the key itself)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where things lie: the folder of the audit logs, and the database's own files where it is embedded."""
+
+    logs: Path
+    files: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """What there is of a person before anything is done; `obstacles` are the reasons not to do it now."""
+
+    person: str
+    names: tuple[str, ...]
+    rows: Mapping[str, int]
+    log_records: int
+    in_clear: int
+    """Records written before there were keys: nothing can make those unreadable."""
+    obstacles: tuple[str, ...]
+    probes: Probes
+    secrets: tuple[str, ...] = field(repr=False)
+    answers: frozenset[str] = field(repr=False)
+    """Digests of the large answers that only they got; `shared` are those that somebody else got too, word for word."""
+    shared: frozenset[str] = field(repr=False)
+
+    @property
+    def empty(self) -> bool:
+        """Nothing at all is stored of them."""
+        return not (self.rows or self.log_records)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erased:
+    """What was done, and what a search for `searched` texts of the person then found."""
+
+    person: str
+    removed: Mapping[str, int]
+    rewritten: Mapping[str, int]
+    searched: int
+    remains: tuple[Trace, ...]
+    """Places that should hold nothing any more."""
+    held: tuple[Trace, ...]
+    """Records of other people in which the same words stand: theirs, and left alone."""
+
+
+def candidates(store: SqlStore, who: str, place: Place, name_of: Callable[[str], str]) -> list[str]:
+    """The keys that `who` may mean: a key, a Telegram id, or a name that somebody has or had; `name_of` is the access file's for a key."""
+    erasure = store.erasure()
+    known = {row.person: set[str]() for row in erasure.list_keys()}
+    for key, names in [*erasure.actors().items(), *((user, set[str]()) for user in users(place.logs) if ":" in user)]:
+        known.setdefault(key, set()).update(names)
+    people = {key: {*names, name_of(key)} for key, names in known.items() if not key.startswith(("portal:", "run:"))}
+    for wanted in (who, f"tg:{who}"):
+        if wanted in people:
+            return [wanted]
+    return sorted(key for key, names in people.items() if who.casefold() in {name.casefold() for name in names})
+
+
+def survey(store: SqlStore, person: str, place: Place, *, name: str = "") -> Survey:
+    """Everything that is known of a person, read and not changed; `name` is what they are called elsewhere."""
+    erasure = store.erasure()
+    probes, digests = Probes(), set[str]()
+    for known in (name, *erasure.actors().get(person, ()), *names_in_logs(place.logs, person)):
+        probes.name(known)
+    mine, in_clear = erasure.records(person), 0
+    for stream, seq in mine:
+        event = _read(store, stream, seq)
+        if event is not None:
+            in_clear += _learn(event, person, probes)
+            digests.add(str(event.data.get("result_blob") or ""))
+    shared = _shared(store, set(mine), digests - {""})
+    for text in (*erasure.inputs(person), *(canonical.loads(store.blob(digest) or "null") for digest in sorted(digests - {""}))):
+        probes.learn(text)
+    obstacles = [f"{OPEN[status]} (effect {effect_id}, {stream})" for effect_id, stream, status in _open(store, person)]
+    obstacles += [f"an input has not been worked on yet ({row_id})" for row_id in erasure.waiting(person)]
+    return Survey(
+        person=person,
+        names=tuple(sorted(probes.names)),
+        rows=erasure.holdings(person),
+        log_records=_log_records(place.logs, person),
+        in_clear=in_clear,
+        obstacles=tuple(obstacles),
+        probes=probes,
+        secrets=tuple(erasure.secrets(person)),
+        answers=frozenset() if shared is None else frozenset(digests - {""} - shared),
+        shared=frozenset(shared or ()),
+    )
+
+
+def erase(store: SqlStore, found: Survey, place: Place, *, now: datetime, by: str) -> Erased:
+    """Do it, whatever stands in the way, and prove it; afterwards it stands in the journal of `session:ops`. Raises StoreError."""
+    erasure, person, names = store.erasure(), found.person, found.names
+    _close_open(store, person, now)
+    unname = partial(unnamed, person=person, names=names)
+    removed = erasure.erase(person, now, digests=found.answers, change=unname)
+    # A session that was opened for the first time in between has not seen its lease end: what it wrote meanwhile goes now.
+    for name, count in erasure.erase(person, now, digests=found.answers, change=unname).items():
+        removed[name] = removed.get(name, 0) + count
+    removed["log records"] = erase_user(place.logs, person)
+    change = partial(blanked, person=person, names=names)
+    rewritten = {user: rewrite_user(place.logs, user, change) for user in users(place.logs) if user != person}
+    erasure.compact()
+    remains, held = _search(store, found, place)
+    done = Erased(
+        person=person,
+        removed={name: count for name, count in removed.items() if count},
+        rewritten={user: count for user, count in rewritten.items() if count},
+        searched=len(found.probes.all),
+        remains=tuple(remains),
+        held=tuple(held),
+    )
+    _record(store, done, now=now, by=by)
+    return done
+
+
+def _search(store: SqlStore, found: Survey, place: Place) -> tuple[list[Trace], list[Trace]]:
+    """(what should be gone, what is others'). Bytes of the database's files count only where no row of somebody else explains them."""
+    probes = [*found.probes.all, *found.secrets]
+    traces = [*in_texts(store.erasure().texts(), probes), *in_logs(place.logs, probes)]
+    shared = {f"blobs {digest}" for digest in found.shared}
+    theirs = [trace for trace in traces if trace.owner not in {"", found.person} or trace.place in shared]
+    held = [trace for trace in theirs if trace.probe not in found.secrets]
+    remains = [trace for trace in traces if trace not in held]
+    explained = {trace.probe for trace in traces}
+    for path in place.files:
+        left = [probe for probe in in_file(path, probes) if probe not in explained]
+        remains += [Trace(place=f"free space of {path.name}", owner="", probe=probe) for probe in left]
+    secret = [Trace(place=trace.place, owner=trace.owner, probe=_THE_KEY) for trace in remains if trace.probe in found.secrets]
+    return secret + [trace for trace in remains if trace.probe not in found.secrets], held
+
+
+def _learn(event: StoredEvent, person: str, probes: Probes) -> bool:
+    """Whether it says all that without a seal."""
+    told = False
+    for name, blank in type_names[event.type].blanks.items():
+        value = event.data.get(name)
+        told |= value != blank
+        if name.endswith("_by_name"):
+            if event.data.get(name.removesuffix("_name")) == person:
+                probes.name(str(value or ""))
+        else:
+            probes.learn(value)
+    return told and SEALED not in event.raw
+
+
+def _read(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
+    """One record; None for a damaged one, which must not keep anybody from being erased."""
+    try:
+        found = store.read_events(stream, after=seq - 1, limit=1)
+    except DamagedSeal:
+        return None
+    return found[0] if found and found[0].seq == seq else None
+
+
+def _shared(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str] | None:
+    """Large answers that somebody else got too; None where the journal is too damaged to tell: then all are left, and found."""
+    shared, after = set[str](), ""
+    try:
+        while digests and (page := store.scan(["CallSucceeded"], after=after)):
+            shared |= {str(event.data["result_blob"]) for event in page if (event.stream, event.seq) not in mine}
+            after = page[-1].id
+    except DamagedSeal:
+        return None
+    return shared & digests
+
+
+def _log_records(folder: Path, person: str) -> int:
+    return sum(1 for _ in read_records(folder, person)) if person in users(folder) else 0
+
+
+def _open(store: SqlStore, person: str) -> list[tuple[str, str, str]]:
+    return store.erasure().effects(person, list(OPEN))
+
+
+def _close_open(store: SqlStore, person: str, now: datetime) -> None:
+    """Nothing of the person may be decided or looked up any more: what waits is withdrawn, what was under way stays unknown."""
+    for effect_id, stream, status in _open(store, person):
+        row = store.effect(effect_id)
+        if row is None or status == "unknown":
+            continue
+        event, becomes = _closing(effect_id, status, row.call)
+        change = EffectChange(effect_id=effect_id, expect=(status,), status=becomes)
+        _commit(store, stream, event, now=now, actor="system", effects=[change])
+
+
+def _closing(effect_id: str, status: str, call: Mapping[str, Any]) -> tuple[Event, EffectStatus]:
+    if status == "started":
+        sent, place = call["call"], {key: call[key] for key in ("turn_id", "slot", "confirmation_id")}
+        unknown = CallOutcomeUnknown(effect_id=effect_id, method=sent["method"], call_class="".join(sent["classes"]), **place)
+        return unknown, "unknown"
+    return ConfirmationSuperseded(confirmation_id=call["confirmation_id"], effect_id=effect_id, why="erased"), "superseded"
+
+
+def _record(store: SqlStore, done: Erased, *, now: datetime, by: str) -> None:
+    removed = [f"{name}: {count}" for name, count in sorted(done.removed.items())]
+    keys = done.removed.get("person_keys", 0)
+    event = PersonErased(person=done.person, by=by, keys=keys, removed=removed, remains=len(done.remains))
+    _commit(store, f"session:{OPS}", event, now=now, actor=by)
+
+
+def _commit(store: SqlStore, stream: str, event: Event, *, now: datetime, actor: str, effects: Sequence[EffectChange] = ()) -> None:
+    session = stream if stream.startswith("run:") else stream.removeprefix("session:")
+    store.void_leases()
+    lease = store.acquire(session, f"erase {new_id()}", now, now + _LEASE)
+    if lease is None:
+        raise StoreError(f"the bot is working on {session} at this moment: try again, or stop it first")
+    try:
+        store.commit(Commit(stream=stream, epoch=lease.epoch, actor=actor, now=now, events=[event], effects=effects))
+    finally:
+        store.release(lease)

@@ -1,0 +1,182 @@
+"""The journal for other systems: one event a line, as JSON or as CEF for a SIEM (docs/journal.md has the mapping). Ring 2, pure."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from orchestrator.reports.people import Voice
+from orchestrator.reports.reading import as_record, one_line, scanned, session_of
+from orchestrator.reports.words import in_words
+from state.clock import parse_iso
+from state.events import type_names
+from state.store import Store, StoredEvent
+
+Line = Callable[[StoredEvent], str]
+_HEADER: Final = "CEF:0|Sdelka|sdelka"
+_VIA: Final = {"button": "button", "typed": "typed", "api": "api", "cli": "cli", "model": "model"}
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+NAMES: Final = {
+    "MessageReceived": ("Message received", 1),
+    "ModelAnswered": ("Model answered", 1),
+    "ModelFailed": ("Model failed", 5),
+    "PlanRecorded": ("Plan recorded", 2),
+    "NameAsked": ("Choice offered", 1),
+    "NameChosen": ("Choice made", 1),
+    "StepRefused": ("Step refused by the gate", 5),
+    "ConfirmationRequested": ("Confirmation requested", 3),
+    "ConfirmationApproved": ("Confirmation approved", 4),
+    "ConfirmationDenied": ("Confirmation denied", 4),
+    "ConfirmationExpired": ("Confirmation expired", 3),
+    "ConfirmationSuperseded": ("Confirmation superseded", 3),
+    "CallStarted": ("Call started", 4),
+    "CallSucceeded": ("Call succeeded", 3),
+    "CallRefused": ("Call refused", 5),
+    "CallOutcomeUnknown": ("Call outcome unknown", 8),
+    "OutcomeReconciled": ("Unknown outcome looked up", 4),
+    "TurnFinished": ("Turn finished", 1),
+    "ConversationCleared": ("Conversation cleared", 1),
+    "PortalEventReceived": ("Portal event received", 1),
+    "PortalLookFailed": ("Portal could not be read", 5),
+    "RecordsSeen": ("Records looked at", 1),
+    "PersonErased": ("Person erased", 7),
+}
+"""The name and the severity (0 to 10) of each type of event; others are exported under their type with severity 3."""
+_SERIOUS: Final = {"D": 8, "M": 7, "C": 7, "N": 5}
+"""A call of these classes is at least as serious as this."""
+_OUTCOMES: Final = {
+    "CallSucceeded": "success",
+    "CallRefused": "failure",
+    "StepRefused": "failure",
+    "ModelFailed": "failure",
+    "PortalLookFailed": "failure",
+    "CallOutcomeUnknown": "unknown",
+    "ConfirmationApproved": "approved",
+    "ConfirmationDenied": "denied",
+    "ConfirmationExpired": "expired",
+    "ConfirmationSuperseded": "superseded",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which events: of these types (all without), made at or after `since` and before `until` (ISO text, "" = no limit)."""
+
+    types: Sequence[str] = ()
+    since: str = ""
+    until: str = ""
+
+
+def exported(store: Store, wanted: Wanted, line: Line) -> Iterator[str]:
+    """One line an event, nearly in the order of time; nothing of them is kept."""
+    for event in scanned(store, wanted.types):
+        if wanted.since <= event.ts and (not wanted.until or event.ts < wanted.until):
+            yield line(event)
+
+
+def json_line(event: StoredEvent) -> str:
+    """The event with all it says; secrets are hidden, so the stored hash covers more than is shown."""
+    return orjson.dumps(as_record(event)).decode()
+
+
+def redacted_json_line(event: StoredEvent) -> str:
+    """The event without what people wrote and without values of the CRM: ids, methods, codes, counts and moments."""
+    return orjson.dumps({**as_record(event), "data": _clear(event), "redacted": True}).decode()
+
+
+def personal_fields(type_name: str) -> frozenset[str]:
+    """The fields of an event that may hold what people wrote, as its class marks them."""
+    return frozenset(type_names[type_name].blanks)
+
+
+def cef_lines(voice: Voice, version: str) -> Line:
+    """Events as CEF with names and a sentence each."""
+
+    def line(event: StoredEvent) -> str:
+        voice.learn(event)
+        words = {
+            "suser": voice.name(_who(event)),
+            "duser": voice.name(str(event.data.get("approved_by") or "")),
+            "msg": in_words(event, voice),
+        }
+        return _cef(event, version, words)
+
+    return line
+
+
+def redacted_cef_lines(version: str) -> Line:
+    """Events as CEF without names and sentences."""
+
+    def line(event: StoredEvent) -> str:
+        return _cef(event, version, {})
+
+    return line
+
+
+def _clear(event: StoredEvent) -> dict[str, Any]:
+    left_out = personal_fields(event.type)
+    return {name: value for name, value in as_record(event)["data"].items() if name not in left_out}
+
+
+def _who(event: StoredEvent) -> str:
+    return str(event.data.get("requested_by") or event.actor)
+
+
+def _cef(event: StoredEvent, version: str, words: Mapping[str, str]) -> str:
+    data = event.data
+    name, severity = NAMES.get(event.type, (event.type, 3))
+    severity = max([severity, *(_SERIOUS.get(letter, 0) for letter in str(data.get("call_class") or ""))])
+    head = "|".join([_HEADER, *(_escaped_header(part) for part in (version, event.type, name)), str(severity)])
+    fields: dict[str, Any] = {
+        "rt": int(parse_iso(event.ts).timestamp() * 1000),
+        "externalId": event.id,
+        "suid": _who(event),
+        "duid": data.get("approved_by", "") if event.type == "CallStarted" else "",
+        "act": data.get("method") or data.get("event") or "",
+        "outcome": _outcome(event),
+        "reason": data.get("code") or data.get("why") or "",
+        "app": _VIA.get(str(data.get("via") or ""), str(data.get("via") or "")),
+        "cat": data.get("call_class", ""),
+        **words,
+        **_custom(event),
+    }
+    extension = " ".join(f"{key}={_escaped_value(value)}" for key, value in fields.items() if value not in ("", None))
+    return f"{head}|{extension}"
+
+
+def _custom(event: StoredEvent) -> dict[str, Any]:
+    """The fields that CEF has no key for, each with its label."""
+    data = event.data
+    texts = (
+        ("cs1", "session", session_of(event.stream)),
+        ("cs2", "turn", data.get("turn_id")),
+        ("cs3", "effect", data.get("effect_id")),
+        ("cs4", "card", data.get("confirmation_id")),
+        ("cs5", "hash", event.hash),
+        ("cs6", "record", data.get("target")),
+        ("cn1", "seq", event.seq),
+    )
+    return {key: value for name, label, told in texts if told for key, value in ((f"{name}Label", label), (name, told))}
+
+
+def _outcome(event: StoredEvent) -> str:
+    match event.type:
+        case "OutcomeReconciled":
+            return {"done": "success", "not_done": "failure"}.get(event.data["verdict"], "unknown")
+        case "TurnFinished":
+            return str(event.data["reason"])
+        case _:
+            return _OUTCOMES.get(event.type, "")
+
+
+def _escaped_header(text: str) -> str:
+    return _UNSAFE.sub(" ", one_line(text)).replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _escaped_value(value: Any) -> str:
+    """Backslash and equals sign escaped, a line break as two characters, other control characters drawn."""
+    text = str(value).replace("\\", "\\\\").replace("=", "\\=").replace("\r\n", "\n").replace("\n", "\\n").replace("\r", "\\r")
+    return _UNSAFE.sub(lambda found: f"\\\\x{ord(found[0]):02x}", text)

@@ -1,0 +1,153 @@
+"""The audit log written anew from the journal (ring 2): what was lost with the files comes back, marked as rebuilt. Sends nothing.
+
+What the journal does not hold is left out: presses that did not count, calls that a restart found standing, the mode of a turn that
+had no plan.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bitrix.masking import mask_value
+from orchestrator.audit import SCHEMA, compact
+from orchestrator.reports.log_records import decision_record, iteration_records, trouble_record
+from orchestrator.reports.log_turns import Turn
+from orchestrator.reports.reading import paged, session_of
+from state import agent_state
+from state.agent_state import State
+from state.clock import parse_iso
+from state.interaction_log import LIMIT, InteractionLogger, log_path
+from state.store import Store, StoredEvent
+
+Record = dict[str, Any]
+
+_NAMED = ("requested_by", "approved_by", "denied_by")
+_NAMING = ("ConfirmationRequested", "ConfirmationApproved", "ConfirmationDenied")
+
+
+def rebuilt_records(store: Store, stream: str, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
+    """(user, record) of every iteration and decision of a stream, in the order in which they were logged; `names` by key of the person."""
+    session, state = session_of(stream), agent_state.empty()
+    turn: Turn | None = None
+    decided: dict[str, StoredEvent] = {}
+    for event in paged(store, stream):
+        if event.type == "MessageReceived":
+            turn = Turn(event, _asked_text(event, state))
+            if event.data.get("answers") and state["question"]:
+                turn.taken_up(str(state["question"]["answer"]))
+        elif turn is not None:
+            turn.take(event)
+        agent_state.fold(state, ((event.type, dict(event.data), event.ts),))
+        common = {"v": SCHEMA, "timestamp": event.ts, "rebuilt": True, "session": session}
+        if event.type == "TurnFinished" and turn is not None and turn.turn_id == event.data["turn_id"]:
+            person = _person(turn.actor, names)
+            if event.data["reason"] == "failed":
+                yield turn.actor, common | trouble_record(turn)
+            for record in iteration_records(turn, store, person):
+                yield turn.actor, common | record | {"state": compact(state["agent"])}
+            turn = None
+        decision = _decided(event, decided)
+        if decision is not None:
+            who, record = decision_record(decision, event, state, store, names)
+            yield who, common | record
+
+
+def names_in(store: Store) -> dict[str, str]:
+    """What people are called, as far as cards and decisions say; the newest name counts."""
+    found: dict[str, str] = {}
+    after = ""
+    while page := store.scan(_NAMING, after=after):
+        for event in page:
+            for key in _NAMED:
+                if event.data.get(key) and event.data.get(f"{key}_name"):
+                    found[event.data[key]] = event.data[f"{key}_name"]
+        after = page[-1].id
+    return found
+
+
+def rebuild_logs(
+    store: Store, folder: Path, *, user: str = "", names: Mapping[str, str] | None = None, limit: int = LIMIT
+) -> dict[str, int]:
+    """Write the logs of everybody, or of `user`, into `folder`, which must be empty or not exist; how many records for whom.
+
+    `names` of people by key complete those that the journal knows. FileExistsError where something stands there. Everything is kept: the
+    ten archives of the product's own logs are no limit here.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty")
+    spools = _spooled(store, folder, user, {**(names or {}), **names_in(store)})
+    counts: dict[str, int] = {}
+    for person, spool in sorted(spools.items()):
+        counts[person] = _written(folder, person, spool, limit)
+        spool.unlink()
+    return counts
+
+
+def _spooled(store: Store, folder: Path, user: str, names: Mapping[str, str]) -> dict[str, Path]:
+    """All records of each person, as the sessions give them, in a file of their own: a journal need not fit into memory."""
+    spools: dict[str, Path] = {}
+    for stream in store.streams():
+        if not stream.startswith("session:"):
+            continue
+        for person, record in rebuilt_records(store, stream, names):
+            if user and person != user:
+                continue
+            path = spools.setdefault(person, log_path(folder, person).with_suffix(".spool"))
+            with path.open("ab") as file:
+                file.write(orjson.dumps(mask_value(record), default=str, option=orjson.OPT_APPEND_NEWLINE))
+    return spools
+
+
+def _written(folder: Path, person: str, spool: Path, limit: int) -> int:
+    """The spooled records through the logger itself, in the order of time."""
+    clock = _RecordClock()
+    log = InteractionLogger(folder, clock=clock, limit=limit, keep=1_000_000)
+    with spool.open("rb") as file:
+        places: list[tuple[str, int]] = []
+        while line := file.readline():
+            places.append((orjson.loads(line)["timestamp"], file.tell() - len(line)))
+        for timestamp, place in sorted(places):
+            file.seek(place)
+            clock.at = parse_iso(timestamp)
+            log.record(person, orjson.loads(file.readline()))
+    log.close(60)
+    return len(places)
+
+
+class _RecordClock:
+    """Stands where the record at hand was made, so that archives are named as they would have been."""
+
+    at: datetime
+
+    def now(self) -> datetime:
+        """The moment of the record."""
+        return self.at
+
+
+def _asked_text(event: StoredEvent, state: State) -> str:
+    """What the person had written; the turn of a choice goes on with the text that led to the question."""
+    question = state["question"] or {}
+    return str(question["text"]) if event.data.get("answers") and question else str(event.data["text"])
+
+
+def _person(key: str, names: Mapping[str, str]) -> dict[str, str]:
+    return {"key": key} | ({"name": names[key]} if key in names else {})
+
+
+def _decided(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
+    """The decision that `event` brings to its end: a denial at once, an approval with what became of its call."""
+    effect_id = event.data.get("effect_id", "")
+    match event.type:
+        case "ConfirmationApproved":
+            open_ones[effect_id] = event
+            return None
+        case "ConfirmationDenied":
+            return event if event.data["via"] != "model" else None
+        case "ConfirmationSuperseded" | "CallSucceeded" | "CallRefused" | "CallOutcomeUnknown":
+            return open_ones.pop(effect_id, None)
+        case _:
+            return None

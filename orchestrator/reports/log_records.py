@@ -1,0 +1,143 @@
+"""Audit records out of the events of a turn or of a decision. Ring 2; reads, and changes nothing."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orchestrator.audit import CONFIRMATION
+from orchestrator.engines.crm_agent.blocks import Step, parse
+from orchestrator.errors import ModelClientError
+from orchestrator.gate.freeze import effect_id_of
+from orchestrator.reports.log_turns import Iterated, Turn
+from state.agent_state import State
+from state.canonical import loads
+from state.store import EffectRow, Store, StoredEvent
+
+Record = dict[str, Any]
+
+
+def iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> Iterator[Record]:
+    """One record for each time that the model was asked; all but the state."""
+    withdrawn = iter(turn.withdrawn)
+    for entry in turn.iterations:
+        steps = _steps(entry)
+        calls = [] if steps is None else list(_calls(entry, steps, turn, store, withdrawn))
+        yield {
+            "type": "iteration",
+            "turn_id": turn.turn_id,
+            "iteration": entry.number,
+            **({"mode": turn.mode} if turn.mode else {}),
+            "requested_by": dict(person),
+            "user_message": turn.text,
+            "model_response": _response(entry),
+            "executed_actions": calls,
+            "targets": sorted({str(call["method"]) for call in calls}),
+            "tokens": entry.tokens,
+            "model": entry.model,
+            "seconds": entry.seconds,
+        }
+
+
+def trouble_record(turn: Turn) -> Record:
+    """A turn that ended in an error of ours."""
+    return {"type": "trouble", "turn_id": turn.turn_id, "errors": ["turn failed, see the log"]}
+
+
+def decision_record(decision: StoredEvent, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]) -> tuple[str, Record]:
+    """Who decided, and the record of the decision with what came of it: `end`, which for a denial is the decision itself."""
+    data = decision.data
+    who = data.get("approved_by") or data.get("denied_by") or decision.actor
+    name = data.get("approved_by_name") or data.get("denied_by_name") or names.get(who, "")
+    entry = state["agent"]["confirmations"].get(data["confirmation_id"]) or {}
+    outcome = _outcome(end, store)
+    return who, {
+        "type": "decision",
+        "decided_by": {"key": who, "name": name},
+        "via": data["via"],
+        "user_message": outcome["notice"] or outcome.get("status") or "",
+        "executed_actions": [{"method": entry.get("method", ""), "status": outcome.get("status") or entry.get("status", "")}],
+        "confirmation": {key: entry[key] for key in CONFIRMATION if key in entry},
+        "outcome": outcome,
+    }
+
+
+def _outcome(end: StoredEvent, store: Store) -> Record:
+    match end.type:
+        case "ConfirmationDenied":
+            return {"notice": "card-denied"}
+        case "ConfirmationSuperseded":
+            return {"notice": end.data["why"]}
+        case _:
+            row = store.effect(end.data["effect_id"])
+            kept = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}
+            call = row.call["call"]["params"] if row else {}
+            base = {"status": _status(end), "effect_id": end.data["effect_id"], "method": end.data["method"]}
+            return base | kept | {"status": _status(end), "call": call, "result": _answer(end, store), "notice": ""}
+
+
+def _steps(entry: Iterated) -> tuple[Step, ...] | None:
+    try:
+        return parse(entry.raw).steps
+    except ModelClientError:
+        return None
+
+
+def _response(entry: Iterated) -> Record:
+    try:
+        blocks = parse(entry.raw)
+    except ModelClientError:
+        return {"raw": entry.raw}
+    action = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]
+    return {"thought": blocks.thought, "action": action, "assistant": blocks.assistant}
+
+
+def _calls(entry: Iterated, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[StoredEvent]) -> Iterator[Record]:
+    """What became of each step of a plan; a step that left no trace (not begun, or its card waited already) has no line."""
+    plan = entry.plan
+    for number, (step, planned) in enumerate(zip(steps, plan.get("steps", ()), strict=False), start=1):
+        slot = f"{turn.turn_id}/{plan['iteration']}/{number}"
+        event = turn.results.get(slot)
+        base = {"call_id": effect_id_of(slot), "method": planned["method"], "proposed": planned["params"]}
+        if event is not None:
+            yield base | _result(event, turn.started.get(slot), store)
+        elif step.confirmation_decision == "deny" and (taken_back := next(withdrawn, None)):
+            detail = "withdrawn as you asked; nothing was sent"
+            yield base | {"status": "refused", "params": taken_back.data["params"], "reason": "denied-by-model", "detail": detail}
+        elif plan["mode"] == "shadow" and "problem" not in planned:
+            yield base | {"status": "planned", "reason": "", "detail": "shadow mode: recorded as a plan, not run"}
+
+
+def _result(event: StoredEvent, started: StoredEvent | None, store: Store) -> Record:
+    data = event.data
+    if event.type == "ConfirmationRequested":
+        codes = [reason["code"] for reason in data["reasons"]]
+        return {"method": data["method"], "status": "waiting", "confirmation_id": data["confirmation_id"], "reasons": codes}
+    params = started.data["params"] if started else data.get("params", {})
+    base: Record = {"method": data["method"], "status": _status(event), "params": params, "class": data.get("call_class", "")}
+    row = None if event.type == "StepRefused" else store.effect(data["effect_id"])
+    commands = data.get("commands") or ((row.outcome or {}).get("commands") if row else None)
+    if commands:
+        base["commands"] = commands
+    if event.type == "CallSucceeded":
+        return base | {"answer": _answer(event, store)}
+    return base | _reason(event, row) | {"detail": data.get("detail", "")}
+
+
+def _reason(event: StoredEvent, row: EffectRow | None) -> Record:
+    """The sentence that the person was told, where gate or effect keep it; of a refused read only what the portal said is known."""
+    told = ((row.outcome or {}).get("reason") or {}) if row else {}
+    if told or event.type != "CallRefused":
+        return {"reason": str(told.get("code") or event.data.get("code") or "")}
+    return {"code": event.data["code"]}
+
+
+def _answer(event: StoredEvent, store: Store) -> Any:
+    if event.type != "CallSucceeded":
+        return None
+    if not event.data.get("result_blob"):
+        return event.data.get("result")
+    text = store.blob(event.data["result_blob"])
+    return loads(text) if text is not None else None
+
+
+def _status(event: StoredEvent) -> str:
+    return {"CallSucceeded": "succeeded", "CallOutcomeUnknown": "unknown"}.get(event.type, "refused")

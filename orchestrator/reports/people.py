@@ -1,0 +1,51 @@
+"""Names beside keys, and codes as sentences: what a report needs to speak of people and reasons. Ring 2."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from orchestrator.reports.reading import ERASED, one_line
+from state.store import StoredEvent
+
+Say = Callable[[str, Mapping[str, Any]], str]
+"""The sentence of a code with its arguments; a door's catalogue."""
+
+_NAMED = (("requested_by", "requested_by_name"), ("approved_by", "approved_by_name"), ("denied_by", "denied_by_name"))
+_OURS = {"system": "the program itself", "portal": "the portal", "": "nobody named"}
+
+
+class Voice:
+    """Says who and why. Names are learnt from the events that carry them; for others `name_of` is asked, such as the access file."""
+
+    def __init__(self, say: Say, name_of: Callable[[str], str] = str) -> None:
+        """`name_of` gives the name behind a key; "" or the key itself where it knows none."""
+        self._say = say
+        self._name_of = name_of
+        self._names: dict[str, str] = {}
+
+    def learn(self, event: StoredEvent) -> None:
+        """Remember the names that this event gives."""
+        for key, name in _NAMED:
+            if event.data.get(key) and event.data.get(name):
+                self._names[event.data[key]] = event.data[name]
+
+    def name(self, key: str) -> str:
+        """The name alone, "" for one that is not known."""
+        found = self._names.get(key) or self._name_of(key)
+        return "" if found == key else one_line(found, limit=80)
+
+    def person(self, key: str, name: str = "", *, gone: bool = False) -> str:
+        """ "Anna (tg:1007)"; the key alone where no name is known."""
+        if key in _OURS:
+            return _OURS[key]
+        shown, known = one_line(key, limit=80), one_line(name, limit=80) or self.name(key)
+        if gone and not name:
+            return f"{ERASED} ({shown})"
+        return f"{known} ({shown})" if known and known != shown else shown
+
+    def say(self, code: str, args: Mapping[str, Any] | None = None) -> str:
+        """The sentence of a code as one line."""
+        return one_line(self._say(code, args or {}), limit=300)
+
+    def reasons(self, reasons: Any) -> list[str]:
+        """Why a card asks, each reason once."""
+        return list(dict.fromkeys(self.say(str(reason.get("code", "")), reason.get("args")) for reason in reasons or ()))

@@ -1,0 +1,116 @@
+"""Reads the journal in pages for the reports: one stream, all streams, the stream that a person means. Ring 2; changes nothing."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from bitrix.masking import HIDDEN, mask, mask_value
+from orchestrator.gate.visible import visible
+from state.store import Store, StoredEvent
+
+PAGE = 1000
+ERASED = "(erased)"
+_MILLISECOND = 13
+"""So many characters of an id say when it was made, to the millisecond."""
+
+_PLAIN = re.compile("[ -~А-яЁё«»“”—–…№₽→·]*")
+"""Text of these needs no drawing, and nearly all text is such: to look at each character would cost most of a report's time."""
+
+
+class NotFound(LookupError):
+    """Nothing of that name; `close` holds what may have been meant."""
+
+    def __init__(self, what: str, close: Sequence[str] = ()) -> None:
+        """Say what was looked for."""
+        self.close = tuple(close)
+        hint = f"; did you mean {', '.join(self.close)}?" if self.close else ""
+        super().__init__(f"{what}{hint}")
+
+
+class Several(LookupError):
+    """The text fits several; `candidates` are all of them."""
+
+    def __init__(self, text: str, candidates: Sequence[str]) -> None:
+        """Name them."""
+        self.candidates = tuple(candidates)
+        super().__init__(f"{text!r} fits {len(candidates)}: {', '.join(candidates[:10])}{' …' if len(candidates) > 10 else ''}")  # noqa: PLR2004 - a line's worth
+
+
+def paged(store: Store, stream: str, *, after: int = 0) -> Iterator[StoredEvent]:
+    """The events of a stream behind `after`, in order, a page at a time."""
+    while page := store.read_events(stream, after=after, limit=PAGE):
+        yield from page
+        after = page[-1].seq
+
+
+def scanned(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent]:
+    """The events of all streams, of these types (all without), nearly in time and, within a millisecond, in the order of their streams."""
+    made_together = groupby(_by_id(store, types), key=lambda event: event.id[:_MILLISECOND])
+    for _, events in made_together:
+        yield from sorted(events, key=lambda event: (event.stream, event.seq))
+
+
+def _by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
+    after = ""
+    while page := store.scan(types, after=after, limit=PAGE):
+        yield from page
+        after = page[-1].id
+
+
+def session_of(stream: str) -> str:
+    """The name people know a stream by."""
+    return stream.removeprefix("session:")
+
+
+def find_stream(store: Store, text: str) -> str:
+    """The stream named `text`: as it is, as a session's key, or by a part that only one has. NotFound and Several name what comes close."""
+    streams = store.streams()
+    wanted = text.strip()
+    for exact in (wanted, f"session:{wanted}"):
+        if exact in streams:
+            return exact
+    parts = [stream for stream in streams if wanted and wanted.casefold() in stream.casefold()]
+    if len(parts) == 1:
+        return parts[0]
+    if parts:
+        raise Several(text, [session_of(stream) for stream in parts])
+    names = [session_of(stream) for stream in streams]
+    raise NotFound(f"no session {text!r} in the journal", difflib.get_close_matches(wanted, names, n=3, cutoff=0.5))
+
+
+def said(event: StoredEvent, name: str, *, limit: int = 200) -> str:
+    """A text of an event as one line that is safe to show; "(erased)" where it was erased."""
+    value = event.data.get(name)
+    if not value and event.erased:
+        return ERASED
+    return one_line(value, limit=limit)
+
+
+def one_line(value: Any, *, limit: int = 200) -> str:
+    """Any value as one line: secrets hidden, control characters, direction marks and line breaks drawn."""
+    text = mask(value if isinstance(value, str) else "" if value is None else str(mask_value(value)))
+    if len(text) <= limit and _PLAIN.fullmatch(text):
+        return text.strip()
+    return visible(text, locale="en", limit=limit)
+
+
+def cleaned(value: Any) -> Any:
+    """JSON-like data without secrets; the numbers that buttons carry count as such, since they open a card."""
+    return _without_nonces(mask_value(value))
+
+
+def _without_nonces(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: HIDDEN if key == "nonce" and item else _without_nonces(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nonces(item) for item in value]
+    return value
+
+
+def as_record(event: StoredEvent) -> dict[str, Any]:
+    """One event with all it says, for machines; what hides secrets changes the text, so `hash` is the stored one."""
+    fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
+    gone = {"erased": True} if event.erased else {}
+    return {**fields, "data": cleaned(dict(event.data)), **gone}

@@ -1,0 +1,258 @@
+"""The plans that the journal holds, each step with what it said of it then: taint, values, fate. Ring 2; reads only, judges nothing."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from orchestrator.engines.crm_agent.blocks import parse
+from orchestrator.errors import ModelClientError
+from orchestrator.gate.freeze import effect_id_of
+from orchestrator.messages import Provenance
+from state import agent_state
+from state.agent_state import State, open_confirmations
+from state.store import Store, StoredEvent
+
+PAGE = 1000
+Fate = Literal["planned", "ran", "asked", "refused", "unnamed", "no record"]
+
+
+@dataclass(kw_only=True)
+class RecordedStep:
+    """One step of a plan, and all that the journal says of it."""
+
+    slot: str
+    number: int
+    method: str
+    params: dict[str, Any]
+    comment: str = ""
+    requires_confirmation: bool = False
+    confirmation_decision: str | None = None
+    unnamed: str = ""
+    """Why a name in it fitted nothing; such a step never came to the gate."""
+    fate: Fate = "no record"
+    more: str = ""
+    """Of a refusal its code, of a card what became of it."""
+    detail: str = ""
+    """Of a refusal its sentence."""
+    before: dict[str, Any] | None = None
+    """The records as the card or the call kept them, None where neither did."""
+    provenance: Provenance | None = None
+    """Whole, where a card kept it."""
+
+    @property
+    def call(self) -> str:
+        """The id under which the journal, the audit log and `journal why` know it."""
+        return effect_id_of(self.slot)
+
+
+@dataclass(kw_only=True)
+class RecordedPlan:
+    """The steps of one iteration of one turn, and the session as it stood before them."""
+
+    session: str
+    turn_id: str
+    iteration: int
+    at: str
+    mode: str
+    person: str
+    text: str
+    targets: frozenset[str]
+    prose: bool
+    labels: tuple[str, ...]
+    read_before: bool
+    """Earlier iterations of the turn ran reads, whose labels are not recorded."""
+    state: Mapping[str, Any]
+    steps: list[RecordedStep] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class _Turn:
+    """What a turn in progress has shown so far."""
+
+    person: str
+    text: str
+    prose: bool = False
+    labels: tuple[str, ...] = ()
+    answer: str = ""
+    plans: int = 0
+
+
+def recorded_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
+    """Every plan made at or after `since` (ISO, UTC, Z), session by session in their order; store errors go through (S004-35)."""
+    for stream in store.streams():
+        if stream.startswith("session:"):
+            reader = _Reader(stream.removeprefix("session:"))
+            for event in _events(store, stream):
+                reader.take(event)
+            yield from (plan for plan in reader.plans if plan.at >= since)
+
+
+def _events(store: Store, stream: str) -> Iterator[StoredEvent]:
+    after = 0
+    while page := store.read_events(stream, after=after, limit=PAGE):
+        yield from page
+        after = page[-1].seq
+
+
+class _Reader:
+    """Goes through the journal of one session, event by event."""
+
+    def __init__(self, session: str) -> None:
+        self.plans: list[RecordedPlan] = []
+        self._session = session
+        self._state: State = agent_state.empty()
+        self._turns: dict[str, _Turn] = {}
+        self._steps: dict[str, RecordedStep] = {}
+        self._calls: dict[str, RecordedStep] = {}
+        self._cards: dict[str, RecordedStep] = {}
+
+    def take(self, event: StoredEvent) -> None:
+        """Note what `event` says, then fold it."""
+        note = _NOTES.get(event.type)
+        if note is not None:
+            note(self, event, event.data)
+        agent_state.fold(self._state, ((event.type, dict(event.data), event.ts),))
+
+    def message(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+        """A turn begins; a choice goes on with what its question had read."""
+        question = self._state["question"] if data.get("answers") else None
+        turn = _Turn(person=event.actor, text=data["text"], prose=bool(data.get("quoted")))
+        if question:
+            turn.text, turn.answer = question["text"], question["answer"]
+            turn.prose, turn.labels = turn.prose or question["prose"], tuple(question["labels"])
+        self._turns[data["turn_id"]] = turn
+
+    def answered(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+        """What the model wrote, and whether it had read prose by then."""
+        turn = self._turn(event, data)
+        turn.answer, turn.prose = data["text"], turn.prose or data.get("prose", False)
+
+    def plan(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+        """The plan with the session as it is now; what comes of its steps follows."""
+        turn = self._turn(event, data)
+        turn.plans += 1
+        steps = [_step(entry, number) for number, entry in enumerate(data["steps"], start=1)]
+        _set_flags(steps, turn.answer)
+        made = RecordedPlan(
+            session=self._session,
+            turn_id=data["turn_id"],
+            iteration=data["iteration"],
+            at=event.ts,
+            mode=data["mode"],
+            person=turn.person,
+            text=turn.text,
+            targets=frozenset(data.get("targets", ())),
+            prose=turn.prose or any(entry.get("prose") for entry in data["steps"]),
+            labels=turn.labels,
+            read_before=turn.plans > 1,
+            state=_kept(self._state, data["turn_id"]),
+            steps=steps,
+        )
+        for step in made.steps:
+            if data["mode"] == "shadow" and step.fate == "no record":
+                step.fate = "planned"
+            self._steps[step.slot] = self._calls[step.call] = step
+        self.plans.append(made)
+
+    def refused(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+        """The gate refused it."""
+        del event
+        step = self._fate(data, "refused", data["code"])
+        if step is not None:
+            step.detail = data.get("detail", "")
+
+    def requested(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+        """A person was asked; the card keeps the values and the taint."""
+        del event
+        step = self._fate(data, "asked", "waits")
+        if step is not None:
+            step.before, step.provenance = data["before"], Provenance.model_validate(data["provenance"])
+            self._cards[data["confirmation_id"]] = step
+
+    def decided(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+        """What became of a card; a step by which the model took back what had no card was refused."""
+        step = self._cards.get(data["confirmation_id"])
+        if step is not None:
+            step.more = event.type.removeprefix("Confirmation").lower()
+            return
+        step = self._calls.get(data["effect_id"])
+        if step is not None:
+            step.fate, step.more = "refused", "gate-withdrawn"
+
+    def started(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+        """It was about to be sent."""
+        del event
+        step = self._steps.get(data["slot"])
+        if step is not None:
+            step.before = data["before"]
+            if not data.get("confirmation_id"):
+                step.fate = "ran"
+
+    def ended(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+        """What the portal said."""
+        step = self._steps.get(data["slot"])
+        if step is None:
+            return
+        said = {"CallSucceeded": "done", "CallRefused": f"not done ({data.get('code', '')})"}.get(event.type, "outcome unknown")
+        if data.get("confirmation_id"):
+            step.more = f"{step.more}, {said}"
+        else:
+            step.fate, step.more = "ran", said
+
+    def _turn(self, event: StoredEvent, data: Mapping[str, Any]) -> _Turn:
+        return self._turns.setdefault(data["turn_id"], _Turn(person=event.actor, text=""))
+
+    def _fate(self, data: Mapping[str, Any], fate: Fate, more: str) -> RecordedStep | None:
+        step = self._steps.get(data["slot"])
+        if step is not None:
+            step.fate, step.more = fate, more
+        return step
+
+
+def _step(entry: Mapping[str, Any], number: int) -> RecordedStep:
+    step = RecordedStep(
+        slot=entry["slot"], number=number, method=entry["method"], params=dict(entry["params"]), comment=entry.get("comment", "")
+    )
+    if entry.get("problem"):
+        step.unnamed, step.fate, step.detail = entry["problem"]["code"], "unnamed", entry["problem"]["detail"]
+    return step
+
+
+def _set_flags(steps: list[RecordedStep], answer: str) -> None:
+    """The plan keeps no flags; they stand in the recorded answer that it was made of."""
+    try:
+        written = parse(answer).steps
+    except ModelClientError:
+        return
+    if [step.method for step in steps] == [step.method for step in written]:
+        for step, said in zip(steps, written, strict=True):
+            step.requires_confirmation, step.confirmation_decision = said.requires_confirmation, said.confirmation_decision
+
+
+def _kept(state: State, turn_id: str) -> dict[str, Any]:
+    """What judging asks of a state, as it is now: the fold goes on changing it."""
+    waiting = {entry["confirmation_id"]: dict(entry) for entry in open_confirmations(state)}
+    running = [dict(item) for item in state["agent"]["in_progress"]]
+    return {
+        "agent": {"confirmations": waiting, "in_progress": running},
+        "unknown": dict(state["unknown"]),
+        "denied": dict(state["denied"]),
+        "turn": dict(state["turn"] or {"turn_id": turn_id, "started": ""}),
+    }
+
+
+_NOTES: dict[str, Callable[[_Reader, StoredEvent, Mapping[str, Any]], None]] = {
+    "MessageReceived": _Reader.message,
+    "ModelAnswered": _Reader.answered,
+    "PlanRecorded": _Reader.plan,
+    "StepRefused": _Reader.refused,
+    "ConfirmationRequested": _Reader.requested,
+    "ConfirmationApproved": _Reader.decided,
+    "ConfirmationDenied": _Reader.decided,
+    "ConfirmationExpired": _Reader.decided,
+    "ConfirmationSuperseded": _Reader.decided,
+    "CallStarted": _Reader.started,
+    "CallSucceeded": _Reader.ended,
+    "CallRefused": _Reader.ended,
+    "CallOutcomeUnknown": _Reader.ended,
+}

@@ -1,0 +1,109 @@
+"""What a rehearsal comes to: counts by person, by method, by reason, with examples to look up. Ring 2, pure."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+
+from orchestrator.reports.rehearsal import Now, Rehearsed, RehearsedPlan, code_of, sentence
+
+EXAMPLES: Final = 3
+TOP: Final = 10
+_SHOWN: tuple[Now, ...] = ("allowed", "asked", "refused", "planned", "not begun", "not judged")
+
+
+class Summary:
+    """Counts plans one by one, so that a long journal needs no memory for them."""
+
+    def __init__(self) -> None:
+        """Nothing counted yet."""
+        self.plans = 0
+        self.steps = 0
+        self.now: Counter[str] = Counter()
+        self.supposed: Counter[str] = Counter()
+        self.first = self.last = ""
+        self._then: Counter[tuple[str, str]] = Counter()
+        self._people: dict[str, Counter[str]] = {}
+        self._methods: dict[str, Counter[str]] = {}
+        self._reasons: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add(self, rehearsed: RehearsedPlan) -> None:
+        """Count one plan."""
+        plan = rehearsed.plan
+        self.plans += 1
+        self.first = min(self.first or plan.at, plan.at)
+        self.last = max(self.last, plan.at)
+        name = f"{rehearsed.actor.name} ({plan.person})" if rehearsed.actor else plan.person
+        for judged in rehearsed.steps:
+            self._count(judged, name)
+            self._note_reasons(judged, rehearsed)
+
+    def _count(self, judged: Rehearsed, name: str) -> None:
+        self.steps += 1
+        self.now[judged.now] += 1
+        if judged.supposed:
+            self.supposed[judged.now] += 1
+        self._then[judged.step.fate, judged.now] += 1
+        self._people.setdefault(name, Counter())[judged.now] += 1
+        self._methods.setdefault(judged.step.method, Counter())[judged.now] += 1
+
+    def _note_reasons(self, judged: Rehearsed, rehearsed: RehearsedPlan) -> None:
+        for reason in {code_of(reason): reason for reason in judged.reasons}.values():
+            fresh = {"now": judged.now, "reason": code_of(reason), "text": sentence(reason), "steps": 0, "examples": []}
+            entry = self._reasons.setdefault((judged.now, code_of(reason)), fresh)
+            entry["steps"] += 1
+            if len(entry["examples"]) < EXAMPLES:
+                entry["examples"].append(example(judged, rehearsed))
+
+    def as_data(self) -> dict[str, Any]:
+        """All of it as JSON data, the largest first."""
+        reasons = sorted(self._reasons.values(), key=lambda entry: (-entry["steps"], entry["reason"]))
+        return {
+            "kind": "summary",
+            "plans": self.plans,
+            "steps": self.steps,
+            "first": self.first,
+            "last": self.last,
+            "now": {name: self.now[name] for name in _SHOWN},
+            "not_recorded": dict(sorted(self.supposed.items())),
+            "then_now": [{"then": then, "now": now, "steps": count} for (then, now), count in sorted(self._then.items())],
+            "by_person": _ranked(self._people, "person"),
+            "by_method": _ranked(self._methods, "method"),
+            "by_reason": reasons,
+        }
+
+    def sentences(self, mode: str) -> Iterable[str]:
+        """The report in words."""
+        if not self.plans:
+            yield "No plan was recorded in that time."
+            return
+        judged = ", ".join(f"{self.now[name]} {words}" for name, words in _WORDS.items() if self.now[name] or name in _ALWAYS)
+        yield f"{self.first[:16]}Z to {self.last[:16]}Z: {self.plans} plans with {self.steps} steps. In mode {mode}: {judged}."
+        if self.supposed["asked"]:
+            yield f"{self.supposed['asked']} steps depend on values that were not recorded: counted as asked."
+        if self.supposed["allowed"]:
+            yield (
+                f"{self.supposed['allowed']} reads depend on whether the record is the person's, which was not recorded: "
+                "counted as run at once; the others would be refused."
+            )
+
+
+_WORDS: Final = {
+    "refused": "would have been refused",
+    "asked": "asked",
+    "allowed": "run at once",
+    "planned": "only planned",
+    "not begun": "not begun, because the plan stops at the first step that does not run",
+    "not judged": "not judged, because the person has no access today",
+}
+_ALWAYS: Final = frozenset({"refused", "asked", "allowed"})
+
+
+def example(judged: Rehearsed, rehearsed: RehearsedPlan) -> dict[str, str]:
+    """Where to look: `journal why CALL` where something came of it, `journal show SESSION` at that time otherwise."""
+    plan = rehearsed.plan
+    return {"call": judged.step.call, "slot": judged.step.slot, "session": plan.session, "at": plan.at, "method": judged.step.method}
+
+
+def _ranked(counted: dict[str, Counter[str]], column: str) -> list[dict[str, Any]]:
+    ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
+    return [{column: name, "steps": counts.total(), **{now: counts[now] for now in _SHOWN}} for name, counts in ranked]

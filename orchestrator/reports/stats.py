@@ -1,0 +1,221 @@
+"""What has been going on, counted in one walk over the journal. Ring 2; changes nothing, keeps counts and no events."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from statistics import median
+from typing import Any, Final
+
+from orchestrator.reports.people import Voice
+from orchestrator.reports.reading import one_line, scanned, session_of
+from state.clock import iso, parse_iso
+from state.store import Store, StoredEvent
+
+_DECIDED: Final = {
+    "ConfirmationApproved": "approved",
+    "ConfirmationDenied": "denied",
+    "ConfirmationExpired": "expired",
+    "ConfirmationSuperseded": "superseded",
+}
+_CALLS: Final = {"CallSucceeded": "succeeded", "CallRefused": "refused", "CallOutcomeUnknown": "unknown"}
+_REASON: Final = 60
+
+
+@dataclass
+class Counts:
+    """All that is counted; `since` is where counting begins."""
+
+    since: str
+    events: int = 0
+    turns: Counter[str] = field(default_factory=Counter)
+    messages: Counter[str] = field(default_factory=Counter)
+    calls: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    decisions: Counter[str] = field(default_factory=Counter)
+    waits: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    refused: Counter[str] = field(default_factory=Counter)
+    reconciled: Counter[str] = field(default_factory=Counter)
+    model: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    model_seconds: float = 0.0
+    failures: Counter[str] = field(default_factory=Counter)
+    days: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    open_cards: dict[str, str] = field(default_factory=dict)
+    """When each card that waits was asked."""
+    doubtful: dict[str, str] = field(default_factory=dict)
+    """The calls whose outcome nobody knows, and since when."""
+    bytes: Counter[str] = field(default_factory=Counter)
+    records: Counter[str] = field(default_factory=Counter)
+    largest: tuple[int, str, int, str] = (0, "", 0, "")
+
+
+def count(store: Store, since: datetime | None = None) -> Counts:
+    """Count the whole journal; what stands open and how large it is does not depend on `since`."""
+    counts = Counts(since=iso(since) if since else "")
+    for event in scanned(store):
+        _size(counts, event)
+        counted = event.ts >= counts.since
+        _standing(counts, event, counted=counted)
+        if counted:
+            counts.events += 1
+            counts.days[event.ts[:10]]["events"] += 1
+            step = _STEPS.get(event.type)
+            if step is not None:
+                step(counts, event, counts.days[event.ts[:10]])
+    return counts
+
+
+def _size(counts: Counts, event: StoredEvent) -> None:
+    length = len(event.raw.encode())
+    counts.records[event.stream] += 1
+    counts.bytes[event.stream] += length
+    counts.largest = max(counts.largest, (length, event.stream, event.seq, event.type))
+
+
+def _standing(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
+    """What waits and what is unknown, and how long a decision took."""
+    data = event.data
+    if event.type == "ConfirmationRequested":
+        counts.open_cards[data["confirmation_id"]] = event.ts
+    elif event.type in _DECIDED:
+        asked = counts.open_cards.pop(data["confirmation_id"], "")
+        if asked and counted:
+            counts.waits[_DECIDED[event.type]].append((parse_iso(event.ts) - parse_iso(asked)).total_seconds())
+    elif event.type == "CallOutcomeUnknown":
+        counts.doubtful[data["effect_id"]] = event.ts
+    elif event.type == "OutcomeReconciled" and data["verdict"] != "unclear":
+        counts.doubtful.pop(data["effect_id"], None)
+
+
+def _message(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+    counts.messages[event.actor] += 1
+    day["messages"] += 1
+
+
+def _finished(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+    counts.turns[event.data["reason"]] += 1
+    day["turns"] += 1
+
+
+def _answered(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+    data = event.data
+    for name in ("prompt_tokens", "completion_tokens"):
+        counts.model[name] += int(data.get(name) or 0)
+        day["tokens"] += int(data.get(name) or 0)
+    counts.model["answers"] += 1
+    counts.models[str(data.get("model") or "?")] += 1
+    counts.model_seconds += float(data.get("seconds") or 0)
+
+
+def _failed(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+    counts.model["failures"] += 1
+    counts.failures[one_line(event.data["reason"], limit=_REASON) or "?"] += 1
+    day["model failures"] += 1
+
+
+def _call(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+    data, outcome = event.data, _CALLS[event.type]
+    counts.calls[str(data["call_class"]), str(data["method"]), outcome] += 1
+    day["calls"] += 1
+    if outcome == "refused":
+        counts.refused[str(data.get("code") or "?")] += 1
+    if data["call_class"] != "R":
+        day["writes"] += outcome == "succeeded"
+
+
+def _step_refused(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+    counts.refused[str(event.data["code"])] += 1
+    day["refused"] += 1
+
+
+def _decided(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+    counts.decisions[_DECIDED[event.type]] += 1
+    day[_DECIDED[event.type]] += 1
+
+
+def _requested(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+    del event
+    counts.decisions["requested"] += 1
+    day["cards"] += 1
+
+
+def _looked(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+    del day
+    counts.reconciled[event.data["verdict"]] += 1
+
+
+_STEPS: Final[dict[str, Callable[[Counts, StoredEvent, Counter[str]], None]]] = {
+    "MessageReceived": _message,
+    "TurnFinished": _finished,
+    "ModelAnswered": _answered,
+    "ModelFailed": _failed,
+    "StepRefused": _step_refused,
+    "ConfirmationRequested": _requested,
+    "OutcomeReconciled": _looked,
+    **dict.fromkeys(_DECIDED, _decided),
+    **dict.fromkeys(_CALLS, _call),
+}
+
+
+def as_report(counts: Counts, store: Store, voice: Voice, now: datetime) -> dict[str, Any]:
+    """The counts as plain data, the largest first."""
+    largest = dict(zip(("bytes", "stream", "seq", "type"), counts.largest, strict=True))
+    return {
+        "since": counts.since,
+        "until": iso(now),
+        "events": counts.events,
+        "turns": {"total": counts.turns.total(), "ended": dict(counts.turns.most_common())},
+        "messages": {"total": counts.messages.total(), "by_person": _by_person(counts, voice)},
+        "calls": [
+            {"class": kind, "method": method, "outcome": outcome, "count": number}
+            for (kind, method, outcome), number in counts.calls.most_common()
+        ],
+        "cards": {
+            **dict(counts.decisions.most_common()),
+            "median_wait_seconds": {status: round(median(waits), 3) for status, waits in counts.waits.items()},
+            "open": len(counts.open_cards),
+            "oldest_open": min(counts.open_cards.values(), default=""),
+        },
+        "refused": dict(counts.refused.most_common()),
+        "unknown": {"open": sorted(counts.doubtful), "oldest": min(counts.doubtful.values(), default=""), "looks": dict(counts.reconciled)},
+        "model": {
+            **{name: counts.model[name] for name in ("answers", "prompt_tokens", "completion_tokens", "failures")},
+            "seconds": round(counts.model_seconds, 1),
+            "by_model": dict(counts.models.most_common()),
+            "failed_because": dict(counts.failures.most_common(10)),
+        },
+        "days": {day: dict(numbers) for day, numbers in sorted(counts.days.items())},
+        "journal": {
+            "records": counts.records.total(),
+            "bytes": counts.bytes.total(),
+            "streams": [
+                {"session": session_of(stream), "records": counts.records[stream], "bytes": size}
+                for stream, size in counts.bytes.most_common()
+            ],
+            "largest_record": largest if counts.largest[0] else None,
+        },
+        "inbox": _inbox(store, now),
+        "outbox": _outbox(store, counts, now),
+    }
+
+
+def _by_person(counts: Counts, voice: Voice) -> dict[str, int]:
+    return {voice.person(key): number for key, number in counts.messages.most_common()}
+
+
+def _inbox(store: Store, now: datetime) -> dict[str, Any]:
+    """The inputs nobody has worked yet, by session and lane: which one waits longest."""
+    rows = [row for session, lane in store.ready_sessions() for row in store.waiting_inbox(session, lane, 1)]
+    oldest = min((row.received_at for row in rows), default=None)
+    return {"sessions_waiting": len({row.session for row in rows}), "oldest_seconds": _age(oldest, now)}
+
+
+def _outbox(store: Store, counts: Counts, now: datetime) -> dict[str, Any]:
+    """The deliveries that are due, by the channels that sessions have."""
+    channels = sorted({session_of(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
+    rows = [row for channel in channels for row in store.due_outbox(channel, now, limit=1000)]
+    return {"sessions_waiting": len(rows), "oldest_seconds": _age(min((row.created_at for row in rows), default=None), now)}
+
+
+def _age(moment: datetime | None, now: datetime) -> float | None:
+    return None if moment is None else round((now - moment).total_seconds(), 1)

@@ -1,0 +1,208 @@
+"""Finds what the journal knows of one call, one card or one record of the portal, and everything around it. Ring 2; reads only.
+
+First all streams are looked through for calls that fit, by the few types of events that name records; then the streams in which some
+were found are read once more for what belongs to them. Nothing but what fits is kept.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from bitrix.catalogue import Catalogue
+from orchestrator.gate.freeze import effect_id_of
+from orchestrator.reports.reading import PAGE, NotFound, Several, paged, scanned
+from orchestrator.reports.touching import Touch, made, touches
+from state.store import Store, StoredEvent
+
+_CALLS: Final = ("ConfirmationRequested", "ConfirmationDenied", "CallStarted", "StepRefused", "PlanRecorded")
+_PORTAL: Final = ("RecordsSeen", "PortalEventReceived")
+_IDENTIFIED: Final = (*_CALLS, "CallSucceeded", "CallRefused", "CallOutcomeUnknown", "OutcomeReconciled")
+_OF_TURNS: Final = frozenset({"MessageReceived", "ModelAnswered", "PlanRecorded"})
+_SHORTEST: Final = 4
+_SOON: Final = 3
+
+
+@dataclass(kw_only=True)
+class Trail:
+    """All events of one effect, in order, and those of its turn."""
+
+    stream: str
+    effect_id: str
+    events: list[StoredEvent] = field(default_factory=list)
+    turn: list[StoredEvent] = field(default_factory=list)
+    question: str = ""
+    """What the person had written when the turn began with an answer to a question."""
+    slot: str = ""
+
+    def first(self, *types: str) -> StoredEvent | None:
+        """The first event of these types."""
+        return next((event for event in self.events if event.type in types), None)
+
+
+@dataclass(kw_only=True)
+class Found:
+    """The calls that fit, and what the portal's own session saw of the record."""
+
+    trails: list[Trail]
+    seen: list[StoredEvent] = field(default_factory=list)
+
+
+def about_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "") -> Found:
+    """Every call that changed `record` ("deal:481") or was to change it, and every look at it; only of that field if one is named."""
+    effects: dict[str, set[str]] = {}
+    seen: list[StoredEvent] = []
+    kind, _, number = record.rpartition(":")
+    for event in scanned(store, (*_CALLS, *_PORTAL)):
+        if event.type in _PORTAL:
+            if _is_seen(event, record):
+                seen.append(event)
+            continue
+        for effect_id, touched in _touching(event, catalogue, number):
+            fitting = [touch for touch in touched if _fits(touch, field_name)]
+            adds = [touch for touch in fitting if touch.makes == kind] if event.type == "CallStarted" else []
+            if any(touch.target == record for touch in fitting) or (adds and _made_it(event, adds, record, store)):
+                effects.setdefault(event.stream, set()).add(effect_id)
+    return Found(trails=_trails(store, effects), seen=seen)
+
+
+def about_id(store: Store, text: str) -> Found:
+    """The one call whose effect id or card begins or ends with `text`. NotFound for none, Several names all that fit."""
+    wanted = text.strip().lower().rstrip("…")
+    if len(wanted) < _SHORTEST:
+        raise NotFound(f"{text!r} is too short for an id: give at least {_SHORTEST} characters")
+    hits: dict[str, str] = {}
+    for event in scanned(store, _IDENTIFIED):
+        for effect_id, card in _ids(event):
+            if any(name.startswith(wanted) or name.endswith(wanted) for name in (effect_id, card) if name):
+                hits[effect_id] = event.stream
+    if len(hits) > 1 and wanted not in hits:
+        raise Several(text, sorted(hits))
+    effects = {hits[wanted]: {wanted}} if wanted in hits else {stream: {effect_id} for effect_id, stream in hits.items()}
+    return Found(trails=_trails(store, effects))
+
+
+def _fits(touch: Touch, field_name: str) -> bool:
+    return not touch.reads and (not field_name or touch.writes(field_name))
+
+
+def _touching(event: StoredEvent, catalogue: Catalogue, number: str) -> Iterator[tuple[str, list[Touch]]]:
+    """The effects that an event names with their calls; one that can hold neither the record nor a new one is not looked into."""
+    data = event.data
+    if event.type == "PlanRecorded":
+        if not data.get("executed", True):
+            yield from ((_planned_id(step), touches(str(step.get("method")), step.get("params"), catalogue)) for step in data["steps"])
+    elif _may_hold(data.get("params"), number) or (event.type == "CallStarted" and _may_add(data)):
+        effect_id = data.get("effect_id") or effect_id_of(data["slot"])
+        yield effect_id, touches(data.get("method", ""), data.get("params"), catalogue)
+
+
+def _may_hold(params: Any, number: str) -> bool:
+    """Far quicker than to take the call apart, and never wrong about one that does hold it."""
+    return number in str(params)
+
+
+def _may_add(data: Mapping[str, Any]) -> bool:
+    return ".add" in data["method"] or ".add" in str(data.get("params"))
+
+
+def _planned_id(step: Mapping[str, Any]) -> str:
+    return effect_id_of(str(step.get("slot", "")))
+
+
+def _made_it(started: StoredEvent, adding: Sequence[Touch], record: str, store: Store) -> bool:
+    """Whether a call that began as an add ended with this very record."""
+    for event in _after(started, store):
+        if event.data.get("effect_id") != started.data["effect_id"]:
+            continue
+        if event.type == "CallSucceeded":
+            result = answer_of(event, store)
+            answers = ((touch, result.get(touch.key) if touch.key and isinstance(result, Mapping) else result) for touch in adding)
+            return any(made(touch, answer) == record for touch, answer in answers)
+        if event.type == "OutcomeReconciled":
+            kind, _, number = record.rpartition(":")
+            objects = (event.data.get("changes") or {}).get("objects") or {}
+            return str(objects.get(f"current_{kind}_id")) == number
+        if event.type == "CallRefused":
+            return False
+    return False
+
+
+def _after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
+    """What follows in its stream: little at first, since a call mostly ends at once."""
+    after, limit = event.seq, _SOON
+    while page := store.read_events(event.stream, after=after, limit=limit):
+        yield from page
+        after, limit = page[-1].seq, PAGE
+
+
+def answer_of(event: StoredEvent, store: Store) -> Any:
+    """What the portal answered, also where it lies apart because it is large."""
+    if not event.data.get("result_blob"):
+        return event.data.get("result")
+    text = store.blob(event.data["result_blob"])
+    return orjson.loads(text) if text else None
+
+
+def _is_seen(event: StoredEvent, record: str) -> bool:
+    data = event.data
+    return data.get("target") == record or record in (data.get("records") or {}) or record in (data.get("gone") or ())
+
+
+def _ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
+    """The effect and the card that an event names."""
+    data = event.data
+    if event.type == "PlanRecorded":
+        if not data.get("executed", True):
+            yield from ((_planned_id(step), "") for step in data["steps"])
+    elif data.get("effect_id"):
+        yield data["effect_id"], data.get("confirmation_id") or ""
+    elif data.get("slot"):
+        yield effect_id_of(data["slot"]), ""
+
+
+def _trails(store: Store, effects: Mapping[str, set[str]]) -> list[Trail]:
+    return [trail for stream, wanted in effects.items() for trail in _in_stream(store, stream, wanted)]
+
+
+def _in_stream(store: Store, stream: str, wanted: set[str]) -> Iterator[Trail]:
+    """What belongs to these effects of one stream. Their turns began before them, so all turns under way are kept until they end."""
+    trails: dict[str, Trail] = {}
+    turns: dict[str, list[StoredEvent]] = {}
+    questions: dict[str, str] = {}
+    turn_id = ""
+    for event in paged(store, stream):
+        if event.type == "NameAsked":
+            questions[event.data["question_id"]] = event.data["text"]
+        if event.type in _OF_TURNS:
+            if event.type == "MessageReceived":
+                _forget(turns, trails, turn_id)
+                turn_id = event.data["turn_id"]
+            turns.setdefault(event.data["turn_id"], []).append(event)
+        for effect_id, _ in _ids(event):
+            if effect_id in wanted:
+                trail = trails.setdefault(effect_id, Trail(stream=stream, effect_id=effect_id))
+                trail.events.append(event)
+                trail.slot = trail.slot or _slot(event, effect_id)
+                trail.turn = trail.turn or turns.get(_turn_of(event), [])
+    for trail in trails.values():
+        trail.question = next((questions[key] for event in trail.turn if (key := event.data.get("answers")) in questions), "")
+    yield from trails.values()
+
+
+def _forget(turns: dict[str, list[StoredEvent]], trails: Mapping[str, Trail], turn_id: str) -> None:
+    """Drop a turn that is over and led to nothing that is looked for."""
+    kept = turns.get(turn_id)
+    if kept is not None and not any(trail.turn is kept for trail in trails.values()):
+        del turns[turn_id]
+
+
+def _turn_of(event: StoredEvent) -> str:
+    return str(event.data.get("turn_id") or "")
+
+
+def _slot(event: StoredEvent, effect_id: str) -> str:
+    if event.type == "PlanRecorded":
+        return next(str(step["slot"]) for step in event.data["steps"] if _planned_id(step) == effect_id)
+    return str(event.data.get("slot") or "")

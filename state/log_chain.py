@@ -1,0 +1,71 @@
+"""How records of an audit log hang together (ring 1): number, hash of the record before, own hash. Pure: reads and writes no file.
+
+A line ends in `,"chain":{"n":17,"prev":"<64 hex>","hash":"<64 hex>"}}`; the hash is the SHA-256 of all bytes of the line before `,"hash"`.
+"""
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import NamedTuple
+
+FIELD = "chain"
+NOTHING = "0" * 64
+"""The `prev` of the first record."""
+
+_TAIL = re.compile(rb',"chain":\{"n":([1-9]\d{0,14}),"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}\}\n\Z')
+_LONGEST_TAIL = 14 + 15 + 9 + 64 + 10 + 64 + 4
+_AFTER_HASHED = len(',"hash":"') + 64 + len('"}}\n')
+
+
+class Link(NamedTuple):
+    """What one line says of its place in the chain."""
+
+    n: int
+    prev: str
+    hash: str
+
+
+class Head(NamedTuple):
+    """Where a log stands: its last record, and the bytes of the live file after that."""
+
+    n: int
+    hash: str
+    size: int
+
+
+EMPTY = Head(0, NOTHING, 0)
+
+
+def sealed(record: bytes, head: Head) -> tuple[bytes, Head]:
+    """The line for `record`, a JSON object with at least one key, as the one after `head`; and the head after it, its `size` as it was."""
+    n = head.n + 1
+    hashed = b'%b,"chain":{"n":%d,"prev":"%b"' % (record.rstrip(b"\n")[:-1], n, head.hash.encode())
+    own = sha256(hashed).hexdigest()
+    return b'%b,"hash":"%b"}}\n' % (hashed, own.encode()), Head(n, own, head.size)
+
+
+def link_of(line: bytes) -> Link | None:
+    """The link at the end of a whole line whose bytes fit its hash; None for every other line."""
+    found = _TAIL.search(line, max(0, len(line) - _LONGEST_TAIL))
+    if found is None or sha256(line[:-_AFTER_HASHED]).hexdigest().encode() != found[3]:
+        return None
+    return Link(int(found[1]), found[2].decode(), found[3].decode())
+
+
+def advanced(head: Head, lines: Iterable[bytes]) -> Head:
+    """`head` moved over those of `lines` that follow it, one after the other; all others are passed by."""
+    for line in lines:
+        link = link_of(line)
+        if link is not None and (link.n, link.prev) == (head.n + 1, head.hash):
+            head = Head(link.n, link.hash, head.size)
+    return head
+
+
+def ends(lines: Iterable[bytes]) -> tuple[Link, Link] | None:
+    """The first and the last link among `lines`; None where no record is numbered."""
+    first = last = None
+    for line in lines:
+        link = link_of(line)
+        if link is not None:
+            first, last = first or link, link
+    return (first, last) if first and last else None

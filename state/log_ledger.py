@@ -1,0 +1,58 @@
+"""What is known of a log's archives beside themselves (ring 1): the digest and the records of each, and where the kept chain begins.
+
+Written anew as a whole, before what it makes needless is removed; whoever writes holds the archive lock.
+"""
+
+import os
+from pathlib import Path
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from state.log_chain import NOTHING
+
+
+class Archived(BaseModel):
+    """One archive: the SHA-256 of its bytes, and its first and last numbered record (0 where none is numbered)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    sha256: str
+    first: int = 0
+    prev: str = NOTHING
+    last: int = 0
+    hash: str = NOTHING
+
+
+class Ledger(BaseModel):
+    """All archives by name, oldest first, and the first numbered record that is still kept."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    first: int = 1
+    prev: str = NOTHING
+    archives: dict[str, Archived] = Field(default_factory=dict)
+
+
+def ledger_path(log: Path) -> Path:
+    """Where the ledger of `log` stands."""
+    return log.with_name(f".{log.name}.archives")
+
+
+def read_ledger(log: Path) -> Ledger:
+    """The ledger, an empty one where there is none yet; ValueError where it is not as we write it."""
+    try:
+        return Ledger.model_validate(orjson.loads(ledger_path(log).read_bytes()))
+    except FileNotFoundError:
+        return Ledger()
+    except (orjson.JSONDecodeError, ValidationError) as error:
+        raise ValueError(f"{ledger_path(log).name} is not as it was written") from error
+
+
+def write_ledger(log: Path, ledger: Ledger) -> None:
+    """Put `ledger` in place of the old one, durably but for the folder's own flush."""
+    path = ledger_path(log)
+    half = path.with_name(f"{path.name}.tmp")
+    with half.open("wb") as file:
+        file.write(orjson.dumps(ledger.model_dump(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        file.flush()
+        os.fsync(file.fileno())
+    half.rename(path)

@@ -1,0 +1,268 @@
+"""What the database holds of one person, and its removal (ring 1). Records of the journal stay: only the key to them goes.
+
+Asked for by ops and rarely, so it goes through SQLAlchemy itself and looks at every row where it must.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select, true, update
+
+from state import canonical
+from state.clock import iso
+from state.sealing import ERASED, FIELD, person_of
+from state.sql.database import translated
+from state.sql.dialect import Dialect
+from state.sql.tables import LIVE, blobs, deliveries, effects, events, inbox, leases, metadata, outbox, person_keys, snapshots, timers
+from state.store import StoreError
+
+Change = Callable[[Any], Any]
+KEPT_OF_A_CALL = ("turn_id", "slot", "confirmation_id", "requested_by", "approved_by", "proposed_by", "started_at")
+"""What a restart, a late press or `verify` still needs of an effect; none of it is in a person's words."""
+SEALED = f'"{FIELD}":"'
+"""Stands in the text of every record that has something sealed."""
+EMPTIED = "erased"
+"""The note of an input that was emptied."""
+_PAGE = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyRow:
+    """A key that somebody has or had; the key itself is not shown."""
+
+    person: str
+    key_id: str
+    created_at: str
+    erased_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredText:
+    """All text of one row: where it stands and whose it is ("" where it is nobody's)."""
+
+    place: str
+    owner: str
+    text: str
+
+
+class Erasure:
+    """See the module docstring; made by `SqlStore.erasure`. Every method may raise StoreError."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        """Work on an opened database."""
+        self._dialect = dialect
+
+    def list_keys(self) -> list[KeyRow]:
+        """Every key there is or was, oldest first."""
+        wanted = select(person_keys.c.person, person_keys.c.key_id, person_keys.c.created_at, person_keys.c.erased_at)
+        with self._begun() as connection:
+            found = connection.execute(wanted.order_by(person_keys.c.created_at, person_keys.c.key_id)).all()
+        return [KeyRow(person=row[0], key_id=row[1], created_at=row[2], erased_at=row[3]) for row in found]
+
+    def actors(self) -> dict[str, set[str]]:
+        """Everybody who has sent something, with the names they had."""
+        known: dict[str, set[str]] = {}
+        with self._begun() as connection:
+            for (text,) in connection.execute(select(inbox.c.actor).distinct()):
+                actor = canonical.loads(text)
+                if isinstance(actor, dict) and ":" in str(actor.get("key", "")):
+                    known.setdefault(actor["key"], set()).update({str(actor.get("name", ""))} - {""})
+        return known
+
+    def holdings(self, person: str) -> dict[str, int]:
+        """Rows by table that `erase` would empty or remove; "events" are those that become unreadable."""
+        with self._begun() as connection:
+            counts = {table.name: _count(connection, table, _in_session(table, person)) for table in (outbox, deliveries, timers)}
+            counts["inbox"] = _count(connection, inbox, and_(_inputs(person), inbox.c.note != EMPTIED))
+            counts["effects"] = _count(connection, effects, and_(_calls(person), effects.c.call.contains('"call":')))
+            counts["events"] = _count(connection, events, _sealed_for(_live_keys(connection, person)))
+            counts["snapshots"] = _count(connection, snapshots, snapshots.c.stream.in_(_streams(connection, person)))
+        return _counted(counts)
+
+    def waiting(self, person: str) -> list[str]:
+        """The ids of the person's inputs that nobody has worked on yet."""
+        mine = and_(_inputs(person), inbox.c.status == "new")
+        with self._begun() as connection:
+            return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
+
+    def effects(self, person: str, statuses: Collection[str]) -> list[tuple[str, str, str]]:
+        """(effect id, stream, status) of the person's calls in one of these statuses."""
+        wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(_calls(person), effects.c.status.in_(statuses))
+        with self._begun() as connection:
+            return [(row[0], row[1], row[2]) for row in connection.execute(wanted.order_by(effects.c.updated_at))]
+
+    def records(self, person: str) -> list[tuple[str, int]]:
+        """(stream, seq) of every record of the person that can be read: those of their living keys, and old ones that were never sealed."""
+        with self._begun() as connection:
+            clear = and_(~events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _in_stream(person)))
+            mine = or_(_sealed_for(_live_keys(connection, person)), clear)
+            found = connection.execute(select(events.c.stream, events.c.seq).where(mine).order_by(events.c.stream, events.c.seq))
+            return [(row[0], row[1]) for row in found]
+
+    def inputs(self, person: str) -> Iterator[Any]:
+        """The bodies of the person's inputs."""
+        with self._begun() as connection:
+            for (body,) in connection.execute(select(inbox.c.body).where(_inputs(person))):
+                yield canonical.loads(body)
+
+    def erase(self, person: str, now: datetime, *, digests: Collection[str], change: Change) -> dict[str, int]:
+        """Remove the keys and all rows, end every lease; rows changed by table. `change` takes the person out of what others will be told.
+
+        Every process loads its sessions anew afterwards, so none writes under a key that is gone or goes on remembering.
+        """
+        with self._begun() as connection:
+            # First, for it waits for the commits that are under way and holds up the next.
+            connection.execute(update(leases).values(owner=""))
+            removed = {"snapshots": _deleted(connection, snapshots, snapshots.c.stream.in_(_streams(connection, person)))}
+            removed["events"] = _count(connection, events, _sealed_for(_live_keys(connection, person)))
+            removed["inbox"] = _emptied_inputs(connection, person)
+            removed["effects"] = _emptied_calls(connection, person)
+            removed["outbox"] = _deleted(connection, outbox, _in_session(outbox, person)) + _changed_deliveries(connection, person, change)
+            for table in (deliveries, timers):
+                removed[table.name] = _deleted(connection, table, _in_session(table, person))
+            removed["blobs"] = _deleted(connection, blobs, blobs.c.digest.in_(list(digests)))
+            gone = update(person_keys).where(person_keys.c.person == person, LIVE).values(secret=ERASED, erased_at=iso(now))
+            removed["person_keys"] = connection.execute(gone).rowcount
+        return _counted(removed)
+
+    def compact(self) -> None:
+        """Take what was removed off the disk too, as far as the database can; StoreError where somebody still reads the old pages."""
+        with translated(self._driver_error()):
+            if self._dialect.engine.dialect.name == "postgresql":
+                names = ", ".join(f'"{name}"' for name in metadata.tables if name != events.name)
+                with self._dialect.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                    connection.exec_driver_sql(f"VACUUM (FULL) {names}")
+                return
+            raw = self._dialect.engine.raw_connection()
+            try:
+                cursor = raw.cursor()
+                cursor.execute("VACUUM")
+                busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            finally:
+                raw.close()
+        if busy:
+            raise StoreError("somebody else reads the database, so that its old pages could not be removed: stop that and erase again")
+
+    def texts(self) -> Iterator[StoredText]:
+        """The text of every row of every table, with the one it belongs to."""
+        with self._begun() as connection:
+            for table in metadata.tables.values():
+                for row in connection.execution_options(yield_per=_PAGE).execute(select(table)):
+                    yield _text(table, row._asdict())
+
+    def secrets(self, person: str) -> list[str]:
+        """The person's living keys themselves, to be looked for once they are gone; never to be shown."""
+        with self._begun() as connection:
+            return [row[0] for row in connection.execute(select(person_keys.c.secret).where(person_keys.c.person == person, LIVE))]
+
+    @contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        with translated(self._driver_error()), self._dialect.engine.begin() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("PRAGMA secure_delete=ON")
+            yield connection
+
+    def _driver_error(self) -> type[Exception]:
+        error: type[Exception] = self._dialect.engine.dialect.loaded_dbapi.Error
+        return error
+
+
+def _counted(counts: Mapping[str, int]) -> dict[str, int]:
+    """Without what is none; a table's own name is no plain text."""
+    return {str(name): count for name, count in counts.items() if count}
+
+
+def _in_session(table: Table, person: str) -> ColumnElement[bool]:
+    return or_(table.c.session == person, table.c.session.startswith(f"{person}:", autoescape=True))
+
+
+def _inputs(person: str) -> ColumnElement[bool]:
+    return or_(_in_session(inbox, person), inbox.c.actor.contains(f'"key":{canonical.dumps(person)}', autoescape=True))
+
+
+def _calls(person: str) -> ColumnElement[bool]:
+    stream = f"session:{person}"
+    asked = effects.c.call.contains(f'"requested_by":{canonical.dumps(person)}', autoescape=True)
+    return or_(effects.c.stream == stream, effects.c.stream.startswith(f"{stream}:", autoescape=True), asked)
+
+
+def _live_keys(connection: Connection, person: str) -> list[str]:
+    return [row[0] for row in connection.execute(select(person_keys.c.key_id).where(person_keys.c.person == person, LIVE))]
+
+
+def _sealed_for(keys: list[str]) -> ColumnElement[bool]:
+    marks = [events.c.data.contains(f"{SEALED}{key}.", autoescape=True) for key in keys]
+    return or_(*marks) if marks else ~true()
+
+
+def _in_stream(person: str) -> ColumnElement[bool]:
+    stream = f"session:{person}"
+    return or_(events.c.stream == stream, events.c.stream.startswith(f"{stream}:", autoescape=True))
+
+
+def _streams(connection: Connection, person: str) -> list[str]:
+    """Whose folded state may tell of the person: their own, and those in which they acted."""
+    acted = or_(events.c.actor == person, _in_stream(person))
+    return [row[0] for row in connection.execute(select(events.c.stream).where(acted).distinct())]
+
+
+def _count(connection: Connection, table: Table, where: ColumnElement[bool]) -> int:
+    return connection.execute(select(func.count()).select_from(table).where(where)).scalar_one()
+
+
+def _deleted(connection: Connection, table: Table, where: ColumnElement[bool]) -> int:
+    return connection.execute(delete(table).where(where)).rowcount
+
+
+def _emptied_inputs(connection: Connection, person: str) -> int:
+    """Their `source` stays, so that none is taken in again; what waited is closed."""
+    connection.execute(update(inbox).where(_inputs(person), inbox.c.status == "new").values(status="done"))
+    full = and_(_inputs(person), inbox.c.note != EMPTIED)
+    changed = connection.execute(update(inbox).where(full).values(body="{}", note=EMPTIED)).rowcount
+    mine = inbox.c.actor.contains(f'"key":{canonical.dumps(person)}', autoescape=True)
+    connection.execute(update(inbox).where(mine).values(actor=canonical.dumps({"key": person, "name": ""})))
+    return changed
+
+
+def _emptied_calls(connection: Connection, person: str) -> int:
+    """Their status stays: what was done is never done again."""
+    found = connection.execute(select(effects.c.effect_id, effects.c.call, effects.c.outcome).where(_calls(person))).all()
+    changed = 0
+    for effect_id, text, outcome in found:
+        call = canonical.loads(text)
+        bare = canonical.dumps({key: call[key] for key in KEPT_OF_A_CALL if key in call})
+        if (bare, None) != (text, outcome):
+            connection.execute(update(effects).where(effects.c.effect_id == effect_id).values(call=bare, outcome=None))
+            changed += 1
+    return changed
+
+
+def _changed_deliveries(connection: Connection, person: str, change: Change) -> int:
+    """Others are told as much without the person's name."""
+    named = outbox.c.body.contains(canonical.dumps(person), autoescape=True)
+    changed = 0
+    for position, text in connection.execute(select(outbox.c.pos, outbox.c.body).where(named)).all():
+        new = canonical.dumps(change(canonical.loads(text)))
+        if new != text:
+            connection.execute(update(outbox).where(outbox.c.pos == position).values(body=new))
+            changed += 1
+    return changed
+
+
+def _text(table: Table, row: Mapping[str, Any]) -> StoredText:
+    key = " ".join(str(row[column.name]) for column in table.primary_key)
+    text = "\n".join(value for value in row.values() if isinstance(value, str))
+    return StoredText(place=f"{table.name} {key}", owner=_owner(table, row), text=text)
+
+
+def _owner(table: Table, row: Mapping[str, Any]) -> str:
+    if "person" in row:
+        return str(row["person"])
+    session = str(row.get("session") or row.get("stream", "").removeprefix("session:"))
+    actor = str(row.get("actor", ""))
+    if table is inbox:
+        actor = str(canonical.loads(actor).get("key", ""))
+    return person_of(actor, session) if actor or session else ""

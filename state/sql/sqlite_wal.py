@@ -1,0 +1,100 @@
+"""A SQLite write-ahead log, read as SQLite reads it at the next start (ring 1): which frames count, and where one is damaged."""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+HEAD, FRAME = 32, 24
+_MAGIC = {0x377F0682: "little", 0x377F0683: "big"}
+Sums = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """One page in the log: where it begins, which page it is, whether a commit ends with it, and whether it is as it was written."""
+
+    offset: int
+    page: int
+    commits: bool
+    sound: bool
+
+
+def frames(data: bytes) -> Iterator[Frame]:
+    """The frames of the present log up to those that an earlier round left; an unsound one is followed as if it were sound."""
+    order = _MAGIC.get(int.from_bytes(data[:4], "big"))
+    size = int.from_bytes(data[8:12], "big")
+    if order is None or len(data) < HEAD or not 512 <= size <= 65536:  # noqa: PLR2004 - bounds of the format
+        return
+    kind: Literal["little", "big"] = "little" if order == "little" else "big"
+    sums = _written(data[24:32])
+    others: Sums | None = None
+    for offset in range(HEAD, len(data) - FRAME - size + 1, FRAME + size):
+        head = data[offset : offset + FRAME]
+        if head[8:16] != data[16:24]:
+            return
+        covered = head[:8] + data[offset + FRAME : offset + FRAME + size]
+        stored = _written(head[16:24])
+        computed = checksum(covered, sums, kind)
+        sound = stored == computed or (others is not None and stored == checksum(covered, others, kind))
+        # After a damaged frame the next one continues from what was written, or from what was meant to be.
+        sums, others = stored, None if sound else computed
+        page, size_after = int.from_bytes(head[:4], "big"), int.from_bytes(head[4:8], "big")
+        yield Frame(offset=offset, page=page, commits=size_after > 0, sound=sound)
+
+
+def checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
+    """The running checksum of the format: two sums over pairs of 32-bit words."""
+    one, two = sums
+    words = iter(struct.unpack(f"{'<' if order == 'little' else '>'}{len(data) // 8 * 2}I", data[: len(data) // 8 * 8]))
+    for even, odd in zip(words, words, strict=True):
+        one = one + even + two & 0xFFFFFFFF
+        two = two + odd + one & 0xFFFFFFFF
+    return one, two
+
+
+def committed_pages(path: Path, page_size: int) -> dict[int, int]:
+    """Where in the log the newest committed copy of each page begins; empty without a log."""
+    data = _content(path)
+    if int.from_bytes(data[8:12], "big") != page_size:
+        return {}
+    found: dict[int, int] = {}
+    pending: dict[int, int] = {}
+    for frame in frames(data):
+        if not frame.sound:
+            break
+        pending[frame.page] = frame.offset + FRAME
+        if frame.commits:
+            found.update(pending)
+            pending.clear()
+    return found
+
+
+def damage(path: Path) -> Iterator[tuple[int, str]]:
+    """(offset, why) of what keeps SQLite from reading on in a log that goes on. A torn end is none: nobody was told that it is kept."""
+    data = _content(path)
+    if not data:
+        return
+    order = _MAGIC.get(int.from_bytes(data[:4], "big"))
+    if len(data) >= HEAD and any(data):
+        kind: Literal["little", "big"] = "little" if order == "little" else "big"
+        if order is None or _written(data[24:32]) != checksum(data[:24], (0, 0), kind):
+            yield 0, "the head of the write-ahead log is damaged, so all that it holds is lost"
+            return
+    seen = list(frames(data))
+    for number, frame in enumerate(seen):
+        if not frame.sound and any(later.sound for later in seen[number + 1 :]):
+            yield frame.offset, f"a frame of the write-ahead log is damaged, and the {len(seen) - number - 1} after it are lost with it"
+            return
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _written(data: bytes) -> Sums:
+    return int.from_bytes(data[:4], "big"), int.from_bytes(data[4:8], "big")

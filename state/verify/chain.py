@@ -1,0 +1,113 @@
+"""The chain of one stream over its bare rows (ring 1): dense, hashed, known. Lean, for it looks at every record there is."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import orjson
+
+from state.events import type_names
+from state.findings import Finding, FindingKind
+from state.journal import RecordHead, chained, record_text
+from state.sql.raw import Record
+
+MOST = 20
+"""So many findings of one stream are named; the rest would say the same."""
+
+ID_LENGTH, TS_LENGTH = 36, 27
+"""With ids and moments of these lengths a record's text can be cut into columns in one way only, so that nothing in them needs quoting."""
+
+
+@dataclass(kw_only=True)
+class Chain:
+    """What was seen of one stream: its last record, and what is wrong with it."""
+
+    stream: str
+    seq: int = 0
+    hash: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    set_back: int = 0
+    """How often the clock went back from one record to the next."""
+    meant: bytes = b""
+    """The hash that the last unsound record should have had."""
+    newer: int = 0
+    """How many records were written by a newer program."""
+
+    def add(self, kind: FindingKind, seq: int, why: str, *, of: str = "") -> None:
+        """Remember a finding, of the record or of its head."""
+        if len(self.findings) < MOST:
+            self.findings.append(Finding(kind=kind, place=f"{of} of {self.stream}" if of else self.stream, seq=seq, why=why))
+
+
+def walk(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
+    """Check the records that follow what `chain` has seen; yields how many were read, now and then."""
+    middle = b',"stream":' + orjson.dumps(chain.stream) + b',"ts":"'
+    frames: dict[tuple[bytes, int, bytes], tuple[bytes, bytes]] = {}
+    at, head, last_ts = chain.seq, chain.hash.encode(), b""
+    for page in pages:
+        for seq, id_, ts, type_, version, actor, data, hash_ in page:
+            at += 1
+            try:
+                frame = frames.get((type_, version, actor)) or _framed(frames, type_, version, actor)
+                text = b'%b%b%b,"id":"%b","seq":%d%b%b"%b' % (head, frame[0], data, id_, seq, middle, ts, frame[1])
+                sound = sha256(text).hexdigest().encode() == hash_ and seq == at and len(id_) == ID_LENGTH and len(ts) == TS_LENGTH
+            except (TypeError, ValueError, AttributeError):
+                sound = False
+            if not sound:
+                at, head = _looked_at(chain, (seq, id_, ts, type_, version, actor, data, hash_), at=at, head=head)
+                last_ts = ts if isinstance(ts, bytes) else last_ts
+                continue
+            if ts < last_ts:
+                chain.set_back += 1
+            head, last_ts = hash_, ts
+        chain.seq, chain.hash = at, head.decode("utf-8", "replace")
+        yield len(page)
+
+
+def _framed(frames: dict[tuple[bytes, int, bytes], tuple[bytes, bytes]], type_: bytes, version: int, actor: bytes) -> tuple[bytes, bytes]:
+    """How a record of that type and actor begins and ends; no end for a type that this program does not know, so that it is looked at."""
+    name = type_.decode()
+    known = name in type_names and version <= type_names[name].V
+    end = b',"type":%b,"v":%d}' % (orjson.dumps(name), version) if known else b""
+    found = frames[type_, version, actor] = b'{"actor":%b,"data":' % orjson.dumps(actor.decode()), end
+    return found
+
+
+def _looked_at(chain: Chain, row: Record, *, at: int, head: bytes) -> tuple[int, bytes]:
+    """A record that is not as most are: name what is wrong with it, if anything; the number and hash the next one follows."""
+    seq, hash_ = row[0], row[-1]
+    if not all(isinstance(value, bytes) for value in (*row[1:4], *row[5:])) or not isinstance(seq, int) or not isinstance(row[4], int):
+        chain.add("damaged", at, "a column of the record is of another type than it was written with")
+        return at, hash_ if isinstance(hash_, bytes) else b""
+    if seq != at:
+        more = f"records {at} to {seq - 1} are missing" if seq > at + 1 else f"record {at} is missing"
+        chain.add("missing", at, f"{more}, {seq} stands in the place" if seq > at else f"record {seq} stands in the place of {at}")
+        return seq, hash_
+    computed = _hash(chain.stream, row, head)
+    if computed == hash_:
+        _newer(chain, row)
+    elif chain.meant and _hash(chain.stream, row, chain.meant) == hash_:
+        computed = b""  # the record before is whole: only the hash beside it is not what it was
+    else:
+        chain.add("damaged", at, "its hash does not fit its text and the record before it")
+    chain.meant = computed
+    return at, hash_
+
+
+def _newer(chain: Chain, row: Record) -> None:
+    name = row[3].decode()
+    if name in type_names and row[4] <= type_names[name].V:
+        return
+    chain.newer += 1
+    if chain.newer == 1:
+        chain.add("unreadable", row[0], f"{name} v{row[4]} was written by a newer version of this program, which alone can read it")
+
+
+def _hash(stream: str, row: Record, head: bytes) -> bytes:
+    """What the record's hash should be after one with the hash `head`; empty where its text is none."""
+    seq, id_, ts, type_, version, actor, data, _ = row
+    try:
+        record = RecordHead(stream, seq, id_.decode(), ts.decode(), type_.decode(), version, actor.decode())
+        return chained(head.decode(), record_text(record, data.decode())).encode()
+    except UnicodeDecodeError:
+        return b""

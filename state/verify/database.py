@@ -1,0 +1,113 @@
+"""The database under the journal (ring 1): is the file itself whole, and where on disk does what was found stand? Changes nothing."""
+
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from sqlalchemy import make_url
+
+from state.findings import Finding
+from state.sql import sqlite_wal
+from state.sql.raw import RawReader
+from state.sql.sqlite_file import Spot, SqliteFile
+
+_PAGE = re.compile(r"\bpage (\d+)", re.IGNORECASE)
+_TREE = re.compile(r"\b[Tt]ree (\d+)")
+_INDEX = re.compile(r"\bindex (\w+)")
+_PLACES = (
+    (re.compile(r"effect (\S+) of .*"), "effects"),
+    (re.compile(r"snapshot of (.*)"), "snapshots"),
+    (re.compile(r"blob (\S+)"), "blobs"),
+    (re.compile(r"head of session:(.*)|head of (run:.*)"), "leases"),
+)
+
+
+def path_of(url: str) -> Path | None:
+    """The file of a SQLite database; None for another kind."""
+    parsed = make_url(url)
+    return Path(str(parsed.database)) if parsed.get_backend_name() == "sqlite" and parsed.database else None
+
+
+def file_findings(path: Path) -> Iterator[Finding]:
+    """What can be told before SQLite touches the file: a broken head, an early end, a damaged write-ahead log. OSError without a file."""
+    with SqliteFile(path) as file:
+        if not file.begins_well:
+            yield Finding(kind="damaged", place="database", why="it does not begin as a SQLite file does", file=str(path), offset=0)
+        end = file.missing()
+        if end is not None:
+            why = f"the file ends at {end.offset}, before its time"
+            yield Finding(kind="damaged", place="database", why=why, file=end.file, offset=end.offset)
+        for table, spot in file.broken():
+            why = "a page of it cannot be one of its pages"
+            yield Finding(kind="damaged", place=f"table {table}", why=why, file=spot.file, offset=spot.offset)
+    log = path.with_name(f"{path.name}-wal")
+    for offset, why in sqlite_wal.damage(log):
+        yield Finding(kind="damaged", place="database", why=why, file=str(log), offset=offset)
+
+
+def structure_findings(path: Path) -> Iterator[Finding]:
+    """SQLite's own check, of a database that the store does not open."""
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.text_factory = bytes
+            connection.execute("PRAGMA query_only=ON")
+            said = [row[0].decode("utf-8", "replace") for row in connection.execute("PRAGMA integrity_check(20)")]
+    except sqlite3.Error as error:
+        said = [str(error)]
+    yield from problem_findings([line for text in said for line in text.splitlines() if line != "ok" and not line.startswith("***")])
+
+
+def problem_findings(problems: Sequence[str]) -> Iterator[Finding]:
+    """The lines of SQLite's own check."""
+    for line in problems:
+        yield Finding(kind="damaged", place="database", why=f"SQLite says: {line}")
+
+
+def mistyped_findings(raw: RawReader) -> Iterator[Finding]:
+    """Values that are of another type than their column: nobody writes such."""
+    for table, column, key in raw.mistyped():
+        why = f"{column} of the row {', '.join(str(part) for part in key)} is of another type than it was written with"
+        yield Finding(kind="damaged", place=f"table {table}", why=why)
+
+
+def located(path: Path, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, each with its file and offset."""
+    with SqliteFile(path) as file:
+        return [finding if finding.file or finding.kind == "note" else _placed(finding, _spot(file, finding)) for finding in findings]
+
+
+def _placed(finding: Finding, spot: Spot) -> Finding:
+    return replace(finding, file=spot.file, offset=spot.offset)
+
+
+def _spot(file: SqliteFile, finding: Finding) -> Spot:
+    if finding.place == "database":
+        return _of_problem(file, finding.why)
+    if finding.place.startswith("table "):
+        return file.table(finding.place.removeprefix("table "))
+    for pattern, table in _PLACES:
+        match = pattern.fullmatch(finding.place)
+        if match:
+            return file.row(table, (match[1] or match[match.lastindex or 1],))
+    return _of_record(file, finding.place, finding.seq or 1)
+
+
+def _of_record(file: SqliteFile, stream: str, seq: int) -> Spot:
+    """Where the record stands; where it is gone, the one before it."""
+    nowhere = file.table("events")
+    for number in range(seq, max(0, seq - 2), -1):
+        spot = file.row("events", (stream, number))
+        if spot != nowhere:
+            return spot
+    return nowhere
+
+
+def _of_problem(file: SqliteFile, why: str) -> Spot:
+    page, tree, index = _PAGE.search(why), _TREE.search(why), _INDEX.search(why)
+    number = page or tree
+    if number:
+        return file.page(int(number[1]))
+    return file.table(index[1]) if index else file.page(1)

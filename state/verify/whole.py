@@ -1,0 +1,201 @@
+"""The whole journal, looked through once (ring 1): file, chains, heads, anchors, snapshots, large answers. Changes and repairs nothing."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, get_args
+
+from state.findings import Finding
+from state.sql import open_reader
+from state.sql.raw import RawReader, reading
+from state.store import EffectRow, EffectStatus, Store, StoredEvent
+from state.verify import database
+from state.verify.chain import Chain, walk
+from state.verify.snapshots import Folded, blob_findings
+
+PAGE = 500
+TRIES = 3
+
+
+class Judge(Protocol):
+    """Knows what the events of one stream and its effects must be like."""
+
+    def see(self, event: StoredEvent) -> None:
+        """Take the next event of the stream."""
+        ...
+
+    def findings(self, rows: Sequence[EffectRow]) -> Iterable[Finding]:
+        """What does not hold, given all rows of the effects table that belong to the stream."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """How many effects there were."""
+        ...
+
+
+@dataclass(kw_only=True)
+class Verified:
+    """What was looked at and what was found."""
+
+    streams: int = 0
+    records: int = 0
+    effects: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+
+Anchors = Mapping[str, Sequence[tuple[int, str]]]
+"""By stream: the records (seq, hash) that its chain must pass through."""
+
+
+def verify_journal(url: str, *, judge: Callable[[str], Judge], anchors: Anchors, progress: Callable[[int], None]) -> Verified:
+    """Everything that is wrong with the journal behind `url`, each with its place on disk where that is a SQLite file.
+
+    Works beside a running bot. FileNotFoundError where there is no database at all; nothing else is raised for what it holds.
+    """
+    path = database.path_of(url)
+    verified = Verified(findings=list(database.file_findings(path)) if path else [])
+    opened = False
+    try:
+        with reading(url) as raw:
+            store = open_reader(url)
+            opened = True
+            try:
+                _look(_Look(store, raw, verified, judge, anchors, progress))
+            finally:
+                store.close()
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a damaged database makes the driver raise anything; whatever it is, it is the finding
+        why = f"the check could not go on: {error}" if opened else f"the database does not open: {error}"
+        verified.findings.append(Finding(kind="unreadable", place="database", why=why))
+        verified.findings.extend(database.structure_findings(path) if path else ())
+    if path:
+        verified.findings = database.located(path, verified.findings)
+    return verified
+
+
+@dataclass(frozen=True)
+class _Look:
+    store: Store
+    raw: RawReader
+    verified: Verified
+    judge: Callable[[str], Judge]
+    anchors: Anchors
+    progress: Callable[[int], None]
+
+
+def _look(look: _Look) -> None:
+    found = look.verified.findings
+    found.extend(database.mistyped_findings(look.raw))
+    spoken_of: dict[str, tuple[str, int]] = {}
+    for stream in sorted(look.raw.streams() | look.anchors.keys()):
+        chain = _chained(look, stream)
+        found.extend(chain.findings or _meaning(look, stream, spoken_of))
+        found.extend(_clock(chain))
+        look.verified.streams += 1
+    found.extend(blob_findings(look.store, spoken_of, look.raw.digests()))
+    found.extend(database.problem_findings(look.raw.problems()))
+
+
+def _chained(look: _Look, stream: str) -> Chain:
+    """The stream up to its head; a running bot may append while we read, so the head is asked for last and caught up with."""
+    chain = Chain(stream=stream)
+    for _ in range(TRIES):
+        try:
+            for count in walk(chain, look.raw.records(stream, chain.seq)):
+                look.verified.records += count
+                look.progress(count)
+            seq, head = look.store.head(stream)
+        except Exception as error:  # noqa: BLE001 - see verify_journal
+            chain.add("damaged", chain.seq + 1, f"it cannot be read: {error}")
+            return chain
+        if seq <= chain.seq:
+            break
+    _at_its_end(chain, seq, head)
+    for anchored, wanted in look.anchors.get(stream, ()):
+        _anchored(chain, look.raw, anchored, wanted)
+    return chain
+
+
+def _at_its_end(chain: Chain, seq: int, head: str) -> None:
+    if seq > chain.seq:
+        chain.add("cut", chain.seq + 1, f"the stream ends at {chain.seq}, its head says {seq}")
+    elif seq < chain.seq:
+        chain.add("inconsistent", seq + 1, f"the stream goes on to {chain.seq}, its head says {seq}", of="head")
+    elif head != chain.hash:
+        chain.add("inconsistent", seq, "the last record is not the one that the head names", of="head")
+
+
+def _anchored(chain: Chain, raw: RawReader, seq: int, wanted: str) -> None:
+    if seq > chain.seq:
+        chain.add("cut", chain.seq + 1, f"the stream ends at {chain.seq}, it was anchored at {seq}")
+        return
+    rows = next(raw.records(chain.stream, seq - 1), [])
+    if not rows or rows[0][0] != seq or rows[0][-1] != wanted.encode():
+        chain.add("damaged", seq, f"record {seq} is not the one that was anchored: this stream was written anew")
+
+
+def _meaning(look: _Look, stream: str, spoken_of: dict[str, tuple[str, int]]) -> list[Finding]:
+    """What a whole chain says: its effects and its snapshot. Looked at again where the bot wrote meanwhile."""
+    found: list[Finding] = []
+    for _ in range(TRIES):
+        before = look.store.head(stream)
+        judge = look.judge(stream)
+        try:
+            folded = Folded(stream, look.store.snapshot(stream))
+        except Exception as error:  # noqa: BLE001 - see verify_journal
+            return [Finding(kind="damaged", place=f"snapshot of {stream}", why=f"it cannot be read: {error}")]
+        found = [*_seen(look.store, stream, (judge.see, folded.see)), *folded.findings(), *_rows_judged(look, stream, judge)]
+        if not found or look.store.head(stream) == before:
+            break
+    look.verified.effects += judge.count
+    spoken_of.update({digest: (stream, seq) for digest, seq in folded.blobs.items()})
+    return found
+
+
+def _rows_judged(look: _Look, stream: str, judge: Judge) -> Iterable[Finding]:
+    try:
+        rows = [row for status in get_args(EffectStatus) for row in look.store.effects(stream, status)]
+    except Exception as error:  # noqa: BLE001 - see verify_journal
+        return [_unreadable_effect(look, stream) or Finding(kind="damaged", place="table effects", why=f"it cannot be read: {error}")]
+    return judge.findings(rows)
+
+
+def _unreadable_effect(look: _Look, stream: str) -> Finding | None:
+    for effect_id in look.raw.effect_ids():
+        try:
+            look.store.effect(effect_id)
+        except Exception as error:  # noqa: BLE001 - see verify_journal
+            return Finding(kind="damaged", place=f"effect {effect_id} of {stream}", why=f"its row cannot be read: {error}")
+    return None
+
+
+def _seen(store: Store, stream: str, sees: Sequence[Callable[[StoredEvent], None]]) -> Iterator[Finding]:
+    after, limit = 0, PAGE
+    while True:
+        try:
+            page = store.read_events(stream, after=after, limit=limit)
+        except Exception as error:  # noqa: BLE001 - see verify_journal
+            if limit > 1:
+                limit = 1  # one by one to the record that it is
+                continue
+            yield Finding(kind="damaged", place=stream, seq=after + 1, why=f"the hash fits, but what it says cannot be read: {error}")
+            return
+        for event in page:
+            try:
+                for see in sees:
+                    see(event)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                why = f"the hash fits, but it is no {event.type} as this program writes it: {error!r}"
+                yield Finding(kind="damaged", place=stream, seq=event.seq, why=why)
+                return
+        if len(page) < limit:
+            return
+        after = page[-1].seq
+
+
+def _clock(chain: Chain) -> Iterator[Finding]:
+    if chain.set_back:
+        yield Finding(kind="note", place=chain.stream, why=f"the clock went back {chain.set_back} times; the order is that of the numbers")
+    if chain.newer > 1:
+        yield Finding(kind="note", place=chain.stream, why=f"{chain.newer} records are of a newer program")

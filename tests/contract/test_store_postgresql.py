@@ -1,0 +1,113 @@
+"""What only PostgreSQL can do to a store: go away, come back, deadlock, sleep; and hints between processes."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from postgres_kit import Server
+from sqlalchemy import make_url
+from store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
+
+from state.sql.gathered import Gathering
+from state.sql.hints import PostgresHints
+from state.store import StaleEpoch, StoreUnwritable
+from state.worker import AsyncStore
+
+postgres_only = pytest.mark.parametrize("world", ["postgresql"], indirect=True)
+
+
+def cut(world: World, server: Server) -> None:
+    """The server ends every connection to that database, as when it is restarted."""
+    name = str(make_url(world.url).database)
+    server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+
+
+@postgres_only
+def test_lost_connections_are_replaced_unseen(world: World, postgres: Server) -> None:
+    """After a restart of the server the very next call works."""
+    store = world.open()
+    held = lease(store)
+    store.commit(step(held, said()))
+    cut(world, postgres)
+    assert [item.seq for item in store.commit(step(held, said()))] == [2]
+
+
+@postgres_only
+def test_a_connection_that_dies_in_a_step_keeps_nothing_of_it(world: World, postgres: Server) -> None:
+    """The caller is told, the step is not there, the next one works."""
+    store = world.open()
+    held = lease(store)
+
+    def die() -> None:
+        with store._database.write() as transaction:
+            transaction.run(store._statements.set_value, {"key": "k", "value": "v"})
+            cut(world, postgres)
+
+    with pytest.raises(StoreUnwritable):
+        die()
+    assert store.get_value("k") is None
+    assert [item.seq for item in store.commit(step(held, said()))] == [1]
+
+
+@pytest.mark.parametrize("world", ["memory", "file", "postgresql"], indirect=True)
+def test_a_step_that_was_stored_after_all_is_not_stored_again(world: World) -> None:
+    """Its answer was lost, and it is tried again as it was: refused, so that nothing is doubled."""
+    store = world.open()
+    held = lease(store)
+    again = step(held, said(), after=0)
+    store.commit(again)
+    with pytest.raises(StaleEpoch):
+        store.commit(again)
+    assert store.head(STREAM)[0] == 1
+    assert [item.seq for item in store.commit(step(held, said(), after=1))] == [2]
+
+
+@postgres_only
+def test_another_commit_in_between_is_waited_for(world: World) -> None:
+    """Somebody writes to the stream between reading its end and sending the step: both are kept, in one chain."""
+    store = world.open()
+    held = lease(store)
+    look = store._statements.look_at_fence
+    rows, met = Gathering.rows, []
+
+    def meddled(self: Gathering, statement: object, params: dict[str, str]) -> list[tuple[object, ...]]:
+        found = rows(self, statement, params)  # type: ignore[arg-type]
+        if not met:
+            met.append(look)
+            store.commit(step(held, said("между")))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Gathering, "rows", meddled)
+        stored = store.commit(step(held, said("сам")))
+    assert [item.seq for item in stored] == [2]
+    assert [item.data["text"] for item in store.read_events(STREAM)] == ["между", "сам"]
+
+
+@postgres_only
+async def test_other_processes_hear_of_inputs(world: World, fresh_url: Callable[[str], str]) -> None:
+    """One process stores an input, the other one is woken long before it would look by itself."""
+    url = world.url
+    stores = [AsyncStore(world.open(), threads=2, hints=PostgresHints(url)) for _ in range(2)]
+    heard = asyncio.Event()
+    stores[1].listeners.append(heard.set)
+    await asyncio.wait_for(heard.wait(), 5)  # it listens from now on
+    heard.clear()
+    for _ in range(50):  # the other one may not listen yet, but it tells
+        await stores[0].put_inbox([incoming("a")])
+        if heard.is_set():
+            break
+        await asyncio.sleep(0.05)
+    assert heard.is_set()
+    for store in stores:
+        await store.aclose()
+
+
+@postgres_only
+def test_leases_follow_the_clock_of_the_server(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose clock is an hour ahead does not take what another one holds."""
+    one, two = world.open(), world.open()
+    lease(one)
+    monkeypatch.setattr(two._database, "skew", lambda _: timedelta(hours=-1))
+    assert two.acquire(SESSION, "two", NOW + timedelta(hours=1), NOW + timedelta(hours=1, minutes=1)) is None

@@ -1,0 +1,103 @@
+"""Many runs, one after the other: which plans there are, what did not hold in which, and how much befell them in all."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lab import Evidence, Nursery, Trouble, one_run
+from lab_checks import DOUBLED, LOST, findings
+
+Record = Callable[[str, object], None]
+Plan = Mapping[str, Any]
+"""What befalls one run: arguments of `one_run`."""
+
+TROUBLES: tuple[Trouble, ...] = ("late", "acted", "cut", "cut-undone")
+WEIGHTY = re.compile(r"->|ModelAnswered|TurnFinished|send\((?!.*\.(get|list)\))")
+COUNTED = ("runs", "deaths", "troubles", "presses", "doubles", "lost", "wrong", "faults", "caught")
+
+
+class Lab:
+    """Runs plans in a folder of its own and counts what it sees; the count goes into the session's summary."""
+
+    def __init__(self, nursery: Nursery, folder: Path, record: Record) -> None:
+        """`record` takes the count along with the test's report."""
+        self.nursery = nursery
+        self.folder = folder
+        self.count = dict.fromkeys(COUNTED, 0)
+        record("crash_count", self.count)
+        self._record = record
+
+    async def run(self, script: str, **plan: Any) -> Evidence:
+        """One run, counted; its folder is there until the next one."""
+        own = self.folder / "run"
+        shutil.rmtree(own, ignore_errors=True)
+        seen = await one_run(self.nursery, own, script, **plan)
+        self.count["runs"] += 1
+        self.count["deaths"] += seen.deaths
+        self.count["presses"] += seen.double_presses
+        self.count["troubles"] += (
+            seen.troubled or (plan.get("trouble") or ("",))[0] in {"cut", "cut-undone"} or "jump" in plan.get("more", {})
+        )
+        return seen
+
+    async def untouched(self, script: str) -> Evidence:
+        """The run that nothing befalls: it must be right, and its places are the ones to die at."""
+        seen = await self.run(script)
+        assert findings(seen) == []
+        return seen
+
+    async def walk(self, script: str, plans: Iterable[Plan]) -> dict[str, list[str]]:
+        """Every plan, one after the other: what it was → what did not hold."""
+        found = {}
+        for plan in plans:
+            seen = await self.run(script, **plan)
+            if wrong := findings(seen):
+                found[f"{script} {dict(plan)}"] = wrong
+                self._judge(wrong)
+        return found
+
+    def _judge(self, wrong: list[str]) -> None:
+        for text in wrong:
+            kind = "doubles" if DOUBLED.search(text) else "lost" if LOST.search(text) else "wrong"
+            self.count[kind] += 1
+
+    def fault(self, *, caught: bool) -> None:
+        """One planted fault, and whether it was caught."""
+        self.count["faults"] += 1
+        self.count["caught"] += caught
+
+    def tell(self, line: str) -> None:
+        """A line of the summary."""
+        self._record("crash", line)
+
+
+def death(at: int | str) -> dict[str, Any]:
+    """One death; odd places by leaving at once, even ones and labels by the signal."""
+    return {"at": at, "how": "exit" if isinstance(at, int) and at % 2 else "kill"}
+
+
+def places(run: Evidence, chosen: Callable[[int, str], bool]) -> list[Plan]:
+    """One plan for each place that is chosen."""
+    return [{"kills": [death(at)]} for at, label in enumerate(run.report["labels"], start=1) if chosen(at, label)]
+
+
+def troubles(run: Evidence) -> list[Plan]:
+    """One plan for each thing that can go wrong with a change of the portal or a question to the model."""
+    kinds = {name: TROUBLES[:2] if name == "completions" else TROUBLES for name in run.world.weighty}
+    return [{"trouble": (kind, at)} for at, name in enumerate(run.world.weighty, start=1) for kind in kinds[name]]
+
+
+def calls(run: Evidence) -> list[str]:
+    """Every call that the shim can trouble, in order, as "op file"."""
+    return [f"{call.op} {call.what}" for call in run.trace if call.op not in {"mark", "close"}]
+
+
+def in_short(at: int, label: str) -> bool:
+    """Whether the short form dies here: while taking in, after what matters (before the next thing is the same to the world), now and then."""
+    return (
+        at % 10 == 0
+        or (label.startswith("put_inbox") and label.endswith(":before"))
+        or (label.endswith((":after", ":acted")) and bool(WEIGHTY.search(label)))
+    )

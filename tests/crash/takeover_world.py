@@ -1,0 +1,153 @@
+"""The outside of two bot processes: a Bot API, a portal and a model on one loopback port. What is counted here is what really happened."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl
+
+from spine_portal import Portal
+
+BOT = 77
+TOKEN = f"{BOT}:AAtakeover-takeover-takeover-takeover"
+POLL = 1.0
+SLOW = 0.03
+"""Seconds that the portal and the model take: time enough to die in the middle of a call."""
+DONE, UNKNOWN, NOT_DONE = "Сделано", "Неясно", "Не вышло"
+
+
+@dataclass
+class Outside:
+    """One messenger with its chats, one portal, one model."""
+
+    portal: Portal = field(default_factory=Portal)
+    port: int = 0
+    updates: list[dict[str, Any]] = field(default_factory=list)
+    confirmed: int = 0
+    """Updates below this number were acknowledged by the bot: they will not come again."""
+    polls: int = 0
+    conflicts: int = 0
+    """Times that one process polled while another one did."""
+    shown: list[tuple[int, str]] = field(default_factory=list)
+    """(chat, text) of every message and every edit."""
+    made: Counter[str] = field(default_factory=Counter)
+    _polling: int = 0
+    _messages: int = 0
+
+    def say(self, chat: int, text: str) -> None:
+        """Somebody writes."""
+        self._messages += 1
+        person = {"id": chat, "is_bot": False, "first_name": f"Имя{chat}"}
+        place = {"id": chat, "type": "private", "first_name": f"Имя{chat}"}
+        message = {"message_id": self._messages, "date": 1_790_000_000, "chat": place, "from": person, "text": text}
+        self.updates.append({"update_id": len(self.updates) + 1, "message": message})
+
+    def written(self, mark: str) -> int:
+        """How often the change with that mark took effect."""
+        return sum(params["fields"]["TITLE"] == mark for _, params in self.portal.ledger)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection."""
+        try:
+            with suppress(asyncio.IncompleteReadError, ConnectionError):
+                while True:
+                    await self._one(reader, writer)
+        finally:
+            writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
+        body = (await reader.readexactly(int(headers.get("content-length", 0)))).decode()
+        path, form = head[0].split()[1], "json" not in headers.get("content-type", "")
+        payload = dict(parse_qsl(body)) if form else json.loads(body or "{}")
+        status, answer = await self._answer(path, payload, reader)
+        content = json.dumps(answer).encode()
+        writer.write(b"HTTP/1.1 %d x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % (status, len(content)) + content)
+        await writer.drain()
+
+    async def _answer(self, path: str, payload: dict[str, Any], reader: asyncio.StreamReader) -> tuple[int, Any]:
+        name = path.rpartition("/")[2]
+        if path.startswith("/bot"):
+            return await self._telegram(name, payload, reader)
+        await asyncio.sleep(SLOW)
+        if name == "completions":
+            choice = {"index": 0, "message": {"role": "assistant", "content": spoken(payload["messages"])}, "finish_reason": "stop"}
+            return 200, {"model": "lab", "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+        response = self.portal.answer(name, payload)
+        await asyncio.sleep(SLOW)
+        return response.status_code, json.loads(response.content)
+
+    async def _telegram(self, name: str, payload: dict[str, Any], reader: asyncio.StreamReader) -> tuple[int, Any]:
+        match name:
+            case "getMe":
+                return _ok({"id": BOT, "is_bot": True, "first_name": "Бот", "username": "lab_bot"})
+            case "getUpdates":
+                return await self._updates(int(payload.get("offset", 0)), reader)
+            case "sendMessage" | "editMessageText":
+                self._messages += 1
+                chat, number = int(payload["chat_id"]), int(payload.get("message_id", 10**6 + self._messages))
+                self.shown.append((chat, payload["text"]))
+                return _ok({"message_id": number, "date": 1_790_000_000, "chat": {"id": chat, "type": "private"}, "text": payload["text"]})
+            case _:
+                return _ok(result=True)
+
+    async def _updates(self, offset: int, reader: asyncio.StreamReader) -> tuple[int, Any]:
+        if self._polling:
+            self.conflicts += 1
+            return 409, {"ok": False, "error_code": 409, "description": "Conflict: terminated by other getUpdates request"}
+        self.polls += 1
+        self._polling += 1
+        try:
+            self.confirmed = max(self.confirmed, offset)
+            end = asyncio.get_running_loop().time() + POLL
+            while asyncio.get_running_loop().time() < end and not reader.at_eof():
+                waiting = self.updates[max(0, self.confirmed - 1) :][:100]
+                if waiting:
+                    return _ok(waiting)
+                await asyncio.sleep(0.01)
+            return _ok([])
+        finally:
+            self._polling -= 1
+
+
+def _ok(result: Any) -> tuple[int, Any]:
+    return 200, {"ok": True, "result": result}
+
+
+def spoken(messages: list[dict[str, str]]) -> str:
+    """The model: it makes the deal that was asked for, then reports what it observed."""
+    said = [item["content"] for item in messages if item["role"] == "user"]
+    seen = [text for text in said if text.startswith("OBSERVATION ")]
+    mark = next(text for text in reversed(said) if not text.startswith("OBSERVATION ")).split()[-1]
+    steps = [] if seen else [{"method": "crm.deal.add", "params": {"fields": {"TITLE": mark}}, "comment": "так попросили"}]
+    words = {"ok": DONE, "unknown": UNKNOWN}
+    lines = [json.loads(line) for line in seen[-1].splitlines() if line.startswith("{")] if seen else []
+    report = " ".join(f"{words.get(line['status'], NOT_DONE)}:{mark}" for line in lines) or "Сейчас."
+    return f"THOUGHT:\nдумаю\nACTION:\n{json.dumps(steps, ensure_ascii=False)}\nASSISTANT:\n{report}"
+
+
+@asynccontextmanager
+async def opened_outside() -> AsyncIterator[Outside]:
+    """All of it on a loopback port."""
+    outside = Outside()
+    tasks: set[asyncio.Task[None]] = set()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(outside.serve(reader, writer))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=2**22)
+    outside.port = server.sockets[0].getsockname()[1]
+    try:
+        yield outside
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)

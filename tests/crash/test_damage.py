@@ -1,0 +1,156 @@
+"""Damage on disk: whatever bit flips or end is cut, either it is named with file and offset, or all that the journal holds reads as before."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from verify_kit import STREAM, content, conversation, told, verified
+
+SHORT_FLIPS, SHORT_CUTS = 24, 12
+_NOT_COVERED = {"call", "outcome", "epoch"}
+"""Columns of the effects table of which the events tell only a part: what else stands in them is how a call is named and was judged."""
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database of a conversation, whole and in one file."""
+    path = tmp_path_factory.mktemp("sound") / "sdelka.db"
+    conversation(path)
+    assert told(verified(path).findings) == []
+    return path
+
+
+def copied(sound: Path, folder: Path, data: bytes) -> Path:
+    """That database with other bytes, alone in a folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    path = folder / sound.name
+    path.write_bytes(data)
+    return path
+
+
+def covered(held: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+    """Without what nothing else in the database bears out."""
+    effects = [row[:4] + row[6:7] for row in held["effects"]]
+    leases = [(row[0], *row[4:]) for row in held["leases"]]  # who works on a session, and until when, is no part of the journal
+    return {**held, "effects": effects, "leases": leases}
+
+
+def unnoticed(sound: Path, damaged: Path, what: str) -> list[str]:
+    """Why this damage is not dealt with as it must be; nothing where it is."""
+    found = verified(damaged).findings
+    if found:
+        return [
+            f"{what}: {item.why} without a place" for item in found if item.kind != "note" and not (item.file and item.offset is not None)
+        ]
+    try:
+        same = covered(content(damaged)) == covered(content(sound))
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        return [f"{what}: unreadable and not named: {error}"]
+    return [] if same else [f"{what}: changed and not named"]
+
+
+def flips(sound: Path, folder: Path, stride: int) -> list[str]:
+    """One bit in each byte that is a multiple of `stride`."""
+    data, found = sound.read_bytes(), list[str]()
+    for number, at in enumerate(range(0, len(data), stride)):
+        changed = bytearray(data)
+        changed[at] ^= 1 << number % 8
+        found += unnoticed(sound, copied(sound, folder, bytes(changed)), f"bit {number % 8} of byte {at}")
+    return found
+
+
+def cuts(sound: Path, folder: Path, stride: int) -> list[str]:
+    """The file ends early, at each multiple of `stride`."""
+    data, found = sound.read_bytes(), list[str]()
+    for length in range(1, len(data), stride):
+        path = copied(sound, folder, data[:length])
+        if not any(item.file and item.offset is not None for item in verified(path).findings):
+            found.append(f"cut at {length}: not named")
+    return found
+
+
+@pytest.mark.req("S004-13", "G2")
+def test_a_flipped_bit_changes_nothing_or_is_named(sound: Path, tmp_path: Path) -> None:
+    """A sample over the whole file."""
+    assert flips(sound, tmp_path / "copy", sound.stat().st_size // SHORT_FLIPS | 1) == []
+
+
+def test_a_cut_file_is_named(sound: Path, tmp_path: Path) -> None:
+    """A sample over the whole file."""
+    assert cuts(sound, tmp_path / "copy", sound.stat().st_size // SHORT_CUTS | 1) == []
+
+
+@pytest.mark.crash_long
+@pytest.mark.timeout(36_000)
+def test_every_flipped_byte_changes_nothing_or_is_named(sound: Path, tmp_path: Path) -> None:
+    """Every byte of the file, another bit each time."""
+    assert flips(sound, tmp_path / "copy", 1) == []
+
+
+@pytest.mark.crash_long
+@pytest.mark.timeout(3_600)
+def test_every_cut_is_named(sound: Path, tmp_path: Path) -> None:
+    """Within every sector of the file."""
+    assert cuts(sound, tmp_path / "copy", 509) == []
+
+
+def test_a_damaged_record_is_named_where_it_stands(sound: Path, tmp_path: Path) -> None:
+    """A letter changed within a record: the finding's offset is that of the record which holds the byte."""
+    data = bytearray(sound.read_bytes())
+    at = data.index(b'"mode":"full"') + 8
+    data[at] ^= 1
+    found = [item for item in verified(copied(sound, tmp_path / "copy", bytes(data))).findings if item.kind != "note"]
+
+    assert [(item.kind, item.place) for item in found] == [("damaged", STREAM)]
+    assert found[0].file.endswith("sdelka.db")
+    assert found[0].offset is not None
+    assert 0 < at - found[0].offset < 1500
+
+
+@pytest.fixture
+def in_log(sound: Path, tmp_path: Path) -> tuple[Path, list[tuple[str, int, str]]]:
+    """The database with its last commits still in the write-ahead log, as a killed bot leaves it; and the heads before them."""
+    live = copied(sound, tmp_path / "live", sound.read_bytes())
+    with closing(sqlite3.connect(live)) as connection:
+        heads = list(connection.execute("SELECT 'session:' || session, seq, hash FROM leases"))
+        connection.execute("PRAGMA wal_autocheckpoint=0")
+        for number in range(4):
+            with connection:
+                connection.execute("INSERT INTO \"values\" (key, value) VALUES (?, 'x')", (f"k{number}",))
+        killed = tmp_path / "killed"
+        shutil.copytree(live.parent, killed, ignore=shutil.ignore_patterns("*-shm"))
+    return killed / live.name, heads
+
+
+def test_a_damaged_write_ahead_log_is_named_with_its_file(in_log: tuple[Path, list[tuple[str, int, str]]]) -> None:
+    """SQLite silently drops a frame that is not as it was written and all after it; the check says so before that happens."""
+    path, _ = in_log
+    log = path.with_name(f"{path.name}-wal")
+    data = bytearray(log.read_bytes())
+    assert told(verified(Path(shutil.copytree(path.parent, path.parent.parent / "sane")) / path.name).findings) == []
+    data[32 + 24 + 200] ^= 4
+    log.write_bytes(data)
+    found = [item for item in verified(path).findings if item.kind != "note"]
+
+    assert [(item.kind, item.file, item.offset) for item in found] == [("damaged", str(log), 32)]
+
+
+def test_a_lost_write_ahead_log_is_a_cut_tail_against_an_anchor(sound: Path, tmp_path: Path) -> None:
+    """The chain and its head end earlier together, so only the anchor knows."""
+    live = copied(sound, tmp_path / "live", sound.read_bytes())
+    with closing(sqlite3.connect(live)) as connection:
+        key, seq, hash_ = connection.execute("SELECT session, seq, hash FROM leases WHERE seq > 5").fetchone()
+        before = connection.execute("SELECT hash FROM events WHERE stream = ? AND seq = ?", (f"session:{key}", seq - 1)).fetchone()[0]
+    anchors = {f"session:{key}": [(seq, hash_)]}
+    assert told(verified(live, anchors).findings) == []
+    with closing(sqlite3.connect(live)) as connection, connection:
+        connection.execute("DELETE FROM events WHERE stream = ? AND seq = ?", (f"session:{key}", seq))
+        connection.execute("UPDATE leases SET seq = ?, hash = ? WHERE session = ?", (seq - 1, before, key))
+
+    chain = [item for item in verified(live).findings if item.place == f"session:{key}"]
+    with_anchor = [item.kind for item in verified(live, anchors).findings if item.place == f"session:{key}"]
+    assert (chain, with_anchor) == ([], ["cut"])

@@ -1,0 +1,105 @@
+"""Work that one process does at a time: taken over when its leader stops or is silent, never done by two."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot import leading
+from bot.leading import Lead
+from state.clock import SystemClock
+from state.sql import open_store, sqlite_url
+from state.store import StoreUnwritable
+from state.worker import AsyncStore
+
+NAME = "door:telegram:77"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lease of the real clock, shortened."""
+    monkeypatch.setattr(leading, "LEASE", timedelta(seconds=0.6))
+    monkeypatch.setattr(leading, "LOOK", 0.01)
+
+
+@pytest.fixture
+async def stores(tmp_path: Path) -> AsyncIterator[list[AsyncStore]]:
+    """The stores of two processes."""
+    made = [AsyncStore(open_store(sqlite_url(tmp_path / "x.db"))) for _ in range(2)]
+    yield made
+    for store in made:
+        await store.aclose()
+
+
+class Job:
+    """Work without end; knows whether it runs."""
+
+    running = 0
+    most = 0
+
+    def __init__(self, store: AsyncStore) -> None:
+        self.lead = Lead(store, SystemClock(), NAME)
+        self.begun = asyncio.Event()
+        self.task = asyncio.ensure_future(self.lead.run(self.work))
+
+    async def work(self) -> None:
+        """Until cancelled."""
+        Job.running += 1
+        Job.most = max(Job.most, Job.running)
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            Job.running -= 1
+
+    async def stop(self) -> None:
+        """As at the end of the program."""
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+
+async def test_one_leads_and_the_next_follows_at_once(stores: list[AsyncStore]) -> None:
+    """While the first renews nobody else begins; after its clean stop the second one does, well before a lease would end."""
+    Job.most = Job.running = 0
+    first = Job(stores[0])
+    await asyncio.wait_for(first.begun.wait(), 5)
+    second = Job(stores[1])
+    await asyncio.sleep(1.0)  # nearly two leases
+    assert not second.begun.is_set()
+    await first.stop()
+    await asyncio.wait_for(second.begun.wait(), 0.5)
+    await second.stop()
+    assert Job.most == 1
+
+
+async def test_who_cannot_renew_stops_before_another_begins(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database is gone for the leader only: its work has ended when the other one's begins."""
+    Job.most = Job.running = 0
+    first = Job(stores[0])
+    await asyncio.wait_for(first.begun.wait(), 5)
+
+    async def gone(*_: object) -> None:
+        raise StoreUnwritable("no route")
+
+    monkeypatch.setattr(stores[0], "acquire", gone)
+    second = Job(stores[1])
+    await asyncio.wait_for(second.begun.wait(), 5)
+    assert Job.most == 1
+    assert not first.lead.held
+    await first.stop()
+    await second.stop()
+
+
+async def test_what_the_work_raises_is_the_leaders_own(stores: list[AsyncStore]) -> None:
+    """A wrong token ends the program, and the lease is free."""
+
+    async def broken() -> None:
+        raise ValueError("token")
+
+    with pytest.raises(ValueError, match="token"):
+        await Lead(stores[0], SystemClock(), NAME).run(broken)
+    after = Job(stores[1])
+    await asyncio.wait_for(after.begun.wait(), 0.5)
+    await after.stop()

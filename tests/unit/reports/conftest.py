@@ -1,0 +1,42 @@
+"""The story is told once for all reports."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from click.testing import Result
+from story_kit import Told, tell
+from typer.testing import CliRunner
+
+from bot.cli.journal import app
+from state.sql import open_reader
+from state.sql.dialect import sqlite_url
+from state.store import Store
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="session")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """A database with the whole story."""
+    return tell(tmp_path_factory.mktemp("story"))
+
+
+@pytest.fixture
+def store(told: Told) -> Iterator[Store]:
+    """The journal of the story, to be read."""
+    reader = open_reader(sqlite_url(told.folder / "sdelka.db"))
+    yield reader
+    reader.close()
+
+
+@pytest.fixture
+def run(told: Told, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`sdelka journal …` on the story, on a wide terminal."""
+    for name, value in {**told.environment, "COLUMNS": "400"}.items():
+        monkeypatch.setenv(name, value)
+
+    def running(*arguments: Any) -> Result:
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return running

@@ -1,0 +1,359 @@
+"""A person is erased: what they said is nowhere any more, what others said stays, and what was decided can still be proven."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
+from spine_portal import Portal, deal
+from typer.testing import CliRunner
+
+from orchestrator.reports import erasing
+from orchestrator.reports.consistency import Effects
+from orchestrator.reports.erasing import Erased, Place, Survey
+from orchestrator.reports.probing import Probes, in_file, pieces_of
+from orchestrator.reports.unnaming import blanked, unnamed
+from state import journal
+from state.clock import FixedClock, new_id
+from state.events import CallSucceeded
+from state.interaction_log import InteractionLogger, read_records, users
+from state.log_verify import verify_logs
+from state.sql import SqlStore, open_store, sqlite_url
+from state.store import Commit, OutboxRow
+from state.verify.whole import verify_journal
+
+LATER = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
+WISH = "подними сумму сделки 481 до 1 200 000, Синицын согласен"
+REFUSED_WISH = "переведи сделку 482 Вектор на стадию Успех, обещал Кузнецов"
+THEIRS = "что там по сделке 500, звонил Воробьёв"
+READ = "Поставка трансформаторов заводу в Нижней Туре"
+TOLD = "Поднимаю сумму, как просил Синицын."
+SECRETS = (WISH, REFUSED_WISH, READ, TOLD, "Анна")
+
+
+@dataclass(frozen=True)
+class Home:
+    """A folder with the logs, and a database in it or on a server."""
+
+    folder: Path
+    url: str
+
+    @property
+    def place(self) -> Place:
+        state = self.folder / "state"
+        return Place(logs=self.folder / "logs", files=tuple(state.iterdir()) if state.exists() else ())
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snapshots in a short talk too."""
+    monkeypatch.setattr("orchestrator.session.SNAPSHOT_EVERY", 5)
+
+
+@pytest.fixture
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
+    """On SQLite in the folder, or on PostgreSQL where the test says so."""
+    if getattr(request, "param", "file") == "file":
+        yield Home(tmp_path, sqlite_url(tmp_path / "state" / "sdelka.db"))
+        return
+    server = request.getfixturevalue("postgres")
+    made = Home(tmp_path, server.fresh())
+    yield made
+    server.drop(made.url)
+
+
+async def talk(home: Home, *, decide: bool = True) -> None:
+    """Anna asks and Vera, who may, decides; a large answer is read; Boris has a talk of his own."""
+    portal = Portal()
+    portal.records |= {("deal", number): deal(number, f"{READ} {number}", "1.00", owner=7) for number in range(600, 640)}
+    async with a_world(home.folder, store=open_store(home.url), portal=portal) as world:
+        world.model.will(reply(step("crm.deal.list", {"filter": {"STAGE_ID": "NEW"}, "select": ["*"]})), reply())
+        await world.work(message("покажи мои новые сделки"))
+        await decided(world, WISH, raise_sum(), approve=True if decide else None)
+        if decide:
+            await decided(world, REFUSED_WISH, step("crm.deal.update", {"id": 482, "fields": {"STAGE_ID": "WON"}}), approve=False)
+        world.model.will(reply(text="Сделка 500: Воробьёв ждёт."))
+        await world.work(message(THEIRS, actor=BORIS, key=BORIS.key))
+        if decide:
+            world.outbox()
+
+
+async def decided(world: World, text: str, wish: dict[str, Any], *, approve: bool | None) -> None:
+    world.model.will(reply(wish, text=TOLD))
+    await world.work(message(text))
+    if approve is None:
+        return
+    session = await world.session()
+    [entry] = [item for item in session.state["agent"]["confirmations"].values() if item["status"] == "requested"]
+    await session.close()
+    await world.work(press(entry, approve=approve, actor=VERA))
+
+
+def everything(home: Home) -> bytes:
+    """All bytes that lie under the data folder, archives unpacked, and all text that a server keeps."""
+    files = [path for path in sorted(home.folder.rglob("*")) if path.is_file()]
+    read = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files]
+    with opened(home) as store:
+        return b"\n".join([*read, *(stored.text.encode() for stored in store.erasure().texts())])
+
+
+@contextmanager
+def opened(home: Home) -> Iterator[SqlStore]:
+    store = open_store(home.url)
+    yield store
+    store.close()
+
+
+def run(home: Home, person: str = CHAT) -> tuple[Survey, Erased]:
+    with opened(home) as store:
+        found = erasing.survey(store, person, home.place)
+        return found, erasing.erase(store, found, home.place, now=LATER, by="cli:ops")
+
+
+def structure(home: Home) -> dict[str, Any]:
+    """What the state says of cards and calls without anybody's words."""
+    with opened(home) as store:
+        state, seq = journal.state_of(store, f"session:{CHAT}")
+        agent = state["agent"]
+        told = ("status", "method", "call_class", "fingerprint", "essence", "requested_by", "approved_by", "denied_by", "executed_at")
+        cards = {key: {name: entry.get(name) for name in told} for key, entry in agent["confirmations"].items()}
+        return {
+            "seq": seq,
+            "cards": cards,
+            "denied": list(state["denied"]),
+            "unknown": state["unknown"],
+            "head": store.head(f"session:{CHAT}"),
+        }
+
+
+def archive(home: Home, user: str) -> None:
+    """Make the user's log so long that it is packed."""
+    logger = InteractionLogger(home.folder / "logs", clock=FixedClock(LATER), limit=2000)
+    for number in range(3):
+        logger.record(user, {"type": "iteration", "session": user, "user_message": f"{WISH} {number}" + "x" * 1500})
+
+
+@pytest.mark.parametrize("home", ["file", "postgresql"], indirect=True)
+async def test_what_a_person_said_is_gone_everywhere_and_the_journal_still_holds(home: Home) -> None:
+    """Texts, names, values, large answers: found in the files before, in none after; cards, hashes and the chain are as they were."""
+    await talk(home)
+    archive(home, CHAT)
+    before, whole = everything(home), structure(home)
+    found, done = run(home)
+    after = everything(home)
+
+    assert [text for text in SECRETS if text.encode() not in before] == []
+    assert [text for text in SECRETS if text.encode() in after] == []
+    assert set(found.names) == {"Анна"}
+    assert found.obstacles == ()
+    assert done.remains == ()
+    assert done.searched > 20
+    assert structure(home) == whole
+    checked = verify_journal(home.url, judge=Effects, anchors={}, progress=lambda _: None)
+    assert [*checked.findings, *verify_logs(home.folder / "logs")] == []
+    with opened(home) as store:
+        events = store.read_events(f"session:{CHAT}")
+        assert {item.actor for item in events if item.data != {} and not item.erased and "text" in item.data} <= {VERA.key}
+        assert all(isinstance(journal.verify_stream(store, stream), journal.Verified) for stream in store.streams())
+        [told] = store.read_events("session:ops")
+        assert (told.type, told.data["person"], told.data["by"], told.data["remains"]) == ("PersonErased", CHAT, "cli:ops", 0)
+        assert told.data["keys"] == 1
+        [gone] = [row for row in store.erasure().list_keys() if row.erased_at]
+        assert gone.person == CHAT
+        assert [row.body for row in store.due_outbox("tg", LATER)] == []
+    assert users(home.folder / "logs") == [VERA.key, BORIS.key]
+
+
+async def test_what_others_said_and_did_stays(home: Home) -> None:
+    """Boris's talk and Vera's decisions are theirs: who decided what can be shown, only not what Anna had wanted."""
+    await talk(home)
+    run(home)
+
+    with opened(home) as store:
+        boris = [item for item in store.read_events(f"session:{BORIS.key}") if item.type == "MessageReceived"]
+        assert [item.data["text"] for item in boris] == [THEIRS]
+        [approved] = [item for item in store.read_events(f"session:{CHAT}") if item.type == "ConfirmationApproved"]
+        assert (approved.erased, approved.data["approved_by_name"]) == (False, VERA.name)
+    [record, *_] = list(read_records(home.folder / "logs", VERA.key))
+    assert record["decided_by"] == {"key": VERA.key, "name": VERA.name}
+    assert record["confirmation"]["requested_by"] == CHAT
+    assert "params" not in record["confirmation"]
+    assert THEIRS in json.dumps(list(read_records(home.folder / "logs", BORIS.key)), ensure_ascii=False)
+
+
+async def test_the_next_message_begins_anew(home: Home) -> None:
+    """Who still has access may go on: a new key, a conversation without a past, nothing of the old one in a prompt."""
+    await talk(home)
+    run(home)
+    async with a_world(home.folder, store=open_store(home.url)) as world:
+        world.model.will(reply(text="Слушаю."))
+        await world.work(message("здравствуй ещё раз"))
+        prompt = json.dumps(world.model.prompts, ensure_ascii=False)
+
+    assert [text for text in SECRETS[:-1] if text in prompt] == []
+    with opened(home) as store:
+        assert sorted(bool(row.erased_at) for row in store.erasure().list_keys() if row.person == CHAT) == [False, True]
+        assert [item.data["text"] for item in store.read_events(f"session:{CHAT}") if item.type == "MessageReceived"][
+            -1
+        ] == "здравствуй ещё раз"
+
+
+async def test_what_waits_is_named_and_withdrawn_before_anything_is_erased(home: Home) -> None:
+    """An open card is an obstacle; erased all the same it can never be approved, and nobody is sent the card any more."""
+    await talk(home, decide=False)
+    found, done = run(home)
+
+    assert [text.split(" (")[0] for text in found.obstacles] == ["a card waits for a decision"]
+    assert done.remains == ()
+    with opened(home) as store:
+        assert erasing.survey(store, CHAT, home.place).obstacles == ()
+        state, _ = journal.state_of(store, f"session:{CHAT}")
+        [entry] = state["agent"]["confirmations"].values()
+        assert (entry["status"], entry["why"]) == ("superseded", "erased")
+        row = store.effect(entry["effect_id"])
+        assert row is not None
+        assert (row.status, "call" in row.call, row.outcome) == ("superseded", False, None)
+        assert store.due_timers(LATER + timedelta(days=9)) == []
+    portal = Portal()
+    async with a_world(home.folder, store=open_store(home.url), portal=portal) as world:
+        await world.work(press(entry))
+        assert world.codes() == ["card:superseded"] or portal.ledger == []
+    assert portal.ledger == []
+
+
+async def test_what_still_stands_somewhere_is_named(home: Home) -> None:
+    """A text in nobody's row, in a stray file, in another's record: the first two are failures, the third is not."""
+    await talk(home)
+    (home.folder / "logs" / "copy of a log.txt").write_text(f"{WISH}\n", encoding="utf-8")
+    (home.folder / "state" / "note.tmp").write_text(REFUSED_WISH, encoding="utf-8")
+    with opened(home) as store:
+        store.set_value("draft", WISH)
+        held = store.acquire(BORIS.key, "x", LATER, LATER + timedelta(minutes=1))
+        assert held is not None
+        row = OutboxRow(
+            id=new_id(), session=BORIS.key, channel="tg", kind="reply", body={"text": WISH, "who": "Анна"}, created_at=LATER, due_at=LATER
+        )
+        [read] = [item.data for item in store.read_events(f"session:{CHAT}") if item.data.get("result_blob")]
+        same = CallSucceeded(effect_id="e", turn_id="t", slot="s", method="crm.deal.list", call_class="R", result_blob=read["result_blob"])
+        store.commit(Commit(stream=f"session:{BORIS.key}", epoch=held.epoch, actor=BORIS.key, now=LATER, events=[same], outbox=[row]))
+    _, done = run(home)
+
+    assert {trace.place for trace in done.remains} == {"copy of a log.txt", "free space of note.tmp", "values draft"}
+    assert {(trace.place, trace.owner) for trace in done.held} >= {(f"outbox {row_position(home)}", BORIS.key)}
+    assert {trace.place for trace in done.held} >= {f"blobs {read['result_blob']}"}
+    with opened(home) as store:
+        [told] = store.read_events("session:ops")
+        assert told.data["remains"] == len(done.remains)
+
+
+def row_position(home: Home) -> int:
+    with opened(home) as store, store._database.read() as transaction:
+        return int(transaction._cursor.execute("SELECT pos FROM outbox WHERE session = ?", (BORIS.key,)).fetchone()[0])
+
+
+async def test_erasing_twice_finds_nothing(home: Home) -> None:
+    """The second time there is nothing of the person; somebody who was never there is nobody."""
+    await talk(home)
+    run(home)
+    with opened(home) as store:
+        again = erasing.survey(store, CHAT, home.place)
+        assert (again.empty, again.in_clear, again.secrets, again.log_records) == (True, 0, (), 0)
+        assert erasing.candidates(store, "анна", home.place, lambda _: "") == []
+        assert erasing.candidates(store, "1007", home.place, lambda _: "") == [CHAT]
+        assert erasing.candidates(store, "Борис", home.place, lambda _: "") == [BORIS.key]
+        assert erasing.candidates(store, "кто", home.place, lambda _: "кто") == sorted([CHAT, BORIS.key, VERA.key])
+
+
+def test_a_name_is_taken_out_where_it_stands_for_the_person() -> None:
+    """Beside the key, or where no key tells whose name it is; a namesake keeps theirs, and so does the text of a deal."""
+    said = {
+        "requested_by": CHAT,
+        "requested_by_name": "Анна",
+        "approved_by": VERA.key,
+        "approved_by_name": "Анна",
+        "denied_by_name": "Анна",
+        "actor": {"key": CHAT, "name": "Анна"},
+        "other": [{"key": BORIS.key, "name": "Анна"}],
+        "notice": {"code": "card-already-approved", "args": {"who": "Анна", "title": "Анна и Ко"}},
+    }
+    bare = unnamed(said, CHAT, {"Анна"})
+
+    assert bare["approved_by_name"] == "Анна"
+    assert (bare["requested_by_name"], bare["denied_by_name"], bare["actor"]["name"]) == ("", "", "")
+    assert bare["other"] == said["other"]
+    assert bare["notice"]["args"] == {"who": "", "title": "Анна и Ко"}
+    assert blanked({"session": BORIS.key, "user_message": "моё"}, CHAT, ()) == {"session": BORIS.key, "user_message": "моё"}
+    assert blanked({"session": CHAT, "user_message": "её"}, CHAT, ()) == {"session": CHAT}
+
+
+def test_what_is_looked_for_stands_in_files_as_it_is(tmp_path: Path) -> None:
+    """Pieces never span what JSON escapes, long texts are cut, short ones left out; a piece is found across the border of two reads."""
+    text = 'Он сказал: "сумма согласована"\nи положил трубку'
+    wanted = Probes()
+    wanted.learn({"text": text, "method": "crm.deal.update.with.a.long.name", "deep": [{"x": "короткое"}]})
+    wanted.name("Ян")
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(b"x" * ((1 << 22) - 7) + json.dumps(text, ensure_ascii=False).encode()))
+
+    assert wanted.all == pieces_of(text) == ["Он сказал:", "сумма согласована", "и положил трубку"]
+    assert sorted(in_file(path, wanted.all)) == sorted(wanted.all)
+    assert in_file(path, ["чего там нет"]) == []
+    path.write_bytes(path.read_bytes()[:-20])
+    assert in_file(path, ["чего там нет"]) == []
+
+
+@pytest.fixture
+def command(home: Home, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`sdelka journal erase …` on the folder of this test."""
+    import typer  # noqa: PLC0415 - only this fixture needs it
+
+    from bot.cli.journal.erase import add  # noqa: PLC0415 - see above
+
+    monkeypatch.setenv("STATE_DIR", str(home.folder / "state"))
+    monkeypatch.setenv("LOG_DIR", str(home.folder / "logs"))
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.chdir(home.folder)
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    add(app)
+
+    def called(*arguments: str, typed: str = "") -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["erase", *arguments], input=typed)
+        return result.exit_code if result.exception is None or isinstance(result.exception, SystemExit) else 2, result.output
+
+    return called
+
+
+async def test_the_command_shows_asks_erases_and_proves(home: Home, command: Any) -> None:
+    """Exit codes as its help says: 3 while the bot runs or nobody agreed, 0 when proven, 2 for nobody, 1 where something remains."""
+    from filelock import FileLock  # noqa: PLC0415 - only this test needs it
+
+    await talk(home)
+    with FileLock(home.folder / "state" / "sdelka.lock"):
+        assert command("Анна")[0] == 3
+    assert command("Анна", typed="нет\n")[0] == 3
+    assert command("никто")[0] == 2
+    assert command()[0] == 2
+    code, shown = command("Анна", typed=f"{CHAT}\n")
+    assert (code, "Proven: searched for" in shown) == (0, True)
+    assert WISH not in shown
+    code, listed = command("--list", "--json")
+    assert (code, json.loads(listed)["person"]) == (0, CHAT)
+    (home.folder / "logs" / "stray").write_text(THEIRS, encoding="utf-8")
+    code, shown = command(BORIS.key, "--yes", "--json")
+    assert code == 1
+    assert [json.loads(line)["place"] for line in shown.splitlines() if json.loads(line)["kind"] == "remains"] == ["stray"]
+
+
+async def test_the_command_refuses_while_a_card_is_open(home: Home, command: Any) -> None:
+    """Unless it is told to withdraw it."""
+    await talk(home, decide=False)
+
+    assert command(ANNA.key, "--yes")[0] == 3
+    assert command(ANNA.key, "--yes", "--force")[0] == 0

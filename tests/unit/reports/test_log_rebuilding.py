@@ -1,0 +1,90 @@
+"""The audit log out of the journal: what was lost with the files comes back, field by field."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, BORIS, VERA, World, a_world, message, press, raise_sum, reply, step
+from spine_portal import lost, says
+
+from orchestrator.errors import ModelClientError
+from orchestrator.reports.log_rebuilding import rebuild_logs
+from state.interaction_log import read_records, users
+from state.log_verify import verify_logs
+
+LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})
+UNTOLD = {"chain", "rebuilt", "mode"}
+"""What the two are allowed to differ in: places in the chain, and the mode of a turn without a plan."""
+
+
+async def conversation(world: World) -> None:
+    """Two people: reads, a refusal, cards approved and denied, a broken answer, an outcome nobody heard, a choice, no model."""
+
+    async def say(text: str, *answers: Any, actor: Any = ANNA, **body: Any) -> None:
+        world.model.will(*answers)
+        await world.work(message(text, actor=actor, **body))
+        world.clock.advance(timedelta(seconds=7))
+
+    async def decide(*, approve: bool, actor: Any = ANNA) -> None:
+        entry = [row.body for row in world.outbox() if row.kind == "card"][-1]
+        await world.work(press(entry, approve=approve, actor=actor))
+        world.clock.advance(timedelta(seconds=7))
+
+    world.portal.comments = [
+        {"ID": str(number), "COMMENT": "звонил клиент " * 20, "ENTITY_ID": "481", "ENTITY_TYPE": "deal"} for number in range(40)
+    ]
+    await say(
+        "мои сделки и комментарии",
+        reply(LIST, step("crm.timeline.comment.list", {"filter": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal"}})),
+        reply(text="Вот они."),
+    )
+    await say("создай задачу", "чепуха", reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})), reply(text="Создана."))
+    world.outbox()
+    await say("подними сумму сделки 481 до 1 200 000", reply(raise_sum()))
+    await decide(approve=True)
+    await say("подними сумму сделки 481 до 1 300 000", reply(raise_sum(1_300_000)))
+    await decide(approve=False)
+    world.outbox()
+    await say("удали всё", reply(step("crm.deal.nosuch", {"id": 481})), reply(text="Не вышло."), actor=VERA)
+    world.portal.will("crm.deal.list", says(400, {"error": "ACCESS_DENIED", "error_description": "Access denied"}))
+    await say("сделки", reply(LIST), reply(text="Портал занят."))
+    world.portal.will("tasks.task.add", lost)
+    await say("создай задачу Счёт 7", reply(step("tasks.task.add", {"fields": {"TITLE": "Счёт 7"}})))
+    world.outbox()
+    await say("поручи Анне", reply(step("tasks.task.add", {"fields": {"TITLE": "Отчёт", "RESPONSIBLE_ID": "@user:Анна"}})), actor=BORIS)
+    question = world.events("NameAsked")[-1].data
+    await say("", actor=BORIS, answers=question["question_id"], option=1, origin="choice")
+    world.outbox()
+    await say("сделки", ModelClientError("unreachable"), actor=VERA)
+
+
+def told(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Everybody's records, without what may differ; of a refused read the journal has the portal's code, not our sentence for it."""
+    found = {user: list(read_records(folder, user)) for user in users(folder)}
+    for record in (record for records in found.values() for record in records):
+        for key in UNTOLD & set(record):
+            del record[key]
+        for call in record["executed_actions"]:
+            if call.get("class") == "R" and call["status"] == "refused":
+                assert (call.pop("reason", "portal-refused"), call.pop("code", "ACCESS_DENIED")) == ("portal-refused", "ACCESS_DENIED")
+    return found
+
+
+@pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47")
+async def test_a_rebuilt_log_tells_what_the_lost_one_told(tmp_path: Path) -> None:
+    """Input, blocks, requests, answers, state, decisions and times of a whole conversation, for each person."""
+    async with a_world(tmp_path) as world:
+        await conversation(world)
+        before = told(world.logs)
+        counts = rebuild_logs(world.sql, tmp_path / "rebuilt", names={VERA.key: VERA.name, BORIS.key: BORIS.name})
+        after = told(tmp_path / "rebuilt")
+
+    assert counts == {user: len(records) for user, records in before.items()}
+    assert sum(counts.values()) == 17
+    for user, records in before.items():
+        for number, (old, new) in enumerate(zip(records, after[user], strict=True)):
+            for key in old | new:
+                assert new.get(key) == old.get(key), (user, number, key)
+    assert list(verify_logs(tmp_path / "rebuilt")) == []
+    assert {record["rebuilt"] for user in after for record in read_records(tmp_path / "rebuilt", user)} == {True}

@@ -1,0 +1,175 @@
+"""Anchors: forged journals whose own chain is right are caught with one, and not without."""
+
+import logging.handlers
+import os
+import socket
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
+import typer
+from typer.testing import CliRunner
+from verify_kit import STREAM, conversation, told, verified
+
+from bot.cli.journal import anchor, verify
+from sandbox.telegram.server import running
+from sandbox.telegram.settings import TelegramSandboxSettings
+from state import journal
+from state.clock import SystemClock
+from state.journal import RecordHead
+from state.sql import open_reader, sqlite_url
+from state.verify.anchors import Anchor, NoAnchor, read_anchors, taken, wanted
+
+app = typer.Typer()
+for part in (verify, anchor):
+    part.add(app)
+
+
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The database of a conversation."""
+    path = tmp_path_factory.mktemp("talked") / "sdelka.db"
+    conversation(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def database(talked: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it where the settings say that the database is."""
+    monkeypatch.setenv("STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("LOG_DIR", str(tmp_path / "logs"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sdelka.db").write_bytes(talked)
+    return tmp_path / "sdelka.db"
+
+
+def anchored(database: Path) -> Anchor:
+    """Where it stands."""
+    store = open_reader(sqlite_url(database))
+    try:
+        return taken(store, database.parent / "logs", SystemClock().now())
+    finally:
+        store.close()
+
+
+def rewritten(database: Path) -> None:
+    """The first message says something else, and every hash from there on is right again, the head too."""
+    columns = "seq, id, ts, type, v, actor, data"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        head = ""
+        for row in connection.execute(f"SELECT {columns} FROM events WHERE stream = ? ORDER BY seq", (STREAM,)).fetchall():  # noqa: S608 - ours
+            seq, id_, ts, type_, v, actor, data = row
+            ts = ts.replace("2026", "2025")
+            head = journal.chained(head, journal.record_text(RecordHead(STREAM, seq, id_, ts, type_, v, actor), data))
+            connection.execute("UPDATE events SET ts = ?, hash = ? WHERE stream = ? AND seq = ?", (ts, head, STREAM, seq))
+        connection.execute("UPDATE leases SET hash = ?", (head,))
+        connection.execute("UPDATE effects SET updated_at = replace(updated_at, '2026', '2025')")
+        connection.execute("DELETE FROM snapshots")
+
+
+def cut(database: Path) -> None:
+    """The last record is gone, and the head says so."""
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)")
+        connection.execute("UPDATE leases SET (seq, hash) = (SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1)")
+
+
+@pytest.mark.req("G2")
+@pytest.mark.parametrize(("forge", "kind", "code"), [(rewritten, "damaged", 1), (cut, "cut", 3)])
+def test_a_forged_journal_is_caught_with_an_anchor_only(forge: Callable[[Path], None], kind: str, code: int, database: Path) -> None:
+    """Without one the forgery is whole, which shows that it is a good one."""
+    kept = anchored(database)
+    (database.parent / "anchors").write_text(f"Nov 22 host sdelka: {kept.line()}\n", encoding="utf-8")
+    forge(database)
+
+    assert told(verified(database).findings) == []
+    found = [item for item in verified(database, wanted([kept])).findings if item.kind != "note"]
+    assert [(item.kind, item.place) for item in found] == [(kind, STREAM)]
+    assert found[0].offset is not None
+    done = CliRunner().invoke(app, ["verify", "--anchor", "anchors", "--no-logs", "--json"])
+    assert (done.exit_code, orjson.loads(done.stdout.splitlines()[-1])["exit_code"]) == (code, code)
+    assert CliRunner().invoke(app, ["verify", "--no-logs"]).exit_code == 0
+
+
+def test_an_anchor_that_was_changed_is_refused() -> None:
+    """A digest covers all of it; a short line proves another and says nothing alone."""
+    made = Anchor(at="2026-11-22T00:00:00.000000Z", streams={STREAM: (3, "ab")}, logs={})
+
+    assert read_anchors(f"x {made.short()}\nsyslog: {made.line()}\n") == [made]
+    for text in (
+        made.line().replace('3,"ab"', '2,"ab"'),
+        made.short(),
+        "",
+        made.line()[:-5],
+        made.line().replace('"anchor":1', '"anchor":2'),
+    ):
+        with pytest.raises(NoAnchor):
+            read_anchors(text)
+
+
+def test_a_whole_journal_says_so_in_one_line(database: Path) -> None:
+    """Exit code 0 and the counts."""
+    done = CliRunner().invoke(app, ["verify"])
+
+    assert (done.exit_code, done.stdout) == (0, "1 streams, 78 records, 10 effects, 0 logs: whole\n")
+
+
+def test_damage_is_a_table_with_file_and_offset(database: Path) -> None:
+    """Exit code 1."""
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE events SET actor = 'tg:9' WHERE seq = 7")
+    done = CliRunner().invoke(app, ["verify", "--json"])
+    row = orjson.loads(done.stdout.splitlines()[0])
+
+    assert done.exit_code == 1
+    assert (row["kind"], row["place"], row["seq"], Path(row["file"]).name) == ("damaged", STREAM, 7, "sdelka.db")
+    assert row["offset"] > 0
+    assert "NOT whole" in CliRunner().invoke(app, ["verify"]).stdout
+
+
+@pytest.mark.parametrize("arguments", [["verify", "--anchor", "nowhere"], ["anchor", "--to", "nowhere/x"], ["anchor", "--to", "mine"]])
+def test_wrong_use_is_a_sentence(arguments: list[str], database: Path) -> None:
+    """SettingsError, which the program turns into exit code 2: no anchor file, no such place, a file one could rewrite oneself."""
+    (database.parent / "mine").touch()
+    done = CliRunner().invoke(app, arguments)
+
+    assert type(done.exception).__name__ == "SettingsError"
+
+
+def test_an_anchor_goes_to_a_file_a_pipe_and_to_syslog(database: Path) -> None:
+    """The same line everywhere; a file is appended to."""
+    runner = CliRunner()
+    for _ in range(2):
+        assert runner.invoke(app, ["anchor", "--to", "kept", "--own"]).exit_code == 0
+    lines = (database.parent / "kept").read_text(encoding="utf-8").splitlines()
+    piped = runner.invoke(app, ["anchor", "--to", "-"]).stdout
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.settimeout(5)
+        assert runner.invoke(app, ["anchor", "--to", f"syslog:127.0.0.1:{listener.getsockname()[1]}"]).exit_code == 0
+        heard = listener.recv(65536).decode()
+
+    streams = anchored(database).streams
+    assert [found.streams for found in read_anchors("\n".join([*lines, piped, heard]))] == [streams] * 4
+    assert heard.startswith(f"<{logging.handlers.SysLogHandler.LOG_AUTHPRIV << 3 | 6}>sdelka: ")
+    assert os.stat(database.parent / "kept").st_mode & 0o777 == 0o640  # noqa: PTH116 - of the path as it stands
+
+
+def test_an_anchor_goes_to_an_ops_chat(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One message of the bot with the line itself; a refusal of the messenger is a sentence without the token."""
+    with running(TelegramSandboxSettings(data_dir=tmp_path / "telegram")) as url:
+        monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "1:sandbox")
+        monkeypatch.setenv("TELEGRAM_API_BASE", url)
+        sent = CliRunner().invoke(app, ["anchor", "--to", "telegram:1007"])
+        shown = httpx.get(f"{url}/sandbox/chats/1007/messages", params={"after": 0}, trust_env=False).json()["messages"]
+        monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "2:verysecret")
+        refused = CliRunner().invoke(app, ["anchor", "--to", "telegram:999999"])
+
+    assert sent.exit_code == 0
+    assert read_anchors(shown[-1]["text"])[0].streams == anchored(database).streams
+    assert type(refused.exception).__name__ == "SettingsError"
+    assert "verysecret" not in str(refused.exception)

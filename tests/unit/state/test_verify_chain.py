@@ -1,0 +1,131 @@
+"""The chain of a stream over its bare rows: each way in which a record can differ from what was written."""
+
+from collections.abc import Callable
+from hashlib import sha256
+
+import pytest
+
+from state import journal
+from state.clock import new_id
+from state.journal import RecordHead
+from state.verify.chain import Chain, walk
+
+STREAM = "session:tg:1"
+Rows = list[tuple[int, bytes, bytes, bytes, int, bytes, bytes, bytes]]
+
+
+def rows(count: int = 5, *, type_: str = "MessageReceived", v: int = 1, actor: str = 'an "actor"') -> Rows:
+    """A sound chain, as the database gives it."""
+    made: Rows = []
+    head = ""
+    for seq in range(1, count + 1):
+        record = RecordHead(STREAM, seq, new_id(), f"2026-11-21T12:00:0{seq}.000000Z", type_, v, actor)
+        data = '{"text":"Ромашка"}'
+        head = journal.chained(head, journal.record_text(record, data))
+        made.append((seq, record.id.encode(), record.ts.encode(), type_.encode(), v, actor.encode(), data.encode(), head.encode()))
+    return made
+
+
+def looked_at(found: Rows) -> Chain:
+    """The chain after these rows, two at a time."""
+    chain = Chain(stream=STREAM)
+    pages = [found[at : at + 2] for at in range(0, len(found), 2)]
+    assert sum(walk(chain, pages)) == len(found)
+    return chain
+
+
+def put(found: Rows, number: int, **columns: object) -> Rows:
+    """The rows with other values in one of them."""
+    names = ("seq", "id", "ts", "type", "v", "actor", "data", "hash")
+    row = tuple(columns.get(name, value) for name, value in zip(names, found[number], strict=True))
+    return [*found[:number], row, *found[number + 1 :]]  # type: ignore[list-item]
+
+
+def test_a_sound_chain_is_whole() -> None:
+    """Also in pages, and from the middle on."""
+    whole = rows()
+    chain = looked_at(whole)
+    later = Chain(stream=STREAM, seq=2, hash=whole[1][-1].decode())
+    list(walk(later, [whole[2:]]))
+
+    assert (chain.seq, chain.hash, chain.findings, chain.set_back) == (5, whole[-1][-1].decode(), [], 0)
+    assert (later.seq, later.findings) == (5, [])
+
+
+CHANGES: dict[str, tuple[Callable[[Rows], Rows], list[tuple[str, int]]]] = {
+    "another text": (lambda all_: put(all_, 2, data='{"text":"Лютик"}'.encode()), [("damaged", 3)]),
+    "another actor": (lambda all_: put(all_, 2, actor=b"b"), [("damaged", 3)]),
+    "another moment": (lambda all_: put(all_, 2, ts=b"2026-11-21T12:00:04.000000Z"), [("damaged", 3)]),
+    "another id": (lambda all_: put(all_, 2, id=new_id().encode()), [("damaged", 3)]),
+    "another hash": (lambda all_: put(all_, 2, hash=b"0" * 64), [("damaged", 3)]),
+    "no text but bytes": (lambda all_: put(all_, 2, data=b"\xff"), [("damaged", 3)]),
+    "another type of column": (lambda all_: put(all_, 2, data=7), [("damaged", 3)]),
+    "no version": (lambda all_: put(all_, 2, v=None), [("damaged", 3)]),
+    "two damages": (lambda all_: put(put(all_, 1, actor=b"b"), 3, actor=b"b"), [("damaged", 2), ("damaged", 4)]),
+    "first gone": (lambda all_: all_[1:], [("missing", 1), ("damaged", 2)]),
+    "middle gone": (lambda all_: all_[:2] + all_[3:], [("missing", 3)]),
+    "exchanged": (lambda all_: [*all_[:1], all_[2], all_[1], *all_[3:]], [("missing", 2), ("missing", 4), ("missing", 3)]),
+    "id with a quote": (lambda all_: put(all_, 2, id=b'x","y":"'), [("damaged", 3)]),
+}
+
+
+@pytest.mark.req("S004-13")
+@pytest.mark.parametrize("name", [name for name in CHANGES if name not in {"exchanged", "first gone"}])
+def test_each_change_is_named_where_it_is(name: str) -> None:
+    """Once and at the record concerned; those behind it are whole and not named."""
+    change, wanted = CHANGES[name]
+
+    assert [(item.kind, item.seq) for item in looked_at(change(rows())).findings] == wanted
+
+
+@pytest.mark.parametrize("name", ["exchanged", "first gone"])
+def test_what_is_out_of_order_is_named(name: str) -> None:
+    """The first finding is where the order breaks."""
+    change, wanted = CHANGES[name]
+    found = looked_at(change(rows())).findings
+
+    assert (found[0].kind, found[0].seq) == wanted[0]
+
+
+def test_the_cut_between_columns_cannot_be_moved() -> None:
+    """The same text cut into other columns is no sound record, although its hash fits."""
+    seq, id_, ts, type_, v, actor, data, _ = rows(1, actor="a")[0]
+    moved = b'x","id":"' + id_
+    text = b'{"actor":"a","data":%b,"id":"%b","seq":1,"stream":"%b","ts":"%b","type":"%b","v":1}' % (
+        data,
+        moved,
+        STREAM.encode(),
+        ts,
+        type_,
+    )
+
+    assert [item.kind for item in looked_at([(seq, moved, ts, type_, v, actor, data, sha256(text).hexdigest().encode())]).findings] == [
+        "damaged"
+    ]
+
+
+def test_numbers_without_a_gap_are_part_of_the_chain() -> None:
+    """A chain that somebody joined anew around a record that he left out is noticed by its numbers."""
+    first, second = rows(2)
+    record = RecordHead(STREAM, 3, second[1].decode(), second[2].decode(), second[3].decode(), 1, second[5].decode())
+    joined = journal.chained(first[-1].decode(), journal.record_text(record, second[6].decode()))
+
+    assert [(item.kind, item.seq) for item in looked_at([first, (3, *second[1:-1], joined.encode())]).findings] == [("missing", 2)]
+
+
+def test_a_newer_record_is_named_once_and_the_chain_goes_on() -> None:
+    """Whole, but nobody here can read it."""
+    chain = looked_at(rows(type_="Unheard", v=3))
+
+    assert [(item.kind, item.seq) for item in chain.findings] == [("unreadable", 1)]
+    assert (chain.newer, chain.seq) == (5, 5)
+
+
+def test_a_clock_that_went_back_is_counted() -> None:
+    """It is no damage: numbers decide the order."""
+    back = rows(2)
+    record = RecordHead(STREAM, 3, new_id(), "2026-11-20T12:00:00.000000Z", "MessageReceived", 1, "a")
+    hash_ = journal.chained(back[-1][-1].decode(), journal.record_text(record, "{}"))
+    chain = looked_at([*back, (3, record.id.encode(), record.ts.encode(), b"MessageReceived", 1, b"a", b"{}", hash_.encode())])
+
+    assert (chain.set_back, chain.findings) == (1, [])

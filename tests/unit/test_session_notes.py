@@ -1,0 +1,149 @@
+"""What a session notes is part of the state at once and of the journal with the next commit, or within a moment; never half."""
+
+import asyncio
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from spine_kit import CHAT, World, until
+
+from orchestrator import session as sessions
+from state import agent_state
+from state.events import MessageReceived, ModelAnswered, TurnFinished
+from state.journal import SNAPSHOT_EVERY, Verified, state_of, verify_stream
+from state.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
+
+STREAM = f"session:{CHAT}"
+
+
+def said(number: int) -> MessageReceived:
+    return MessageReceived(turn_id=f"t{number}", text=f"сообщение {number}")
+
+
+def card(effect_id: str, *expect: str, status: Any = "requested") -> EffectChange:
+    return EffectChange(effect_id=effect_id, expect=expect, status=status, fingerprint="f", call={"a": 1})
+
+
+@pytest.fixture(autouse=True)
+def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is stored by itself while a test looks."""
+    monkeypatch.setattr(sessions, "SOON", 3600)
+
+
+@pytest.mark.req("S004-14", "S004-A2")
+async def test_a_note_is_state_at_once_and_goes_with_the_next_commit(world: World) -> None:
+    """Nothing in the journal before; then one transaction, each event with its own moment and person, and the fold is the state."""
+    session = await world.session()
+    await session.note(said(1), actor="tg:7", effects=[card("e1", "absent")])
+    assert (session.state["turn"]["turn_id"], session.seq, world.types()) == ("t1", 1, [])
+    assert await world.store.effect("e1") is None
+    noted = await session.effect("e1")
+    assert noted is not None
+    assert noted.status == "requested"
+    world.clock.advance(timedelta(seconds=3))
+    commits: list[Commit] = []
+    whole = world.sql.commit
+    world.sql.commit = lambda commit: commits.append(commit) or whole(commit)  # type: ignore[method-assign,func-returns-value]
+    await session.commit(TurnFinished(turn_id="t1", reason="answered"), actor="tg:8")
+    assert len(commits) == 1
+    events = world.events()
+    assert [(item.type, item.actor) for item in events] == [("MessageReceived", "tg:7"), ("TurnFinished", "tg:8")]
+    assert events[0].ts < events[1].ts
+    assert session.state == agent_state.fold(agent_state.empty(), ((e.type, dict(e.data), e.ts) for e in events))
+    assert session.seq == 2
+    assert isinstance(verify_stream(world.sql, STREAM), Verified)
+    stored = await world.store.effect("e1")
+    assert stored is not None
+    assert json.dumps([noted.status, noted.call, noted.fingerprint]) == json.dumps([stored.status, stored.call, stored.fingerprint])
+
+
+async def test_a_note_that_conflicts_is_refused_when_it_is_made(world: World) -> None:
+    """Against what is stored and against what is noted; nothing of it is kept."""
+    session = await world.session()
+    with pytest.raises(EffectConflict):
+        await session.note(said(1), actor="a", effects=[card("e1", "requested", status="approved")])
+    await session.note(actor="a", effects=[card("e1", "absent")])
+    with pytest.raises(EffectConflict):
+        await session.note(said(1), actor="a", effects=[card("e1", "absent")])
+    await session.flush()
+    assert (world.types(), session.state["turn"]) == ([], None)
+
+
+async def test_a_conflict_of_a_commit_costs_only_itself(world: World) -> None:
+    """What was noted before it is stored, and state and journal agree."""
+    session = await world.session()
+    await session.note(said(1), actor="a")
+    with pytest.raises(EffectConflict):
+        await session.commit(said(2), actor="a", effects=[card("e1", "approved", status="started")])
+    assert world.types() == ["MessageReceived"]
+    assert session.state == state_of(world.sql, STREAM)[0]
+    await session.commit(said(3), actor="a")
+    assert [item.data["turn_id"] for item in world.events()] == ["t1", "t3"]
+
+
+async def test_a_note_that_conflicts_after_all_is_taken_back(world: World) -> None:
+    """Somebody changed the effect behind the lease: that note is dropped, the others are kept, the state is that of the journal."""
+    session = await world.session()
+    await session.note(said(1), actor="a")
+    await session.note(ModelAnswered(turn_id="t1", iteration=1, text="да"), actor="a", effects=[card("e1", "absent")])
+    with world.sql._database.write() as transaction:
+        transaction._cursor.execute(
+            "insert into effects (effect_id, stream, status, fingerprint, call, epoch, updated_at) values ('e1', 's', 'started', '', '{}', 1, '')"
+        )
+    with pytest.raises(EffectConflict):
+        await session.commit(said(2), actor="a")
+    assert world.types() == ["MessageReceived"]
+    assert (session.state, session.seq) == state_of(world.sql, STREAM)
+    await session.commit(said(3), actor="a")
+    assert [item.data["turn_id"] for item in world.events()] == ["t1", "t3"]
+
+
+async def test_what_could_not_be_stored_waits_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Disk full: the note stays noted and goes with the next commit; who has lost the lease stores none of it."""
+    session = await world.session()
+    await session.note(said(1), actor="a")
+    with monkeypatch.context() as broken:
+        broken.setattr(world.sql, "commit", _full)
+        with pytest.raises(StoreUnwritable):
+            await session.commit(said(2), actor="a")
+    assert session.seq == 1
+    await session.commit(said(3), actor="a")
+    assert [item.data["turn_id"] for item in world.events()] == ["t1", "t3"]
+    await session.note(said(4), actor="a")
+    world.clock.advance(sessions.LEASE)
+    await world.session(owner="two")
+    with pytest.raises(StaleEpoch):
+        await session.flush()
+    assert len(world.events()) == 2
+
+
+def _full(commit: Commit) -> Any:
+    raise StoreUnwritable("no space left")
+
+
+async def test_a_note_is_stored_by_itself_in_a_moment(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the model thinks or the portal is slow the journal lacks nothing for long; a close stores what waits too."""
+    monkeypatch.setattr(sessions, "SOON", 0.001)
+    session = await world.session()
+    await session.note(said(1), actor="a")
+    await until(lambda: world.types() == ["MessageReceived"])
+    monkeypatch.setattr(sessions, "SOON", 3600)
+    await session.note(said(2), actor="a")
+    await session.close()
+    assert len(world.types()) == 2
+
+
+async def test_notes_and_commits_of_several_tasks_keep_one_order(world: World) -> None:
+    """Whatever the order in which they came: the state is the fold of the journal, through snapshots too."""
+    session = await world.session()
+
+    async def one(number: int) -> None:
+        await (session.note if number % 3 else session.commit)(said(number), actor="a")
+
+    await asyncio.gather(*(one(number) for number in range(2 * SNAPSHOT_EVERY + 7)))
+    await session.flush()
+    assert [item.seq for item in world.events()] == list(range(1, 2 * SNAPSHOT_EVERY + 8))
+    state, seq = state_of(world.sql, STREAM)
+    assert (session.state, session.seq) == (state, seq)
+    assert state == agent_state.fold(agent_state.empty(), ((e.type, dict(e.data), e.ts) for e in world.events()))
