@@ -82,6 +82,28 @@ def mask(text: str) -> str:
     return text
 
 
+# Of the keys, lowered and without what joins their words; `"key":` is how JSON text has them.
+_KEY_IN_TEXT = re.compile(f'"(?:{"|".join(sorted(_SECRET_KEYS))})":')
+# What the two rules for names need at least, with the quote as JSON text has it.
+_NAME_IN_TEXT = re.compile(rf"(?a){_FIRST}{_NAMES}(?:\\*[\"']|\]|%5D|=)")
+_PLAIN_HINTS = tuple(hint for hints, _ in _RULES if hints not in {_NAME_HINTS, (":", "%3a")} for hint in hints)
+_LONG_AFTER_COLON = re.compile(r":[A-Za-z0-9_-]{30}")
+
+
+def nothing_to_hide(document: str) -> bool:
+    """True only where `mask_value` would leave every key and text of this JSON text (compact, "/" not escaped) as it is; never raises.
+
+    It looks for what a rule needs at least, once in the whole: a record of a hundred texts is passed in a twentieth of the time.
+    """
+    lowered = document.lower()
+    if "%3a" in lowered or any(hint in lowered for hint in _PLAIN_HINTS) or _LONG_AFTER_COLON.search(document):
+        return False
+    lowered = lowered.replace('"tokens":', "")  # every record counts them
+    if any(hint in lowered for hint in _NAME_HINTS) and _NAME_IN_TEXT.search(document):
+        return False
+    return _KEY_IN_TEXT.search(lowered.replace("_", "").replace("-", "")) is None
+
+
 def mask_value(value: Any) -> Any:
     """A copy of JSON-like data with secrets hidden, by key and inside every string; too deep parts vanish whole."""
     return _mask_value(value, 0)

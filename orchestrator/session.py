@@ -100,7 +100,7 @@ class Session:
         """
         step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers)
         step = replace(step, inbox_done=inbox_done, inbox_new=inbox_new)
-        await to_its_end(asyncio.ensure_future(self._store_and_fold(step)))
+        await to_its_end(self._store_and_fold(step))
 
     async def note(
         self,
@@ -125,7 +125,7 @@ class Session:
     async def flush(self) -> None:
         """Store what was noted; raises EffectConflict, StaleEpoch or StoreUnwritable."""
         if self._waiting:
-            await to_its_end(asyncio.ensure_future(self._store_waiting()))
+            await to_its_end(self._store_waiting())
 
     def _step(self, events: Sequence[Event], actor: str, **more: Any) -> Commit:
         blobs: dict[str, str] = {}

@@ -9,7 +9,7 @@ finished, so no commit is still under way behind the canceller's back; what beca
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
 from functools import partial
 from queue import SimpleQueue
@@ -119,15 +119,23 @@ def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], v
         loop.call_soon_threadsafe(setter, value)
 
 
-async def to_its_end(answer: asyncio.Future[T]) -> T:
-    """What `answer` comes to; a cancellation, however often it comes, is raised only when `answer` is through."""
+class _Unbroken(asyncio.Task[T]):
+    """A task that cannot be cancelled, so asyncio tells a cancelled awaiter only when it is through: see `_Answer`."""
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Refuse."""
+        del msg
+        return False
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """What `work` comes to; a cancellation, however often it comes, is raised only when `work` is through."""
+    task = _Unbroken(work, loop=asyncio.get_running_loop())
     try:
-        return await asyncio.shield(answer)
+        return await task
     except asyncio.CancelledError:
-        while not answer.done():
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait([answer])
-        answer.exception()  # Seen; the cancellation is what the caller hears of.
+        if not task.cancelled():
+            task.exception()  # Seen; the cancellation is what the caller hears of.
         raise
 
 

@@ -4,7 +4,6 @@ The intent is a compare-and-set of the effect's status in the same transaction a
 two restarts exactly one wins. Nothing here retries.
 """
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -67,12 +66,12 @@ async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     Raises EffectConflict when somebody else started this effect, StoreUnwritable when the intent cannot be stored: in both
     cases nothing was sent. A failure to store the outcome leaves the effect `started`, which recovery turns into `unknown`.
     """
-    return await to_its_end(asyncio.ensure_future(_write(order, performer, ledger)))
+    return await to_its_end(_write(order, performer, ledger))
 
 
 async def act(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     """As `write`, but the outcome is only noted: the caller commits it at once, together with what the person is told of it."""
-    return await to_its_end(asyncio.ensure_future(_act(order, performer, ledger)))
+    return await to_its_end(_act(order, performer, ledger))
 
 
 async def _write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:

@@ -75,6 +75,10 @@ class RawReader:
         """Every effect of the table."""
         return (_text(row[0]) for row in self._rows(select(effects.c.effect_id)))
 
+    def has_snapshot(self, stream: str) -> bool:
+        """Whether there is a snapshot of it, readable or not."""
+        return bool(self._rows(select(snapshots.c.seq).where(snapshots.c.stream == stream)))
+
     def digests(self) -> list[str]:
         """Every stored large answer."""
         return [_text(row[0]) for row in self._rows(select(blobs.c.digest))]

@@ -1,7 +1,7 @@
 """`Store` over one SQL database (ring 1). Keeps nothing in memory: two processes may hold stores on one database."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -14,10 +14,10 @@ from state import canonical
 from state.clock import iso
 from state.journal import RecordHead, record_text
 from state.sql import commit as writing
-from state.sql import outbox, rows, schema
+from state.sql import gathered, outbox, rows, schema
 from state.sql.database import Contended, Database, Params, Row, Statement, Transaction, translated
 from state.sql.dialect import Dialect, looking, opening
-from state.sql.gathered import Gathering
+from state.sql.gathered import Gathering, Known
 from state.sql.statements import Statements
 from state.store import (
     Commit,
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from state.sql.erasing import Erasure
 
 log = logging.getLogger(__name__)
+
+REMEMBERED = 10_000
+"""Streams whose end a process keeps in mind; beyond that it begins anew."""
 
 
 def open_store(url: str) -> "SqlStore":
@@ -74,6 +77,7 @@ class SqlStore:
         self._dialect = dialect
         self._database = Database(dialect)
         self._gathers = dialect.gathers
+        self._known: dict[str, Known] = {}
         self.threads = dialect.threads
         """How many calls it is good to have under way."""
         self._statements = Statements(self._database, dialect)
@@ -82,6 +86,9 @@ class SqlStore:
         """Store inputs; False where `source` was known already."""
 
         def attempt() -> list[bool]:
+            if self._gathers and len(rows_) > 1:
+                with self._database.write_one() as transaction:
+                    return gathered.put_inbox(transaction, rows_)
             with self._database.write_one() if len(rows_) == 1 else self._database.write() as transaction:
                 return writing.put_inbox(transaction, self._statements, rows_)
 
@@ -126,6 +133,7 @@ class SqlStore:
     def release(self, lease: Lease) -> None:
         """Give the lease up if it is still ours; a commit under it is refused from now on."""
         ours = {"at_session": lease.session, "at_owner": lease.owner, "at_epoch": lease.epoch}
+        self._known.pop(lease.session, None)
         self._write(self._statements.release, ours)
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
@@ -140,10 +148,23 @@ class SqlStore:
             with self._database.write() as transaction:
                 return written(transaction)
 
-        if self._gathers:
-            with suppress(Contended), self._database.gather(partial(Gathering, statements=self._statements)) as gathering:
-                return written(gathering)
+        # First with what is remembered; where that no longer holds, with what is read; where others keep coming between, under a lock.
+        for _ in range(2 if self._gathers else 0):
+            with suppress(Contended):
+                return self._gathered(commit, written)
         return self._database.again(locked)
+
+    def _gathered(self, commit: Commit, written: Callable[[Transaction], list[StoredEvent]]) -> list[StoredEvent]:
+        session = writing.lease_key(commit.stream)
+        known = self._known.pop(session, None)  # whatever fails is read anew
+        if known is not None and (known.epoch != commit.epoch or commit.after not in (None, known.seq)):
+            known = None
+        with self._database.gather(partial(Gathering, statements=self._statements, known=known)) as gathering:
+            stored = written(gathering)
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        self._known[session] = gathering.known()
+        return stored
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Events of the stream with seq > after, in order; UnknownEvent where a newer program wrote one."""
@@ -214,6 +235,10 @@ class SqlStore:
 
     def outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Delivered. For a row that was replaced meanwhile only the place is kept, for the edit that follows."""
+        if self._gathers:
+            with self._database.write_one() as transaction:
+                transaction.rows(gathered.SENT, {"id": row_id, "ref": sent_ref})
+            return
         with self._database.write() as transaction:
             outbox.delivered(transaction, self._statements, row_id, sent_ref)
 

@@ -97,7 +97,8 @@ inbox = Table(
 _new = inbox.c.status == "new"
 Index("ix_inbox_new", inbox.c.session, inbox.c.lane, inbox.c.pos, sqlite_where=_new, postgresql_where=_new)
 
-# Holds only what is still to be delivered or was given up: it stays small, so it needs no further index.
+# Holds only what is still to be delivered or was given up: it stays small, so SQLite needs no further index. PostgreSQL, which keeps
+# removed rows for a while, has one more: ix_outbox_new, made by r0002.
 outbox = Table(
     "outbox",
     metadata,

@@ -142,7 +142,10 @@ def _meaning(look: _Look, stream: str, spoken_of: dict[str, tuple[str, int]]) ->
         before = look.store.head(stream)
         judge = look.judge(stream)
         try:
-            folded = Folded(stream, look.store.snapshot(stream))
+            snapshot = look.store.snapshot(stream)
+            if snapshot is None and look.raw.has_snapshot(stream):
+                raise ValueError("it is no JSON")  # noqa: TRY301 - one finding for whatever keeps it from being read
+            folded = Folded(stream, snapshot)
         except Exception as error:  # noqa: BLE001 - see verify_journal
             return [Finding(kind="damaged", place=f"snapshot of {stream}", why=f"it cannot be read: {error}")]
         found = [*_seen(look.store, stream, (judge.see, folded.see)), *folded.findings(), *_rows_judged(look, stream, judge)]

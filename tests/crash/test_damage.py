@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from verify_kit import STREAM, content, conversation, told, verified
+from verify_kit import STREAM, content, conversation, told, verified, written
 
 SHORT_FLIPS, SHORT_CUTS = 24, 12
 _NOT_COVERED = {"call", "outcome", "epoch"}
@@ -154,3 +154,10 @@ def test_a_lost_write_ahead_log_is_a_cut_tail_against_an_anchor(sound: Path, tmp
     chain = [item for item in verified(live).findings if item.place == f"session:{key}"]
     with_anchor = [item.kind for item in verified(live, anchors).findings if item.place == f"session:{key}"]
     assert (chain, with_anchor) == ([], ["cut"])
+
+
+def test_a_snapshot_that_cannot_be_read_is_named(sound: Path, tmp_path: Path) -> None:
+    """The bot does without it and makes a new one; the check says that it was damaged."""
+    path = copied(sound, tmp_path / "copy", sound.read_bytes())
+    written(path, "UPDATE snapshots SET state = replace(state, ':', '*')")
+    assert [(item.kind, item.place) for item in verified(path).findings] == [("damaged", f"snapshot of {STREAM}")]

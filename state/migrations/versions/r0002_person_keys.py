@@ -1,4 +1,4 @@
-"""One key a person: what is personal in records from now on is sealed under it, and gone when it is."""
+"""One key a person: what is personal in records from now on is sealed under it, and gone when it is. An index for PostgreSQL's outbox."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -22,3 +22,7 @@ def upgrade() -> None:
     )
     live = sa.text("secret <> ''")
     op.create_index("ix_person_keys_live", "person_keys", ["person"], unique=True, sqlite_where=live, postgresql_where=live)
+    if op.get_bind().dialect.name == "postgresql":
+        # SQLite's outbox holds only what is to be delivered. PostgreSQL's holds, until it is vacuumed, all that ever was.
+        columns = ["session", "key", "pos"]
+        op.create_index("ix_outbox_new", "outbox", columns, postgresql_where=sa.text("status = 'new'"))
