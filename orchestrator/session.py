@@ -15,9 +15,9 @@ from typing import Any
 
 from orchestrator.errors import SessionTaken
 from state import agent_state
-from state.canonical import dumps, loads, sha256
+from state.canonical import dumps, sha256
 from state.clock import Clock, iso
-from state.events import CallSucceeded, Event
+from state.events import CallSucceeded, Event, as_read
 from state.journal import SNAPSHOT_EVERY, snapshot_of, state_of
 from state.store import (
     Commit,
@@ -117,7 +117,7 @@ class Session:
         step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers)
         async with self._order:
             await self._foresee(step)
-            self._fold([(type(event).__name__, loads(dumps(event.model_dump(mode="json"))), iso(step.now)) for event in step.events])
+            self._fold([(type(event).__name__, as_read(event), iso(step.now)) for event in step.events])
             self._waiting.append(step)
         if self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(SOON, self._store_soon)
@@ -175,6 +175,7 @@ class Session:
         if conflict is not None:
             self._state, self._seq = await self._store.read(state_of, self.stream)
             self._stored = self._seq
+            self._effects = {}
             raise conflict
 
     async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None) -> list[StoredEvent]:
@@ -226,7 +227,8 @@ class Session:
         """One effect's row, as it stands with all that was noted."""
         known = self._effects
         if effect_id not in known:
-            known[effect_id] = await self._store.effect(effect_id)  # for nobody, where a commit came between
+            row = await self._store.effect(effect_id)  # for nobody, where a commit came between
+            return known.setdefault(effect_id, row)  # what was noted meanwhile is newer
         return known[effect_id]
 
     async def effects(self, status: EffectStatus) -> list[EffectRow]:
@@ -249,6 +251,12 @@ class Session:
             if self._soon is not None:
                 self._soon.cancel()
             await self._store.release(self._lease)
+
+    async def abandon(self) -> None:
+        """Give the lease up without storing what waits: it belongs to a state that is not believed any more."""
+        if self._soon is not None:
+            self._soon.cancel()
+        await self._store.release(self._lease)
 
 
 async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:

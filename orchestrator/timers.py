@@ -37,11 +37,12 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
             await run_expiry(row, session, tools)
         case recovering.RECHECK:
             await recovering.recheck(row.body["effect_id"], session, tools)
-            await session.commit(actor="system", timers=[_drop(row, session)], inbox_done=[row.id])
+            await session.commit(actor="system", timers=[drop(row, session)], inbox_done=[row.id])
         case other:
-            await session.commit(actor="system", timers=[_drop(row, session)])  # or it would be due for ever
+            await session.commit(actor="system", timers=[drop(row, session)])  # or it would be due for ever
             await tools.store.finish_inbox(row.id, "quarantined", f"unknown timer {other}")
 
 
-def _drop(row: InboxRow, session: Session) -> Timer:
+def drop(row: InboxRow, session: Session) -> Timer:
+    """Takes the timer of that input away; without it the timer would be due for ever."""
     return Timer(id=row.body["timer"], due_at=session.now, session=session.key, kind="", delete=True)

@@ -53,7 +53,9 @@ class Orchestrator:
         self._passed_over: set[tuple[str, Lane]] = set()
         self._troubled: set[str] = set()
         self._excused: dict[str, int] = {}
-        """Attempts at an input that came to nothing because of the store: they say nothing about the input."""
+        """Attempts that came to nothing because of the store, and could not even be given back."""
+        self._left: dict[str, Session] = {}
+        """Sessions that were given up and not opened again; their leases are released at the end."""
         self._arrived: set[tuple[str, Lane]] = set()
         """Lanes of sessions of this process that got an input: they need no look at the database to be found."""
         self._scan_at = 0.0
@@ -92,6 +94,10 @@ class Orchestrator:
                 _, session = self._sessions.popitem()
                 with contextlib.suppress(StoreError):
                     await session.close()
+            while self._left:
+                _, session = self._left.popitem()
+                with contextlib.suppress(StoreError):
+                    await session.abandon()
 
     def _look_soon(self) -> None:
         """Another process may have stored inputs: no arrival of our own may stand in the way of the look."""
@@ -157,7 +163,7 @@ class Orchestrator:
             self._sessions.pop(key, None)
             log.warning("session was taken over", extra={"action": "session_lost", "session": key})
         except StoreError as error:
-            self._sessions.pop(key, None)
+            self._leave(key)
             log.error("nothing could be stored: %s", error, extra={"action": "store_trouble", "session": key})  # noqa: TRY400
             await self._tell_trouble(key)
             await asyncio.sleep(POLL)
@@ -180,11 +186,28 @@ class Orchestrator:
         try:
             await self._dispatch(row, session)
             self._excused.pop(row.id, None)
-        except (StoreError, SessionTaken):
-            self._excused[row.id] = self._excused.get(row.id, 0) + 1
+        except (StoreError, SessionTaken, asyncio.CancelledError):  # the store or a stop: nothing that this input is to blame for
+            await self._give_back(row)
             raise
         except Exception:
             log.exception("input failed", extra={"action": "input_failed", "row": row.id, "kind": row.kind})
+            # Half a step may be noted: it is stored, and what is begun is recovered, before the input is tried again.
+            with contextlib.suppress(StoreError):
+                await session.flush()
+            self._leave(session.key)
+            self._wake.set()
+
+    async def _give_back(self, row: InboxRow) -> None:
+        try:
+            await self.tools.store.give_back(row.id)
+        except StoreError:
+            self._excused[row.id] = self._excused.get(row.id, 0) + 1
+
+    def _leave(self, key: str) -> None:
+        """Let go of a session whose state may have parted from the journal; it is opened anew."""
+        session = self._sessions.pop(key, None)
+        if session is not None:
+            self._left[key] = session
 
     async def _give_up(self, row: InboxRow, session: Session) -> None:
         """Tell the person first: a crash in between tells them twice, in the same message, but never not at all."""
@@ -196,9 +219,10 @@ class Orchestrator:
             return
         current = session.state["turn"]
         events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current["turn_id"] == row.id else []
+        over = [timers.drop(row, session)] if row.kind == "timer" else []
         reply = say(Notice(code="failed", args={"id": row.id[-8:]}))
         told = outgoing.reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
-        await session.commit(*events, actor="system", outbox=[told])
+        await session.commit(*events, actor="system", outbox=[told], timers=over)
         await self.tools.store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
 
     async def _dispatch(self, row: InboxRow, session: Session) -> None:
@@ -247,6 +271,7 @@ class Orchestrator:
                 session.watchers.append(self._portal.recent.note)
             await recover(session, self.tools)
             self._sessions[key] = session
+            self._left.pop(key, None)
             return session
 
     async def _let_go(self, key: str) -> None:

@@ -1,12 +1,14 @@
 """Canonical JSON: what we store, hash and sign. Refuses everything that two parsers could read differently."""
 
 import hashlib
+import json
 import math
 from typing import Any
 
 import orjson
 
 _MAX_SAFE = 2**53 - 1
+_strict = json.JSONEncoder(allow_nan=False, check_circular=False).encode
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
@@ -21,9 +23,18 @@ def dumps(value: Any) -> str:
     except (TypeError, orjson.JSONEncodeError) as error:
         raise NotCanonical(str(error)) from error
     # orjson refuses the rest by itself; these two it lets through, so only where they may be is it worth to look.
-    if "null" in text or "\\u0000" in text:
+    if "\\u0000" in text or ("null" in text and not _only_none(value)):
         check(value)
     return text
+
+
+def _only_none(value: Any) -> bool:
+    """Whether each null of what orjson took stands for None, and none for NaN or infinity; False where that takes a closer look."""
+    try:
+        _strict(value)
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def loads(text: str | bytes) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from state import personal
+from state import canonical, personal
 from state.personal import Personal
 
 type_names: dict[str, type["Event"]] = {}
@@ -365,6 +365,18 @@ def parted(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
     data = event.model_dump(mode="json")
     told = {name: value for name, blank in event.blanks.items() if (value := data.pop(name)) != blank}
     return data, told
+
+
+def as_read(event: Event) -> dict[str, Any]:
+    """The whole data of an event as the journal will give it back; NotCanonical where it cannot be stored."""
+    try:
+        return dict(canonical.loads(canonical.dumps({name: _plain(value) for name, value in event.__dict__.items()})))
+    except canonical.NotCanonical:  # a model within a list, a Decimal: what JSON makes of them is for pydantic to say
+        return dict(canonical.loads(canonical.dumps(event.model_dump(mode="json"))))
+
+
+def _plain(value: Any) -> Any:
+    return value.__dict__ if isinstance(value, BaseModel) else value
 
 
 def joined(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:

@@ -202,9 +202,14 @@ def _begun_later(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
 
 
 def _ledger(log: Path) -> Ledger:
-    """The ledger to write on; a damaged one is put aside for the check to name, and begun anew."""
+    """The ledger to write on; a damaged one is put aside for the check to name, and begun anew with the archives that are there."""
     try:
         return read_ledger(log)
     except ValueError:
         ledger_path(log).rename(ledger_path(log).with_suffix(".damaged"))
-        return Ledger()
+        kept = [segment.path for segment in segments(log) if segment.packed]
+        known: dict[str, Archived] = {}
+        for path in kept:
+            with suppress(DamagedArchive):
+                known[path.name] = archived(content(path), path.read_bytes())
+        return _begun_later(Ledger(archives=known), kept)

@@ -4,6 +4,7 @@ Written anew as a whole, before what it makes needless is removed; whoever write
 """
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import orjson
@@ -40,11 +41,17 @@ def ledger_path(log: Path) -> Path:
 def read_ledger(log: Path) -> Ledger:
     """The ledger, an empty one where there is none yet; ValueError where it is not as we write it."""
     try:
-        return Ledger.model_validate(orjson.loads(ledger_path(log).read_bytes()))
+        text = ledger_path(log).read_bytes()
+        found = orjson.loads(text)
+        checked = isinstance(found, dict) and found.pop("check", None) is not None
+        ledger = Ledger.model_validate(found)
     except FileNotFoundError:
         return Ledger()
     except (orjson.JSONDecodeError, ValidationError) as error:
-        raise ValueError(f"{ledger_path(log).name} is not as it was written") from error
+        raise ValueError(_damaged(log)) from error
+    if checked and text != _text(ledger):
+        raise ValueError(_damaged(log))
+    return ledger
 
 
 def write_ledger(log: Path, ledger: Ledger) -> None:
@@ -52,7 +59,18 @@ def write_ledger(log: Path, ledger: Ledger) -> None:
     path = ledger_path(log)
     half = path.with_name(f"{path.name}.tmp")
     with half.open("wb") as file:
-        file.write(orjson.dumps(ledger.model_dump(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        file.write(_text(ledger))
         file.flush()
         os.fsync(file.fileno())
     half.rename(path)
+
+
+def _text(ledger: Ledger) -> bytes:
+    """What the file holds for `ledger`; its last line is a checksum of all before."""
+    facts = ledger.model_dump()
+    check = sha256(orjson.dumps(facts)).hexdigest()[:16]
+    return orjson.dumps(facts | {"check": check}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _damaged(log: Path) -> str:
+    return f"the ledger of {log.name} is damaged; the archives themselves are checked by their own chain"

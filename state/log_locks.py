@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from zlib import crc32
 
 import orjson
 
@@ -16,6 +17,7 @@ LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.001
 _HEAD_BYTES = 160
 """Written in one piece of one length, so that no kill leaves half a head."""
+_CHECK_BYTES = len(',"check":"00000000"')
 
 
 @lru_cache(maxsize=1024)  # pathlib takes as long as the writing itself, and this is asked for every record
@@ -89,17 +91,19 @@ def read_head(descriptor: int) -> Head | None:
 
 
 def head_in(text: bytes) -> Head | None:
-    """The head that `text`, the content of a lock file, holds; None for anything else."""
+    """The head that `text`, the content of a lock file, holds; None for anything else. One from before there were checksums has none."""
     try:
         found = orjson.loads(text)
-        return Head(int(found["n"]), str(found["hash"]), int(found["size"]))
+        head = Head(int(found["n"]), str(found["hash"]), int(found["size"]))
     except (orjson.JSONDecodeError, TypeError, KeyError, ValueError):
         return None
+    return head if text == head_text(head) or list(found) == list(head._fields) else None
 
 
 def head_text(head: Head) -> bytes:
     """What a lock file holds for `head`."""
-    return orjson.dumps(head._asdict()).ljust(_HEAD_BYTES - 1) + b"\n"
+    plain = orjson.dumps(head._asdict())
+    return b'%b,"check":"%08x"}' % (plain[:-1], crc32(plain)) + b" " * (_HEAD_BYTES - len(plain) - _CHECK_BYTES - 1) + b"\n"
 
 
 def write_head(descriptor: int, head: Head) -> None:

@@ -16,7 +16,7 @@ import orjson
 
 from state.findings import Finding, FindingKind
 from state.log_archives import HEADER, Segment, logs_in, packed, segments
-from state.log_chain import FIELD, Head, Link, link_of
+from state.log_chain import FIELD, NOTHING, Head, Link, ends, link_of
 from state.log_ledger import Archived, Ledger, ledger_path, read_ledger
 from state.log_locks import archive_lock_path, head_in, lock_path, shared
 from state.log_records import user_of
@@ -33,7 +33,8 @@ class _Files:
     parts: tuple[tuple[Segment | None, bytes], ...]
     """(archive or None for the live file, its bytes), oldest first."""
     head: Head | None
-    ledger: Ledger
+    ledger: Ledger | None
+    """None for a damaged one, which accuses nobody."""
     troubles: tuple[Finding, ...]
 
 
@@ -59,10 +60,21 @@ def verify_log(log: Path) -> Iterator[Finding]:
         name = segment.path.name if segment else files.log.name
         text = data
         if segment and segment.packed:
-            text, found = unpacked(data, name=name, place=place, known=files.ledger.archives.get(name))
-            yield from found
+            text, found = unpacked(data, name=name, place=place, known=files.ledger.archives.get(name) if files.ledger else None)
+            yield from found or _unlisted(files, segment, text)
         yield from walk.file(text, name, packed=segment is not None and segment.packed)
     yield from walk.end()
+
+
+def _unlisted(files: _Files, segment: Segment, text: bytes) -> Iterator[Finding]:
+    """An archive with a name that the ledger does not know. Not one just being packed, to be removed, or older than ledgers."""
+    ledger, name = files.ledger, segment.path.name
+    if ledger is None or not ledger.archives or name in ledger.archives or segment.path.with_suffix("").exists():
+        return
+    found = ends(io.BytesIO(text))
+    if found is not None and found[1].n >= ledger.first:
+        why = "the ledger knows no archive of this name: it was renamed or put here"
+        yield Finding(kind="inconsistent", place=user_of(files.log), why=why, file=name, seq=found[0].n)
 
 
 def unpacked(data: bytes, *, name: str, place: str, known: Archived | None) -> tuple[bytes, list[Finding]]:
@@ -139,11 +151,15 @@ def _read(log: Path) -> _Files:
         place = home(log)
         found = segments(place)
         troubles: list[Finding] = []
+        ledger: Ledger | None
         try:
             ledger = read_ledger(place)
         except ValueError as error:
-            ledger = Ledger()
-            troubles.append(Finding(kind="damaged", place=user_of(log), why=str(error), file=ledger_path(log).name))
+            ledger = None
+            troubles.append(Finding(kind="damaged", place=user_of(log), why=str(error), file=ledger_path(log).name, offset=0))
+        if ledger_path(place).with_suffix(".damaged").exists():
+            why = "the ledger was damaged once, and begun anew with the archives that were there; this is a copy of it"
+            troubles.append(Finding(kind="note", place=user_of(log), why=why, file=ledger_path(place).with_suffix(".damaged").name))
         head, trouble = _head(place)
         troubles += trouble
         parts: list[tuple[Segment | None, bytes]] = [(segment, segment.path.read_bytes()) for segment in found]
@@ -157,7 +173,15 @@ def _head(log: Path) -> tuple[Head | None, list[Finding]]:
     text = path.read_bytes() if path.exists() else b""
     head = head_in(text)
     if head is None and text:
-        return None, [Finding(kind="damaged", place=user_of(log), why="the head in the lock file is not as it was written", file=path.name)]
+        return None, [
+            Finding(
+                kind="damaged",
+                place=user_of(log),
+                why="the head in the lock file is damaged; the records themselves are checked by their own chain",
+                file=path.name,
+                offset=0,
+            )
+        ]
     return head, []
 
 
@@ -179,8 +203,8 @@ class _Walk:
     def __init__(self, place: str, files: _Files) -> None:
         self._place = place
         self._files = files
-        self._n = files.ledger.first - 1
-        self._hash = files.ledger.prev
+        self._n = files.ledger.first - 1 if files.ledger else 0
+        self._hash = files.ledger.prev if files.ledger else NOTHING
         self._begun = False
         self._aside: Link | None = None
         """A record with a number that was there before; where the next one follows it, the log goes on from it."""
@@ -218,7 +242,7 @@ class _Walk:
             )
         elif missing > 0:
             yield self._finding("cut", f"{_records(self._n + 1, self._n + missing)} gone from the end", self._end, self._n + 1)
-        if head is None and self._n > 1 and not self._files.troubles:
+        if head is None and self._n > 1 and all(trouble.kind == "note" for trouble in self._files.troubles):
             why = "the head of the log is gone, so that nobody can tell whether its end is"
             yield self._finding("missing", why, (lock_path(self._files.log).name, None), self._n)
         if self._bare:
@@ -232,7 +256,7 @@ class _Walk:
 
     def _strange(self, line: bytes, bad: _Bad) -> None:
         readable = _is_record(line)
-        if readable and not self._begun and self._files.ledger.first == 1 and not self._bad:
+        if readable and not self._begun and (self._files.ledger is None or self._files.ledger.first == 1) and not self._bad:
             self._bare += 1
         else:
             self._bad.append(bad._replace(readable=readable))
@@ -243,8 +267,8 @@ class _Walk:
         where = (at.file, at.offset)
         if self._aside and (link.prev, link.n) == (self._aside.hash, self._aside.n + 1):
             self._step(link)
-        elif gap < 0 and not self._begun:
-            self._step(link)  # an archive more than the ledger wants to keep
+        elif not self._begun and (gap < 0 or (self._files.ledger is None and not self._bad)):
+            self._step(link)  # an archive more than the ledger wants to keep, or no ledger that says where the log begins
         elif gap < 0:
             yield self._finding("inconsistent", f"the number {link.n} stands here again", where, link.n)
             self._aside = link
@@ -261,7 +285,7 @@ class _Walk:
         if not gap:
             return self._finding("inconsistent", f"record {link.n} does not follow the one before it", (at.file, at.offset), link.n)
         present = {segment.path.name for segment, _ in self._files.parts if segment}
-        archives = self._files.ledger.archives.items()
+        archives = self._files.ledger.archives.items() if self._files.ledger else ()
         gone = next((name for name, entry in archives if entry.first == self._n + 1 and name not in present), None)
         why = f"{_records(self._n + 1, link.n - 1)} missing{' with their archive' if gone else ' in front of this one'}"
         return self._finding("missing", why, (gone, None) if gone else (at.file, at.offset), self._n + 1)

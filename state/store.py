@@ -188,6 +188,10 @@ class Store(Protocol):
         """The oldest new row of that lane; counts the attempt durably."""
         ...
 
+    def give_back(self, row_id: str) -> None:
+        """Take the attempt back: it came to nothing for a reason that lies not in the input."""
+        ...
+
     def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """The new rows of that lane, oldest first, the one at work too; counts no attempt."""
         ...

@@ -122,21 +122,28 @@ def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], v
 class _Unbroken(asyncio.Task[T]):
     """A task that cannot be cancelled, so asyncio tells a cancelled awaiter only when it is through: see `_Answer`."""
 
+    told: Callable[[], None] | None = None
+
     def cancel(self, msg: Any | None = None) -> bool:
         """Refuse."""
         del msg
+        if self.told is not None and not self.done():
+            self.told()
         return False
 
 
-async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` comes to; a cancellation, however often it comes, is raised only when `work` is through."""
+async def to_its_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
+    """What `work` comes to; a cancellation, however often it comes, is raised only when `work` is through. `told` hears of each at once."""
     task = _Unbroken(work, loop=asyncio.get_running_loop())
+    task.told = told
     try:
         return await task
     except asyncio.CancelledError:
         if not task.cancelled():
             task.exception()  # Seen; the cancellation is what the caller hears of.
         raise
+    finally:
+        task.told = None
 
 
 class AsyncStore:
@@ -183,6 +190,10 @@ class AsyncStore:
     async def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:
         """See `Store.next_inbox`."""
         return await self._writer.call(self._store.next_inbox, session, lane)
+
+    async def give_back(self, row_id: str) -> None:
+        """See `Store.give_back`."""
+        await self._writer.call(self._store.give_back, row_id)
 
     async def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """See `Store.waiting_inbox`."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,10 +11,13 @@ from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table, visibl
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
+if TYPE_CHECKING:
+    from state.store import Store
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, show, follow and rebuild the audit logs.")
 
 POLL_SECONDS = 0.5
-_USER = "The person's key, such as tg:1007; the file's name does as well."
+_USER = "The person's key (tg:1007), Telegram id or name; the file's name does as well."
 _Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
 
 
@@ -76,7 +79,7 @@ def show(
     if as_json:
         print_lines(records)
     else:
-        print_table(("n", "time", "type", "asked", "calls"), [_cells(record) for record in records], title=person)
+        print_table(("n", "time", "type", "asked", "calls"), [_cells(record) for record in records], title=visible(person))
 
 
 @app.command()
@@ -109,7 +112,7 @@ def tail(
 
 @app.command()
 def rebuild(
-    user: Annotated[str, typer.Argument(help="The person's key, such as tg:1007. Everybody without it.")] = "",
+    user: Annotated[str, typer.Argument(help="The person's key (tg:1007), Telegram id or name. Everybody without it.")] = "",
     to: Annotated[Path | None, typer.Option(help="A new or empty folder; without it one beside the logs.")] = None,
     *,
     replace: Annotated[bool, typer.Option("--replace", help="Put them in place of the logs; the old files are kept beside.")] = False,
@@ -126,13 +129,28 @@ def rebuild(
     if to is not None and replace:
         raise SettingsError("--to and --replace exclude each other")
     with opened_reader(settings) as store:
+        if user:
+            user = _in_journal(store, user)
         folder, counts = rebuilt(store, settings, user=user, to=to, replace=replace)
+    if user and not counts:
+        typer.echo(visible(f"The journal tells of no turn and no decision of {user}: no log was written."), err=True)
+        raise typer.Exit(1)
     if as_json:
         print_lines([{"user": person, "records": count, "folder": str(folder)} for person, count in counts.items()])
     else:
         print_table(("whose log", "records"), list(counts.items()), title=f"rebuilt in {folder}")
-    if user and not counts:
-        raise typer.Exit(1)
+
+
+def _in_journal(store: "Store", user: str) -> str:
+    """The key meant by a key, a Telegram id or a name that cards and decisions give; anything else as it is."""
+    from orchestrator.reports.erasing import candidates, similar  # noqa: PLC0415 - see verify
+    from orchestrator.reports.log_rebuilding import names_in  # noqa: PLC0415 - see verify
+
+    people = {key: {name} for key, name in names_in(store).items()}
+    found = candidates(people, user) or similar(people, user)
+    if len(found) > 1:
+        raise SettingsError(visible(f"{user!r} may be {' or '.join(found)}: give the key"))
+    return found[0] if found else f"tg:{user}" if user.isdecimal() else user
 
 
 def _folder() -> Path:
@@ -148,10 +166,23 @@ def _known(folder: Path, user: str) -> str:
 
     known = users(folder)
     for person in known:
-        if user in {person, file_name(person), f"{file_name(person)}.jsonl"}:
+        if user in {person, person.removeprefix("tg:"), file_name(person), f"{file_name(person)}.jsonl"}:
             return person
+    named = _called(folder, known, user)
+    if len(named) == 1:
+        return named[0]
+    if named:
+        raise SettingsError(visible(f"{user!r} may be {' or '.join(named)}: give the key"))
     some = ", ".join(known[:10]) or "nobody"
     raise SettingsError(visible(f"no audit log of {user!r}; there are logs of {some}{' …' if len(known) > 10 else ''}"))  # noqa: PLR2004 - a line's worth
+
+
+def _called(folder: Path, known: list[str], name: str) -> list[str]:
+    """Those whose own records give them that name, or one that holds it where no name is just that."""
+    from orchestrator.reports.erasing import candidates, log_names, similar  # noqa: PLC0415 - see verify
+
+    people = {person: log_names(folder, person) for person in known}
+    return candidates(people, name) or similar(people, name)
 
 
 def _followed(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[Mapping[str, Any]]:
@@ -179,7 +210,13 @@ def _followed(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[M
 
 def _cells(record: Mapping[str, Any]) -> tuple[object, ...]:
     number = (record.get("chain") or {}).get("n", "")
-    return number, str(record.get("timestamp", ""))[:19] + "Z", record.get("type", ""), _asked(record), "\n".join(_calls(record))
+    return (
+        number,
+        str(record.get("timestamp", ""))[:19] + "Z",
+        record.get("type", ""),
+        _asked(record).replace("\n", " ⏎ "),
+        "\n".join(_calls(record)),
+    )
 
 
 def _asked(record: Mapping[str, Any]) -> str:

@@ -2,16 +2,23 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
+import typer
 
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: what takes long to load is loaded where it is used
     from bot.settings import Settings
     from state.store import Store
+
+_WHOLE: Final = frozenset(
+    {"#", "n", "session", "largest sessions", "time", "when", "last activity", "day", "call", "method", "class", "outcome", "step", "key"}
+)
+"""Columns of ids and moments: half an id on a line of its own is of no use to anybody."""
+_UNLIMITED: Final = 1_000_000
 
 AS_JSON = "One JSON object a line instead of a table."
 
@@ -35,6 +42,26 @@ def opened_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
         store.close()
 
 
+@contextlib.contextmanager
+def past_damage(settings: "Settings | None" = None) -> "Iterator[tuple[Store, Callable[[], None]]]":
+    """The database as `opened_reader` gives it, read past damaged records, and what to call at the end: it names them, exit code 1."""
+    from orchestrator.reports.unreadable import PastDamage  # noqa: PLC0415 - see the top
+
+    with opened_reader(settings) as store:
+        reader = PastDamage(store)
+
+        def told() -> None:
+            if not reader.met:
+                return
+            places = [f"{stream.removeprefix('session:')} #{seq}" for stream, seq in sorted(reader.met)]
+            more = f" and {len(places) - 3} more" if len(places) > 3 else ""  # noqa: PLR2004 - enough to look at
+            count = f"{len(places)} record{'' if len(places) == 1 else 's'}"
+            sys.stderr.write(f"{count} cannot be read: run `sdelka journal verify` ({', '.join(places[:3])}{more})\n")
+            raise typer.Exit(1)
+
+        yield cast("Store", reader), told
+
+
 def print_lines(rows: Sequence[Mapping[str, Any]]) -> None:
     """Each row as one JSON object on a line of its own."""
     for row in rows:
@@ -43,17 +70,22 @@ def print_lines(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
-    """A table as wide as the terminal; control characters of foreign text are made visible."""
+    """A table; control characters of foreign text are made visible.
+
+    On a terminal its text wraps, ids and moments do not. Elsewhere each row is one line, however long.
+    """
     from rich.console import Console  # noqa: PLC0415 - only commands that show something load it
     from rich.table import Table  # noqa: PLC0415 - see above
     from rich.text import Text  # noqa: PLC0415 - see above
 
     table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
+    piped = not sys.stdout.isatty()
+    console = Console(width=_UNLIMITED if piped else None)
     for name in columns:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=piped or name in _WHOLE)
     for row in rows:
-        table.add_row(*(Text(visible(str(cell))) for cell in row))
-    Console().print(table)
+        table.add_row(*(Text(visible(str(cell)).replace("\n", " ⏎ " if piped else "\n")) for cell in row))
+    console.print(table)
 
 
 def visible(text: str) -> str:

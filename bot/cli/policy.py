@@ -1,5 +1,6 @@
 """`sdelka policy …`: recorded plans before other rules, nothing sent and nothing written. Ring 3; it decides nothing."""
 
+import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitrix.masking import mask
-from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table
+from bot.cli.ops import AS_JSON, past_damage, print_lines, print_table
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 from state.clock import SystemClock, iso, parse_iso
@@ -48,7 +49,8 @@ def replay(
 ) -> None:
     """What would be allowed, asked and refused of the recorded plans, against what happened then. Sends and writes nothing.
 
-    Exit codes: 0 = done, 2 = wrong use: a faulty policy file (every mistake is listed with its place), a database that cannot be read.
+    Exit codes: 0 = done, 2 = wrong use: a faulty policy file (every mistake is listed with its place), a database that cannot be read;
+    1 = done, but some records could not be read.
     """
     from orchestrator.reports.recorded_plans import recorded_plans  # noqa: PLC0415 - the gate and the catalogue take a while to load
     from orchestrator.reports.rehearsal import rehearse  # noqa: PLC0415 - see above
@@ -59,9 +61,11 @@ def replay(
     rules = _rules(settings, policy or settings.policy_file, mode.value)
     summary = Summary()
     rows: list[tuple[str, ...]] = []
-    with opened_reader(settings) as store:
+    with _readable(), past_damage(settings) as (store, told):
         for rehearsed in rehearse(recorded_plans(store, since=start), rules):
             summary.add(rehearsed)
+            if rehearsed.plan.left_out:
+                continue
             if as_json:
                 print_lines([_line(rehearsed)])
             else:
@@ -69,7 +73,20 @@ def replay(
     if as_json:
         print_lines([_masked(summary.as_data() | {"mode": mode.value})])
     else:
-        _show(rows, summary, mode.value)
+        _show(sorted(rows, key=lambda row: row[0]), summary, mode.value)
+    told()
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    """A database that fails while it is read is one sentence, exit code 2."""
+    from state.events import UnknownEvent  # noqa: PLC0415 - see replay
+    from state.store import StoreError  # noqa: PLC0415 - see replay
+
+    try:
+        yield
+    except (StoreError, UnknownEvent) as error:
+        raise SettingsError(f"the database cannot be read: {mask(str(error))}") from None
 
 
 def _moment(written: str) -> str:
@@ -168,13 +185,15 @@ def _masked(value: Any) -> Any:
 
 
 def _rows(rehearsed: "RehearsedPlan") -> Iterator[tuple[str, ...]]:
+    from orchestrator.reports.rehearsal_summary import moment  # noqa: PLC0415 - see replay
+
     line = _line(rehearsed)
     for number, step in enumerate(line["steps"], start=1):
         then = f"{step['then']}: {step['then_more']}" if step["then_more"] else step["then"]
         why = " ".join(dict.fromkeys(reason["text"] for reason in step["reasons"]))
         mark = " *" if step["not_recorded"] else ""
         place = f"{line['iteration']}.{number}"
-        yield line["at"][:16] + "Z", line["name"] or line["person"], place, step["method"], then, step["now"] + mark, why, step["call"][:12]
+        yield moment(line["at"]), line["name"] or line["person"], place, step["method"], then, step["now"] + mark, why, step["call"][:12]
 
 
 def _show(rows: list[tuple[str, ...]], summary: "Summary", mode: str) -> None:

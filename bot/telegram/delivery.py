@@ -75,21 +75,22 @@ class Delivery:
             self._wake.clear()
             try:
                 rows = await self._store.due_outbox("tg", self._clock.now())
-                await asyncio.gather(*(self._deliver_chat(chat) for chat in _by_session(rows)))
+                moved = any(await asyncio.gather(*(self._deliver_chat(chat) for chat in _by_session(rows))))
             except StoreError:
                 log.exception("the outbox cannot be read or marked", extra={"action": "store_trouble"})
-                rows = []
+                moved = False
                 await asyncio.sleep(STORE_PAUSE)
-            if not rows:
+            if not moved:
                 with contextlib.suppress(TimeoutError):  # wait_for of Python 3.11 would swallow a stop that meets a wake
                     async with asyncio.timeout(POLL):
                         await self._wake.wait()
 
-    async def _deliver_chat(self, rows: Sequence[OutboxRow]) -> None:
-        """One chat's rows in order; the first that must wait holds the rest back."""
-        for row in rows:
+    async def _deliver_chat(self, rows: Sequence[OutboxRow]) -> bool:
+        """One chat's rows in order; the first that must wait holds the rest back. Whether any of them is out of the way now."""
+        for number, row in enumerate(rows):
             if not await self._deliver(row):
-                return
+                return number > 0
+        return bool(rows)
 
     async def _deliver(self, row: OutboxRow) -> bool:
         if not self._may_send():  # a process that slept: somebody else may have delivered it since

@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -55,7 +56,12 @@ def format_when(when: When, *, now: datetime, locale: Locale = "ru") -> str:
 def calendar(now: datetime, zone: str, *, days: int = 14, locale: Locale = "ru") -> list[str]:
     """The coming days for the prompt, one a line: «пн 23.11 (2026-11-23) — сегодня»."""
     today = now.astimezone(ZoneInfo(zone)).date()
-    return [_line(today + timedelta(days=ahead), ahead, locale) for ahead in range(days)]
+    return list(_lines(today, days, locale))
+
+
+@lru_cache(maxsize=64)
+def _lines(today: date, days: int, locale: Locale) -> tuple[str, ...]:
+    return tuple(_line(today + timedelta(days=ahead), ahead, locale) for ahead in range(days))
 
 
 def _line(day: date, ahead: int, locale: Locale) -> str:

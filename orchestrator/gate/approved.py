@@ -23,6 +23,7 @@ from orchestrator.gate.reasons import refuse
 from orchestrator.gate.rejudged import Again, again, unless_held
 from orchestrator.gate.unreadable import unreadable
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Provenance
+from state.clock import parse_iso
 from state.events import CallRefused, ConfirmationRequested
 from state.store import EffectChange, EffectConflict, EffectRow
 
@@ -62,6 +63,8 @@ async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledg
     entry = ledger.state["agent"]["confirmations"].get(row.call["confirmation_id"])
     if entry is None:
         return await _cannot_run(row, _NO_CARD, ledger)
+    if parse_iso(entry["expires_at"]) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
+        return await _cannot_run(row, Refuse(reason=Notice(code="approval-too-old"), detail="approved, but not run in time"), ledger)
     judged = await _judged(row, entry, means, mode)
     if isinstance(judged, Refuse):
         return await _cannot_run(row, judged, ledger)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from orchestrator.gate import fields
@@ -55,12 +56,18 @@ def written_fields(call: Call) -> Mapping[str, Any]:
 
 def critical_fields(call: Call, policy: Policy) -> dict[str, Any]:
     """Those written fields whose change asks, without what the system set."""
-    names = {fields.squeeze(name, call.entity) for name in (*call.spec.critical, *policy.critical_fields)}
+    names = squeezed(call.spec.critical, call.entity) | squeezed(policy.critical_fields, call.entity)
     return {
         name: value
         for name, value in written_fields(call).items()
         if name not in call.system_fields and fields.squeeze(name, call.entity) in names
     }
+
+
+@lru_cache(maxsize=1024)  # of what the catalogue and the policy list
+def squeezed(names: tuple[str, ...] | frozenset[str], entity: str) -> frozenset[str]:
+    """The keys of these names."""
+    return frozenset(fields.squeeze(name, entity) for name in names)
 
 
 def before(call: Call, facts: Facts) -> Mapping[str, Any] | None:

@@ -27,8 +27,8 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     found.extend(_of_the_parts(call, policy=policy, actor=actor, facts=facts, effect=effect))
     if not found:
         return Allow()
-    reasons = {notice.model_dump_json(): notice for notice in found}
-    return Ask(reasons=tuple(reasons.values()), taps=2 if "D" in call.classes else 1, four_eyes=four_eyes is not None)
+    reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
+    return Ask(reasons=tuple(reasons), taps=2 if "D" in call.classes else 1, four_eyes=four_eyes is not None)
 
 
 def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Refuse | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from bitrix import names
@@ -53,25 +54,41 @@ class Call:
     wish: str = ""
     """The essence of the call as it was proposed, where it was brought into another form since."""
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over (portal, method, params)."""
         return sha256(dumps([self.portal, self.method, self.params]))
+
+    @cached_property
+    def essence(self) -> str:
+        """SHA-256 of the call without the marks that make every add unique: the same wish has the same essence."""
+        if self.wish:
+            return self.wish
+        body = [[one.key, one.method, _unmarked(one.params)] for one in self.commands] if self.commands else _unmarked(self.params)
+        return sha256(dumps([self.portal, self.method, body]))
 
     @property
     def listed_as(self) -> str:
         """The method as a policy names it: crm.deal.get, mongo.delete_one."""
         return self.method if self.kind == "bitrix" else f"{self.kind}.{self.method}"
 
-    @property
+    @cached_property
     def leaves(self) -> tuple["Call", ...]:
         """The commands of a batch, else the call itself."""
         return self.commands or (self,)
 
-    @property
+    @cached_property
     def reads_only(self) -> bool:
         """True when nothing in it changes anything."""
         return set(self.classes) <= {"R"}
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _unmarked(item) for key, item in value.items() if key not in MARKS}
+    if isinstance(value, (list, tuple)):
+        return [_unmarked(item) for item in value]
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)

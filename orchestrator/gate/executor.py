@@ -4,6 +4,7 @@ The intent is a compare-and-set of the effect's status in the same transaction a
 two restarts exactly one wins. Nothing here retries.
 """
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,8 @@ from state.clock import iso
 from state.events import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
 from state.store import EffectChange
 from state.worker import to_its_end
+
+log = logging.getLogger(__name__)
 
 SEND_WITHIN = timedelta(seconds=5)
 """A process that slept longer between intent and call may have lost its session, and a verdict on this call may be out already."""
@@ -87,16 +90,28 @@ async def _act(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     if ledger.now - intended > SEND_WITHIN:
         performed: Performed = Rejected(code="not_sent", detail="the program was held up before the call, so it was not made", sent=False)
     else:
-        performed = await _checked(order, await performer.perform(order.call), performer)
+        performed = await _checked(order, await _performed(order, performer), performer)
     await _settle(order, performed, ledger, seconds=time.monotonic() - started)
     return _outcome(order, performed)
+
+
+async def _performed(order: Order, performer: Performer) -> Performed:
+    try:
+        return await performer.perform(order.call)
+    except Exception:  # after the intent nothing may be left without an outcome, and only a person may say that it did not happen
+        log.exception("a call ended in a fault of ours", extra={"action": "perform_failed", "effect_id": order.effect_id})
+        return Unknown(detail="the program could not make sense of what came of it")
 
 
 async def _checked(order: Order, performed: Performed, performer: Performer) -> Performed:
     """A successful answer is no proof: the written fields are looked at once more where the performer can (DESIGN §3 "Read back")."""
     if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
         return performed
-    seen = await performer.read_back(order.call, order.before, performed)
+    try:
+        seen = await performer.read_back(order.call, order.before, performed)
+    except Exception:  # the portal said yes: that stands, whatever the second look stumbled over
+        log.exception("a call cannot be looked at again", extra={"action": "read_back_failed", "effect_id": order.effect_id})
+        return replace(performed, note="it could not be looked at once more")
     return replace(performed, unchanged=seen.unchanged, note=seen.note, foreign_text=performed.foreign_text or seen.foreign_text)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bitrix.catalogue import Catalogue
-from orchestrator.gate.effects import MARKS, Call
+from orchestrator.gate.effects import Call
 from orchestrator.gate.params import ordered
 from orchestrator.gate.targets import definitions
-from state.canonical import dumps, sha256
+from state.canonical import sha256
 
 
 class Unthawable(ValueError):
@@ -72,18 +72,4 @@ def effect_id_of(slot: str) -> str:
 
 def essence(call: Call) -> str:
     """SHA-256 of the call without the marks that make every add unique: the same wish has the same essence."""
-    if call.wish:
-        return call.wish
-    if call.commands:
-        body: Any = [[command.key, command.method, _unmarked(command.params)] for command in call.commands]
-    else:
-        body = _unmarked(call.params)
-    return sha256(dumps([call.portal, call.method, body]))
-
-
-def _unmarked(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _unmarked(item) for key, item in value.items() if key not in MARKS}
-    if isinstance(value, (list, tuple)):
-        return [_unmarked(item) for item in value]
-    return value
+    return call.essence

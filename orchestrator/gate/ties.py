@@ -12,7 +12,7 @@ from typing import Any
 from bitrix.catalogue import Catalogue, Method
 from bitrix.names import CRM
 from orchestrator.gate import fields, targets
-from orchestrator.gate.criticals import written_fields
+from orchestrator.gate.criticals import squeezed, written_fields
 from orchestrator.gate.effects import Call, Target
 
 _BINDING = (("entityTypeId", "entityId"),)
@@ -55,7 +55,7 @@ def loose(call: Call) -> frozenset[Target]:
     """The records that a call merely refers to, as far as no critical field of a change does, which asks anyway."""
     if call.reads_only or call.kind != "bitrix":
         return frozenset()
-    critical = {fields.squeeze(name, call.entity) for name in call.spec.critical} if call.spec.verb != "add" else set()
+    critical = squeezed(call.spec.critical, call.entity) if call.spec.verb != "add" else frozenset()
     found = (
         target
         for name, value in written_fields(call).items()

@@ -1,5 +1,6 @@
 """Text of strangers made safe to read on a card: nothing in it may hide, turn around or fake a line. Ring 2, pure."""
 
+import re
 import unicodedata
 
 from orchestrator.directory.text import Locale
@@ -7,12 +8,16 @@ from orchestrator.directory.text import Locale
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\ufe0e")
 _MAX_MARKS = 2
+_PLAIN = re.compile(r"[ -~А-Яа-яЁё«»—№₽]*")
+"""Signs that are shown as they are, in whatever order: most texts hold no others."""
 _REST = {"ru": " … (ещё {count} зн.)", "en": " … ({count} more characters)"}
 LIMIT = 200
 
 
 def visible(text: str, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """One line of `text`: signs that are not seen are named, new lines are drawn, a cut says how much is missing."""
+    if len(text) <= limit and _PLAIN.fullmatch(text):
+        return text.strip()
     normal = unicodedata.normalize("NFC", text)
     shown = _drawn(normal[:limit])
     if len(normal) <= limit:

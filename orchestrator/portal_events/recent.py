@@ -89,8 +89,11 @@ class RecentWrites:
             self._put(target, write)
 
     def _put(self, target: str, write: Write) -> None:
-        kept = [*self.of(target)[::-1], write]
-        self._writes.pop(target, None)
+        kept = self._writes.pop(target, [])
+        since = self._clock.now() - FRESH
+        while kept and kept[0].at < since:
+            del kept[0]
+        kept.append(write)
         self._writes[target] = kept
         while len(self._writes) > _KEEP:
             del self._writes[next(iter(self._writes))]

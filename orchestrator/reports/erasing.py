@@ -3,19 +3,20 @@
 Records of the journal stay as they are, so its chain holds; what was personal in them is unreadable without the key (docs/erasure.md).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.reports.log_rebuilding import names_in
 from orchestrator.reports.probing import Probes, Trace, in_file, in_logs, in_texts, names_in_logs
 from orchestrator.reports.unnaming import blanked, unnamed
 from state import canonical
 from state.clock import new_id
 from state.events import CallOutcomeUnknown, ConfirmationSuperseded, Event, PersonErased, type_names
-from state.interaction_log import erase_user, read_records, rewrite_user, users
+from state.interaction_log import DamagedArchive, erase_user, read_records, rewrite_user, users
 from state.sealing import DamagedSeal
 from state.sql.erasing import SEALED
 from state.sql.store import SqlStore
@@ -61,7 +62,12 @@ class Survey:
     @property
     def empty(self) -> bool:
         """Nothing at all is stored of them."""
-        return not (self.rows or self.log_records)
+        return not (self.rows or self.log_records or self.in_clear)
+
+    @property
+    def unknown(self) -> bool:
+        """They have an audit log, and the journal has no record of them: there is nothing to search for afterwards."""
+        return bool(self.log_records) and not (self.rows.get("events") or self.in_clear)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,19 +82,52 @@ class Erased:
     """Places that should hold nothing any more."""
     held: tuple[Trace, ...]
     """Records of other people in which the same words stand: theirs, and left alone."""
+    unproven: bool
+    """Their log was deleted, and the journal held nothing of them that could have been searched for."""
 
 
-def candidates(store: SqlStore, who: str, place: Place, name_of: Callable[[str], str]) -> list[str]:
-    """The keys that `who` may mean: a key, a Telegram id, or a name that somebody has or had; `name_of` is the access file's for a key."""
+def people_of(store: SqlStore, place: Place, name_of: Callable[[str], str]) -> dict[str, set[str]]:
+    """Everybody of whom something is or was stored, with the names they have or had; `name_of` is the access file's for a key."""
     erasure = store.erasure()
     known = {row.person: set[str]() for row in erasure.list_keys()}
-    for key, names in [*erasure.actors().items(), *((user, set[str]()) for user in users(place.logs) if ":" in user)]:
+    logged = ((user, log_names(place.logs, user)) for user in users(place.logs) if ":" in user)
+    for key, names in [*erasure.actors().items(), *logged, *_names_in_journal(store).items()]:
         known.setdefault(key, set()).update(names)
-    people = {key: {*names, name_of(key)} for key, names in known.items() if not key.startswith(("portal:", "run:"))}
+    return {key: {*names, name_of(key)} - {""} for key, names in known.items() if not key.startswith(("portal:", "run:"))}
+
+
+def candidates(people: Mapping[str, Collection[str]], who: str) -> list[str]:
+    """The keys that `who` may mean: a key, a Telegram id, or a whole name, where neither case nor the dots of ё count."""
     for wanted in (who, f"tg:{who}"):
         if wanted in people:
             return [wanted]
-    return sorted(key for key, names in people.items() if who.casefold() in {name.casefold() for name in names})
+    return sorted(key for key, names in people.items() if _plain(who) in map(_plain, names))
+
+
+def similar(people: Mapping[str, Collection[str]], who: str) -> list[str]:
+    """The keys of those in one of whose names `who` stands."""
+    wanted = _plain(who)
+    return sorted(key for key, names in people.items() if wanted and any(wanted in _plain(name) for name in names))
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.casefold().replace("ё", "е").split())
+
+
+def _names_in_journal(store: SqlStore) -> dict[str, set[str]]:
+    """What cards and decisions call people; nothing where the journal is too damaged to be read through."""
+    try:
+        return {key: {name} for key, name in names_in(store).items() if ":" in key}
+    except DamagedSeal:
+        return {}
+
+
+def log_names(folder: Path, person: str) -> set[str]:
+    """The names in a log; a damaged archive keeps nobody from being found."""
+    try:
+        return names_in_logs(folder, person)
+    except DamagedArchive:
+        return set()
 
 
 def survey(store: SqlStore, person: str, place: Place, *, name: str = "") -> Survey:
@@ -117,8 +156,8 @@ def survey(store: SqlStore, person: str, place: Place, *, name: str = "") -> Sur
         obstacles=tuple(obstacles),
         probes=probes,
         secrets=tuple(erasure.secrets(person)),
-        answers=frozenset() if shared is None else frozenset(digests - {""} - shared),
-        shared=frozenset(shared or ()),
+        answers=frozenset(digests - {""} - shared),
+        shared=frozenset(shared),
     )
 
 
@@ -143,6 +182,7 @@ def erase(store: SqlStore, found: Survey, place: Place, *, now: datetime, by: st
         searched=len(found.probes.all),
         remains=tuple(remains),
         held=tuple(held),
+        unproven=found.unknown,
     )
     _record(store, done, now=now, by=by)
     return done
@@ -187,16 +227,26 @@ def _read(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
     return found[0] if found and found[0].seq == seq else None
 
 
-def _shared(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str] | None:
-    """Large answers that somebody else got too; None where the journal is too damaged to tell: then all are left, and found."""
+def _shared(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str]:
+    """Large answers that somebody else got too. A record of somebody else that cannot be read holds nothing back: it leads to no answer."""
     shared, after = set[str](), ""
     try:
         while digests and (page := store.scan(["CallSucceeded"], after=after)):
             shared |= {str(event.data["result_blob"]) for event in page if (event.stream, event.seq) not in mine}
             after = page[-1].id
     except DamagedSeal:
-        return None
+        shared = {str(event.data["result_blob"]) for event in _one_by_one(store) if (event.stream, event.seq) not in mine}
     return shared & digests
+
+
+def _one_by_one(store: SqlStore) -> Iterator[StoredEvent]:
+    """The answers of all streams that can be read."""
+    for stream in store.streams():
+        after = 0
+        while page := store.records(stream, after):
+            after = page[-1][0]
+            answers = (_read(store, stream, seq) for seq, raw, _ in page if '"type":"CallSucceeded"' in raw)
+            yield from (event for event in answers if event is not None)
 
 
 def _log_records(folder: Path, person: str) -> int:

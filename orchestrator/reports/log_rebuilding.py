@@ -13,6 +13,7 @@ import orjson
 
 from bitrix.masking import mask_value
 from orchestrator.audit import SCHEMA, compact
+from orchestrator.gate.recovery import DETAIL
 from orchestrator.reports.log_records import decision_record, iteration_records, trouble_record
 from orchestrator.reports.log_turns import Turn
 from orchestrator.reports.reading import paged, session_of
@@ -33,26 +34,53 @@ def rebuilt_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
     session, state = session_of(stream), agent_state.empty()
     turn: Turn | None = None
     decided: dict[str, StoredEvent] = {}
+    held: tuple[StoredEvent, StoredEvent] | None = None
     for event in paged(store, stream):
-        if event.type == "MessageReceived":
-            turn = Turn(event, _asked_text(event, state))
-            if event.data.get("answers") and state["question"]:
-                turn.taken_up(str(state["question"]["answer"]))
-        elif turn is not None:
-            turn.take(event)
+        if held is not None and _settles(event, held[1]):
+            decided[event.data["effect_id"]] = held[0]
+        elif held is not None:
+            yield _decision(*held, state, store, names, session)
+        held = None
+        turn = _turn_after(event, turn, state)
         agent_state.fold(state, ((event.type, dict(event.data), event.ts),))
         common = {"v": SCHEMA, "timestamp": event.ts, "rebuilt": True, "session": session}
         if event.type == "TurnFinished" and turn is not None and turn.turn_id == event.data["turn_id"]:
-            person = _person(turn.actor, names)
-            if event.data["reason"] == "failed":
-                yield turn.actor, common | trouble_record(turn)
-            for record in iteration_records(turn, store, person):
-                yield turn.actor, common | record | {"state": compact(state["agent"])}
+            for record in _turn_records(turn, event, state, store, names):
+                yield turn.actor, common | record
             turn = None
         decision = _decided(event, decided)
-        if decision is not None:
-            who, record = decision_record(decision, event, state, store, names)
-            yield who, common | record
+        if decision is not None and _left_by_a_stop(event):
+            held = decision, event  # what the look at the portal finds comes with the next event, if it finds anything
+        elif decision is not None:
+            yield _decision(decision, event, state, store, names, session)
+    if held is not None:
+        yield _decision(*held, state, store, names, session)
+
+
+def _turn_after(event: StoredEvent, turn: Turn | None, state: State) -> Turn | None:
+    """The turn that is under way once `event` happened."""
+    if event.type != "MessageReceived":
+        if turn is not None:
+            turn.take(event)
+        return turn
+    begun = Turn(event, _asked_text(event, state))
+    if event.data.get("answers") and state["question"]:
+        begun.taken_up(str(state["question"]["answer"]))
+    return begun
+
+
+def _turn_records(turn: Turn, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]) -> Iterator[Record]:
+    if end.data["reason"] == "failed":
+        yield trouble_record(turn)
+    for record in iteration_records(turn, store, _person(turn.actor, names)):
+        yield record | {"state": compact(state["agent"])}
+
+
+def _decision(
+    decision: StoredEvent, end: StoredEvent, state: State, store: Store, names: Mapping[str, str], session: str
+) -> tuple[str, Record]:
+    who, record = decision_record(decision, end, state, store, names)
+    return who, {"v": SCHEMA, "timestamp": end.ts, "rebuilt": True, "session": session} | record
 
 
 def names_in(store: Store) -> dict[str, str]:
@@ -147,7 +175,16 @@ def _decided(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> StoredEve
             return None
         case "ConfirmationDenied":
             return event if event.data["via"] != "model" else None
-        case "ConfirmationSuperseded" | "CallSucceeded" | "CallRefused" | "CallOutcomeUnknown":
+        case "ConfirmationSuperseded" | "CallSucceeded" | "CallRefused" | "CallOutcomeUnknown" | "OutcomeReconciled":
             return open_ones.pop(effect_id, None)
         case _:
             return None
+
+
+def _left_by_a_stop(event: StoredEvent) -> bool:
+    """Whether the program was stopped during the call, so that the decision was logged only when it ran again and had looked."""
+    return event.type == "CallOutcomeUnknown" and event.actor == "system" and (event.erased or event.data["detail"] == DETAIL)
+
+
+def _settles(event: StoredEvent, unknown: StoredEvent) -> bool:
+    return event.type == "OutcomeReconciled" and event.data["effect_id"] == unknown.data["effect_id"]

@@ -69,9 +69,10 @@ def _outcome(end: StoredEvent, store: Store) -> Record:
         case _:
             row = store.effect(end.data["effect_id"])
             kept = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}
-            call = row.call["call"]["params"] if row else {}
-            base = {"status": _status(end), "effect_id": end.data["effect_id"], "method": end.data["method"]}
-            return base | kept | {"status": _status(end), "call": call, "result": _answer(end, store), "notice": ""}
+            sent = (row.call or {}).get("call", {}) if row else {}  # of an erased person's only its outline is left
+            method = end.data.get("method") or sent.get("method", "")
+            base = {"status": _status(end), "effect_id": end.data["effect_id"], "method": method}
+            return base | kept | {"status": _status(end), "call": sent.get("params", {}), "result": _answer(end, store), "notice": ""}
 
 
 def _steps(entry: Iterated) -> tuple[Step, ...] | None:
@@ -140,4 +141,6 @@ def _answer(event: StoredEvent, store: Store) -> Any:
 
 
 def _status(event: StoredEvent) -> str:
+    if event.type == "OutcomeReconciled":
+        return {"done": "succeeded", "not_done": "refused"}.get(event.data["verdict"], "unknown")
     return {"CallSucceeded": "succeeded", "CallOutcomeUnknown": "unknown"}.get(event.type, "refused")

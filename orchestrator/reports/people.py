@@ -1,11 +1,14 @@
 """Names beside keys, and codes as sentences: what a report needs to speak of people and reasons. Ring 2."""
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
+from orchestrator.gate.reasons import REFUSALS
 from orchestrator.reports.reading import ERASED, one_line
 from state.store import StoredEvent
 
+_ARGUMENT: Final = re.compile(r"\{(\w+)\}", re.ASCII)
 Say = Callable[[str, Mapping[str, Any]], str]
 """The sentence of a code with its arguments; a door's catalogue."""
 
@@ -45,6 +48,11 @@ class Voice:
     def say(self, code: str, args: Mapping[str, Any] | None = None) -> str:
         """The sentence of a code as one line."""
         return one_line(self._say(code, args or {}), limit=300)
+
+    def code(self, code: str) -> str:
+        """A code alone, whose arguments are not known, as its sentence with the code behind it; a code without a sentence as itself."""
+        said = self.say(code, dict.fromkeys(_ARGUMENT.findall(REFUSALS.get(code, "")), "…"))
+        return said if said == code else f"{said} ({code})"
 
     def reasons(self, reasons: Any) -> list[str]:
         """Why a card asks, each reason once."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from bitrix.masking import HIDDEN, mask, mask_value
 from orchestrator.gate.visible import visible
+from orchestrator.reports.unreadable import CANNOT, Unreadable
 from state.store import Store, StoredEvent
 
 PAGE = 1000
@@ -84,8 +85,13 @@ def said(event: StoredEvent, name: str, *, limit: int = 200) -> str:
     """A text of an event as one line that is safe to show; "(erased)" where it was erased."""
     value = event.data.get(name)
     if not value and event.erased:
-        return ERASED
+        return gone(event)
     return one_line(value, limit=limit)
+
+
+def gone(event: StoredEvent) -> str:
+    """What stands where something of an event is blank because it cannot be read; "" for an event that can."""
+    return CANNOT if isinstance(event, Unreadable) else ERASED if event.erased else ""
 
 
 def one_line(value: Any, *, limit: int = 200) -> str:
@@ -112,5 +118,5 @@ def _without_nonces(value: Any) -> Any:
 def as_record(event: StoredEvent) -> dict[str, Any]:
     """One event with all it says, for machines; what hides secrets changes the text, so `hash` is the stored one."""
     fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
-    gone = {"erased": True} if event.erased else {}
-    return {**fields, "data": cleaned(dict(event.data)), **gone}
+    blank = {"unreadable": True} if isinstance(event, Unreadable) else {"erased": True} if event.erased else {}
+    return {**fields, "data": cleaned(dict(event.data)), **blank}

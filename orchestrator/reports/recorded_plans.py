@@ -8,6 +8,7 @@ from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.freeze import effect_id_of
 from orchestrator.messages import Provenance
+from orchestrator.reports.unreadable import Unreadable
 from state import agent_state
 from state.agent_state import State, open_confirmations
 from state.store import Store, StoredEvent
@@ -63,6 +64,8 @@ class RecordedPlan:
     """Earlier iterations of the turn ran reads, whose labels are not recorded."""
     state: Mapping[str, Any]
     steps: list[RecordedStep] = field(default_factory=list)
+    left_out: Literal["", "erased", "unreadable"] = ""
+    """Why nothing is known of its steps."""
 
 
 @dataclass(kw_only=True)
@@ -147,6 +150,7 @@ class _Reader:
             read_before=turn.plans > 1,
             state=_kept(self._state, data["turn_id"]),
             steps=steps,
+            left_out="unreadable" if isinstance(event, Unreadable) else "erased" if event.erased else "",
         )
         for step in made.steps:
             if data["mode"] == "shadow" and step.fate == "no record":
@@ -163,11 +167,12 @@ class _Reader:
 
     def requested(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """A person was asked; the card keeps the values and the taint."""
-        del event
         step = self._fate(data, "asked", "waits")
-        if step is not None:
+        if step is None:
+            return
+        self._cards[data["confirmation_id"]] = step
+        if not event.erased:
             step.before, step.provenance = data["before"], Provenance.model_validate(data["provenance"])
-            self._cards[data["confirmation_id"]] = step
 
     def decided(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """What became of a card; a step by which the model took back what had no card was refused."""
@@ -181,10 +186,9 @@ class _Reader:
 
     def started(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """It was about to be sent."""
-        del event
         step = self._steps.get(data["slot"])
         if step is not None:
-            step.before = data["before"]
+            step.before = step.before if event.erased else data["before"]
             if not data.get("confirmation_id"):
                 step.fate = "ran"
 

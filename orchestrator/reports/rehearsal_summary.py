@@ -17,6 +17,7 @@ class Summary:
     def __init__(self) -> None:
         """Nothing counted yet."""
         self.plans = 0
+        self.left_out: Counter[str] = Counter()
         self.steps = 0
         self.now: Counter[str] = Counter()
         self.supposed: Counter[str] = Counter()
@@ -27,8 +28,11 @@ class Summary:
         self._reasons: dict[tuple[str, str], dict[str, Any]] = {}
 
     def add(self, rehearsed: RehearsedPlan) -> None:
-        """Count one plan."""
+        """Count one plan; one of which nothing is known is only named."""
         plan = rehearsed.plan
+        if plan.left_out:
+            self.left_out[plan.left_out] += 1
+            return
         self.plans += 1
         self.first = min(self.first or plan.at, plan.at)
         self.last = max(self.last, plan.at)
@@ -60,6 +64,7 @@ class Summary:
         return {
             "kind": "summary",
             "plans": self.plans,
+            "left_out": {name: self.left_out[name] for name in _LEFT_OUT},
             "steps": self.steps,
             "first": self.first,
             "last": self.last,
@@ -73,11 +78,18 @@ class Summary:
 
     def sentences(self, mode: str) -> Iterable[str]:
         """The report in words."""
+        yield from self._counted(mode)
+        for name, words in _LEFT_OUT.items():
+            if self.left_out[name]:
+                one = self.left_out[name] == 1
+                yield words.format(number=self.left_out[name], plans="plan" if one else "plans", are="is" if one else "are")
+
+    def _counted(self, mode: str) -> Iterable[str]:
         if not self.plans:
-            yield "No plan was recorded in that time."
+            yield "No plan that can be rehearsed was recorded in that time." if self.left_out else "No plan was recorded in that time."
             return
         judged = ", ".join(f"{self.now[name]} {words}" for name, words in _WORDS.items() if self.now[name] or name in _ALWAYS)
-        yield f"{self.first[:16]}Z to {self.last[:16]}Z: {self.plans} plans with {self.steps} steps. In mode {mode}: {judged}."
+        yield f"{moment(self.first)} to {moment(self.last)}: {self.plans} plans with {self.steps} steps. In mode {mode}: {judged}."
         if self.supposed["asked"]:
             yield f"{self.supposed['asked']} steps depend on values that were not recorded: counted as asked."
         if self.supposed["allowed"]:
@@ -95,7 +107,16 @@ _WORDS: Final = {
     "not begun": "not begun, because the plan stops at the first step that does not run",
     "not judged": "not judged, because the person has no access today",
 }
+_LEFT_OUT: Final = {
+    "erased": "{number} {plans} of erased people {are} left out.",
+    "unreadable": "{number} {plans} that cannot be read {are} left out: run `sdelka journal verify`.",
+}
 _ALWAYS: Final = frozenset({"refused", "asked", "allowed"})
+
+
+def moment(ts: str) -> str:
+    """ "2026-11-21 12:00:05Z" of a stored moment."""
+    return f"{ts[:19].replace('T', ' ')}Z"
 
 
 def example(judged: Rehearsed, rehearsed: RehearsedPlan) -> dict[str, str]:

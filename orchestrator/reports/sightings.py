@@ -4,6 +4,7 @@ The journal keeps no author of a change made in the portal. What can be told is 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from bitrix.catalogue import Catalogue
@@ -12,21 +13,30 @@ from orchestrator.gate import fields
 from orchestrator.gate.targets import definition
 from orchestrator.reports.reading import one_line, session_of
 from orchestrator.reports.stories import Story
+from orchestrator.reports.unreadable import Unreadable
+from orchestrator.reports.why import Found
+from orchestrator.reports.words import portal_event_in_words
+from state.clock import iso, parse_iso
 from state.store import StoredEvent
 
+_UNDER_WAY = timedelta(minutes=1)
+"""A call may have begun before a look and have come to the portal after it."""
 _HAPPENED = frozenset({"succeeded", "unknown", "started"})
 
 
-def sightings(
-    seen: Sequence[StoredEvent], record: str, stories: Sequence[Story], catalogue: Catalogue, *, field_name: str = ""
-) -> Iterator[Story]:
+def sightings(found: Found, record: str, stories: Sequence[Story], catalogue: Catalogue, *, field_name: str = "") -> Iterator[Story]:
     """Each look at the record that found something new, and each event that the portal posted about it."""
     known: Mapping[str, str] | None = None
     looked_at = ""
-    for event in seen:
+    for event in found.seen:
         if event.type == "PortalEventReceived":
             if not field_name:
-                yield {**_at(event, record), "kind": "portal_event", "event": one_line(event.data["event"])}
+                yield {
+                    **_at(event, record),
+                    "kind": "portal_event",
+                    "event": one_line(event.data["event"]),
+                    "words": portal_event_in_words(event.data),
+                }
             continue
         now = (event.data.get("records") or {}).get(record)
         if now is None:
@@ -36,7 +46,7 @@ def sightings(
         changes = list(_differences(known, now, record, catalogue, field_name))
         if changes:
             kind = "seen" if known is not None else "first_seen"
-            stated = [{**change, **_author(change, stories, looked_at, event.ts)} for change in changes]
+            stated = [{**change, **(_author(change, stories, found, (looked_at, event.ts)) if looked_at else {})} for change in changes]
             yield {**_at(event, record), "kind": kind, "changes": stated if known is not None else changes}
         known, looked_at = now, event.ts
 
@@ -59,14 +69,18 @@ def _differences(
             yield {"field": name, "name": label, "before": one_line(old), "after": one_line(value)}
 
 
-def _author(change: Mapping[str, Any], stories: Sequence[Story], since: str, until: str) -> dict[str, str]:
+def _author(change: Mapping[str, Any], stories: Sequence[Story], found: Found, looks: tuple[str, str]) -> dict[str, Any]:
     """The latest call of the bot that wrote this field between the two looks; nobody known where there is none."""
+    since, until = looks
     wrote = [
         story for story in stories if story["outcome"] in _HAPPENED and since < story["at"] <= until and _wrote(story, change["field"])
     ]
     last = max(wrote, key=lambda story: str(story["at"]), default=None)
     if last is None:
-        return {"by": "", "through": ""}
+        early = iso(parse_iso(since) - _UNDER_WAY)
+        perhaps = [event for event in found.unassigned if early < event.ts <= until]
+        damaged = any(isinstance(event, Unreadable) for event in perhaps)
+        return {"by": "", "through": "", "perhaps_erased": bool(perhaps), "perhaps_unreadable": damaged}
     return {"by": (last["asked"] or {}).get("person", ""), "through": last["effect_id"]}
 
 

@@ -11,8 +11,9 @@ from bitrix.catalogue import Catalogue
 from orchestrator.gate import fields
 from orchestrator.gate.targets import definition
 from orchestrator.reports.people import Voice
-from orchestrator.reports.reading import ERASED, cleaned, one_line, said, session_of
+from orchestrator.reports.reading import ERASED, cleaned, gone, one_line, said, session_of
 from orchestrator.reports.touching import Touch, touches
+from orchestrator.reports.unreadable import Unreadable
 from orchestrator.reports.why import Trail, answer_of
 from orchestrator.reports.words import refusal_in_words
 from state.clock import parse_iso
@@ -62,7 +63,8 @@ def story_of(trail: Trail, store: Store, *, voice: Voice, catalogue: Catalogue, 
         "card": _card(trail, voice),
         "run": _run(trail, store, voice),
         "doubt": _doubt(trail),
-        "erased": any(event.erased for event in trail.events),
+        "erased": any(event.erased and not isinstance(event, Unreadable) for event in trail.events),
+        "unreadable": any(isinstance(event, Unreadable) for event in trail.events),
     }
 
 
@@ -143,7 +145,7 @@ def _judged(trail: Trail, voice: Voice) -> Story:
         return {"decision": "refused", "mode": mode, "at": refusal.ts, "codes": [refusal.data["code"]], "reasons": [why]}
     if card is not None:
         codes = [str(reason.get("code", "")) for reason in card.data.get("reasons") or ()]
-        reasons = voice.reasons(card.data.get("reasons")) or ([ERASED] if card.erased else [])
+        reasons = voice.reasons(card.data.get("reasons")) or ([gone(card)] if card.erased else [])
         return {"decision": "asked", "mode": mode, "at": card.ts, "codes": codes, "reasons": reasons}
     if trail.first("CallStarted", "CallSucceeded", "CallRefused") is not None:
         return {"decision": "allowed", "mode": mode, "at": trail.events[0].ts, "codes": [], "reasons": ["no rule asks for a person"]}
@@ -173,7 +175,7 @@ def _card(trail: Trail, voice: Voice) -> Story | None:
         "four_eyes",
         "replaces",
     )
-    shown = cleaned({name: asked.data.get(name) for name in kept})
+    shown = {**cleaned({name: asked.data.get(name) for name in kept}), "erased": asked.erased}
     closed = trail.first(*_CLOSING)
     if closed is None:
         return {**shown, "status": "requested", "decided": None}
@@ -233,12 +235,12 @@ def _between(start: str, end: str) -> float:
     return round((parse_iso(end) - parse_iso(start)).total_seconds(), 3)
 
 
-def _changes(trail: Trail, touched: Sequence[Touch], catalogue: Catalogue) -> list[dict[str, str]]:
+def _changes(trail: Trail, touched: Sequence[Touch], catalogue: Catalogue) -> list[dict[str, Any]]:
     """Before → after of each field: as the card said it, else as the record and the call said it."""
     asked = trail.first("ConfirmationRequested")
     preview = (asked.data.get("preview") or {}) if asked is not None else {}
     found = [change for touch in touched for change in _of_touch(touch, trail, preview, catalogue)]
-    return [{name: one_line(value) for name, value in change.items()} for change in found]
+    return [{name: value if isinstance(value, bool) else one_line(value) for name, value in change.items()} for change in found]
 
 
 def _of_touch(touch: Touch, trail: Trail, preview: Mapping[str, Any], catalogue: Catalogue) -> Iterator[dict[str, Any]]:
@@ -254,6 +256,7 @@ def _of_touch(touch: Touch, trail: Trail, preview: Mapping[str, Any], catalogue:
                 "name": line.get("name", ""),
                 "before": line.get("before"),
                 "after": line.get("after"),
+                "before_recorded": True,
             }
             for line in lines
         )
@@ -269,4 +272,5 @@ def _of_touch(touch: Touch, trail: Trail, preview: Mapping[str, Any], catalogue:
             "name": fields.label(entity, name, "en"),
             "before": old,
             "after": cleaned({name: value})[name],
+            "before_recorded": not touch.target or fields.has(before, name, touch.entity),
         }

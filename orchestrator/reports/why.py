@@ -47,24 +47,30 @@ class Found:
 
     trails: list[Trail]
     seen: list[StoredEvent] = field(default_factory=list)
+    unassigned: list[StoredEvent] = field(default_factory=list)
+    """Calls that were sent and cannot be read any more: they may have been about any record."""
 
 
 def about_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "") -> Found:
     """Every call that changed `record` ("deal:481") or was to change it, and every look at it; only of that field if one is named."""
     effects: dict[str, set[str]] = {}
     seen: list[StoredEvent] = []
+    unassigned: list[StoredEvent] = []
     kind, _, number = record.rpartition(":")
     for event in scanned(store, (*_CALLS, *_PORTAL)):
         if event.type in _PORTAL:
             if _is_seen(event, record):
                 seen.append(event)
             continue
+        if event.type == "CallStarted" and event.erased and event.data.get("call_class") != "R":
+            unassigned.append(event)
+            continue
         for effect_id, touched in _touching(event, catalogue, number):
             fitting = [touch for touch in touched if _fits(touch, field_name)]
             adds = [touch for touch in fitting if touch.makes == kind] if event.type == "CallStarted" else []
             if any(touch.target == record for touch in fitting) or (adds and _made_it(event, adds, record, store)):
                 effects.setdefault(event.stream, set()).add(effect_id)
-    return Found(trails=_trails(store, effects), seen=seen)
+    return Found(trails=_trails(store, effects), seen=seen, unassigned=unassigned)
 
 
 def about_id(store: Store, text: str) -> Found:

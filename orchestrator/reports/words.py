@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from bitrix.batch import BatchError, parse_commands
+from bitrix.events import RECORDS
 from orchestrator.reports.people import Voice
-from orchestrator.reports.reading import one_line, said
+from orchestrator.reports.reading import gone, one_line, said
+from orchestrator.reports.unreadable import CANNOT, Unreadable
 from state.store import StoredEvent
 
 _VALUE: Final = 80
@@ -28,6 +30,10 @@ _ENDS: Final = {
     "stopped": "was stopped",
     "failed": "failed",
 }
+_OWN_LOOK: Final = "START"
+"""As `portal_events.catching_up` calls it, which is not loaded here: it could reach the portal."""
+_DID: Final = {"add": "added", "update": "changed", "delete": "deleted"}
+_KINDS: Final = {"activity": "an activity", "item": "an element of a smart process"}
 _VERDICTS: Final = {"done": "it was done", "not_done": "it was not done", "unclear": "it is still unclear"}
 
 Words = Callable[[StoredEvent, Voice], str]
@@ -35,6 +41,8 @@ Words = Callable[[StoredEvent, Voice], str]
 
 def in_words(event: StoredEvent, voice: Voice) -> str:
     """What happened; an event without a sentence of its own is named."""
+    if isinstance(event, Unreadable):
+        return f"{event.type} {CANNOT}"
     words = _WORDS.get(event.type)
     return words(event, voice) if words else event.type
 
@@ -129,6 +137,8 @@ def _model_failed(event: StoredEvent, voice: Voice) -> str:
 
 def _plan(event: StoredEvent, voice: Voice) -> str:
     del voice
+    if event.erased:
+        return f"the model proposed {gone(event)} (mode {event.data.get('mode', '?')})"
     steps = event.data.get("steps") or []
     listed = "; ".join(call_in_words(step.get("method", "?"), step.get("params")) for step in steps)
     only = "" if event.data.get("executed", True) else ", only recorded"
@@ -148,15 +158,14 @@ def _name_chosen(event: StoredEvent, voice: Voice) -> str:
 
 
 def _step_refused(event: StoredEvent, voice: Voice) -> str:
-    del voice
-    why = one_line(event.data.get("detail") or event.data["code"])
-    return f"refused before sending, {call_in_words(event.data['method'], event.data.get('params'))}: {why} [{event.data['code']}]"
+    why = one_line(event.data.get("detail")) or voice.say(event.data["code"])
+    return f"refused before sending, {_sent(event)}: {why} [{event.data['code']}]"
 
 
 def _requested(event: StoredEvent, voice: Voice) -> str:
     data = event.data
-    why = "; ".join(voice.reasons(data.get("reasons")))
-    what = changes_in_words(data.get("preview") or {}) or call_in_words(data["method"], data.get("params"))
+    why = "; ".join(voice.reasons(data.get("reasons"))) or gone(event)
+    what = gone(event) or changes_in_words(data.get("preview") or {}) or call_in_words(data["method"], data.get("params"))
     again = f", instead of card {short(data['replaces'])}" if data.get("replaces") else ""
     hands = ", a second person must approve" if data.get("four_eyes") else ", two taps" if data.get("taps", 1) > 1 else ""
     return f"card {short(data['confirmation_id'])}{again}: {data['method']}: {what}; asked because: {why or 'the rules say so'}{hands}"
@@ -187,7 +196,11 @@ def _superseded(event: StoredEvent, voice: Voice) -> str:
 def _started(event: StoredEvent, voice: Voice) -> str:
     data = event.data
     by = f", approved by {voice.person(data['approved_by'])}" if data.get("approved_by") else ""
-    return f"call {short(data['effect_id'])} started: {call_in_words(data['method'], data.get('params'))}{by}"
+    return f"call {short(data['effect_id'])} started: {_sent(event)}{by}"
+
+
+def _sent(event: StoredEvent) -> str:
+    return f"{call_in_words(event.data['method'], event.data.get('params'))} {gone(event)}".strip()
 
 
 def _succeeded(event: StoredEvent, voice: Voice) -> str:
@@ -196,7 +209,7 @@ def _succeeded(event: StoredEvent, voice: Voice) -> str:
     took = seconds_in_words(float(data.get("seconds") or 0))
     if data.get("call_class") == "R":
         total = f", {data['total']} found" if data.get("total") is not None else ""
-        return f"read {call_in_words(data['method'], data.get('params'))}{total} ({took})"
+        return f"read {_sent(event)}{total} ({took})"
     failed = [f"{one_line(item['key'])} {item['status']}" for item in data.get("commands") or () if item["status"] != "success"]
     parts = f", but not: {', '.join(failed)}" if failed else ""
     unchanged = f", the portal left as they were: {one_line(', '.join(data['unchanged']))}" if data.get("unchanged") else ""
@@ -238,7 +251,19 @@ def _cleared(event: StoredEvent, voice: Voice) -> str:
 
 def _portal_event(event: StoredEvent, voice: Voice) -> str:
     del voice
-    return f"the portal posted {one_line(event.data['event'])} {one_line(event.data.get('target'))}".strip()
+    return portal_event_in_words(event.data)
+
+
+def portal_event_in_words(data: Mapping[str, Any]) -> str:
+    """ "the portal posted: a deal was changed (deal:481)"; what the bot told itself at its start is said to be that."""
+    name, target = str(data["event"]), one_line(data.get("target"))
+    kind, did = RECORDS.get(name, ("", None))
+    if name == _OWN_LOOK:
+        return f"the bot, at its start, saw that {target} is not as it knew it"
+    if not kind or not did:
+        return f"the portal posted {one_line(name)} {target}".strip()
+    thing = _KINDS.get(kind, f"a {kind}")
+    return f"the portal posted: {thing} was {_DID[did]}{f' ({target})' if target else ''}"
 
 
 def _look_failed(event: StoredEvent, voice: Voice) -> str:

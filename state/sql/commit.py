@@ -63,10 +63,25 @@ def _draft(event: events.Event) -> Draft:
     return Draft(name, event.V, clear, sealing.packed(told) if personal else b"", shown)
 
 
-def write(transaction: Transaction, statements: Statements, commit: Commit, made: Sequence[Draft]) -> list[StoredEvent]:
-    """Write everything the commit holds; StaleEpoch or EffectConflict where it comes too late."""
+def write(transaction: Transaction, statements: Statements, steps: Sequence[tuple[Commit, Sequence[Draft]]]) -> list[StoredEvent]:
+    """Write everything that the steps of one stream hold; StaleEpoch or EffectConflict where they come too late."""
+    stored: list[StoredEvent] = []
+    # Of whom the last step was: within the transaction nobody else moves the end of the stream, so it is read once.
+    known: dict[tuple[str, int], Fence] = {}
+    for commit, made in steps:
+        whose = (sealing.person_of(commit.actor, lease_key(commit.stream)), commit.epoch)
+        fence = known.get(whose) or _fence(transaction, statements, commit, whose[0])
+        added, fence = _write(transaction, statements, commit, made, fence)
+        known = {whose: fence}
+        stored += added
+    return stored
+
+
+def _write(
+    transaction: Transaction, statements: Statements, commit: Commit, made: Sequence[Draft], fence: Fence
+) -> tuple[list[StoredEvent], Fence]:
+    """One step behind `fence`, and where it ends."""
     person = sealing.person_of(commit.actor, lease_key(commit.stream))
-    fence = _fence(transaction, statements, commit, person)
     if fence.key is None and any(draft.secret for draft in made):
         fence = fence._replace(key=_made_key(transaction, statements, person, iso(commit.now)))
     numbered = _number(commit, made, fence)
@@ -76,6 +91,7 @@ def write(transaction: Transaction, statements: Statements, commit: Commit, made
         last = stored[-1]
         moved = {"at_session": lease_key(commit.stream), "seq": last.seq, "hash": last.hash}
         transaction.run(statements.move_head, moved)
+        fence = fence._replace(seq=last.seq, hash=last.hash)
     for change in commit.effects:
         _change_effect(transaction, statements, commit, change)
     for row in commit.outbox:
@@ -90,7 +106,7 @@ def write(transaction: Transaction, statements: Statements, commit: Commit, made
         transaction.run(statements.add_blob, {"digest": digest, "content": content})
     if commit.snapshot is not None:
         transaction.run(statements.set_snapshot, rows.snapshot_params(commit.snapshot))
-    return stored
+    return stored, fence
 
 
 def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[InboxRow]) -> list[bool]:

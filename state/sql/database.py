@@ -170,13 +170,18 @@ class Database:
                 if begin:
                     cursor.execute(begin)
                 yield transaction
-                connection.commit()
+                if begin:
+                    connection.commit()
             except self._driver.IntegrityError as error:
                 self._undo(connection)
                 raise transaction.conflict(f"a unique key is taken: {error}") from error
             except self._driver.Error as error:
-                self._forget(connection)
-                raise transaction.meaning.get(getattr(error, "sqlstate", None) or "", StoreUnwritable)(_told(error)) from error
+                meant = transaction.meaning.get(getattr(error, "sqlstate", None) or "")
+                if meant is None:
+                    self._forget(connection, error)
+                else:  # the server has undone it, on a connection that is as good as before
+                    self._undo(connection)
+                raise (meant or StoreUnwritable)(_told(error)) from error
             except BaseException:
                 self._undo(connection)
                 raise
@@ -213,14 +218,15 @@ class Database:
     def _undo(self, connection: PoolProxiedConnection) -> None:
         try:
             connection.rollback()
-        except self._driver.Error:
-            self._forget(connection)
+        except self._driver.Error as error:
+            self._forget(connection, error)
         else:
             self._idle.append(connection)
 
-    def _forget(self, connection: PoolProxiedConnection) -> None:
+    def _forget(self, connection: PoolProxiedConnection, error: Exception | None = None) -> None:
         """After a failed flush nobody can say what a connection still believes: the next one is a new one, and settles it first."""
-        self._doubtful = True
+        if error is not None and self._dialect.unflushed(error):
+            self._doubtful = True
         if self._dialect.one_connection:
             connection.rollback()
         else:

@@ -56,6 +56,8 @@ class Dialect:
     """Prepares a driver's connection for transactions that we begin ourselves."""
     alive: Callable[[Any], bool]
     """False for a connection whose other end is known to be gone; costs no round trip."""
+    unflushed: Callable[[Exception], bool]
+    """Whether a flush may have failed with this error of the driver."""
     settle: Callable[[Any], None]
     """Brings to the disk what the log holds and no flush vouches for; raises the driver's error where that cannot be done."""
     now: Callable[[Connection | Any], datetime | None]
@@ -127,6 +129,7 @@ def _sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
         read_only=_query_only,
         take=lambda _: None,
         alive=lambda _: True,
+        unflushed=_perhaps_unflushed,
         settle=(lambda _: None) if pool is StaticPool else _checkpoint,
         now=lambda _: None,
     )
@@ -155,6 +158,12 @@ def _checkpoint(connection: Any) -> None:
     busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
         raise sqlite3.OperationalError("the log cannot be emptied while somebody reads")
+
+
+def _perhaps_unflushed(error: Exception) -> bool:
+    """All but a lock that others held, and no room for frames: those end a transaction before its last frame is written."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is None or code & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 
 
 def _query_only(connection: Any, _record: object) -> None:
@@ -189,6 +198,7 @@ def _postgresql(url: URL) -> Dialect:
         read_only=_read_only_session,
         take=_own_transactions,
         alive=_still_there,
+        unflushed=lambda _: False,
         settle=lambda _: None,  # the server ends itself when a flush fails
         now=_server_clock,
     )

@@ -21,14 +21,18 @@ STALE, CONFLICT, MOVED = "SD001", "SD002", "SD003"
 
 _BODY = f"""
 DECLARE
+    many jsonb;
     one jsonb;
+    item jsonb;
     old_pos bigint;
     old_id text;
 BEGIN
     IF p ? 'events' THEN
         UPDATE leases SET seq = (p->>'to_seq')::bigint, hash = p->>'to_hash'
         WHERE session = p->>'session' AND owner <> '' AND epoch = (p->>'epoch')::bigint
-            AND seq = (p->>'seq')::bigint AND hash = p->>'hash';
+            AND seq = (p->>'seq')::bigint AND hash = p->>'hash' AND NOT EXISTS (
+                SELECT FROM jsonb_array_elements_text(p->'keys') AS used(id)
+                WHERE NOT EXISTS (SELECT FROM person_keys WHERE key_id = used.id AND secret <> ''));
     ELSE
         PERFORM FROM leases
         WHERE session = p->>'session' AND owner <> '' AND epoch = (p->>'epoch')::bigint
@@ -39,15 +43,7 @@ BEGIN
         IF NOT FOUND THEN
             RAISE EXCEPTION USING ERRCODE = '{STALE}', MESSAGE = 'the epoch is over';
         END IF;
-        RAISE EXCEPTION USING ERRCODE = '{MOVED}', MESSAGE = 'another commit came between';
-    END IF;
-    IF p ? 'keys' THEN
-        FOR old_id IN SELECT jsonb_array_elements_text(p->'keys') LOOP
-            PERFORM FROM person_keys WHERE key_id = old_id AND secret <> '';
-            IF NOT FOUND THEN
-                RAISE EXCEPTION USING ERRCODE = '{MOVED}', MESSAGE = 'a person was erased';
-            END IF;
-        END LOOP;
+        RAISE EXCEPTION USING ERRCODE = '{MOVED}', MESSAGE = 'another commit came between, or an erasure';
     END IF;
     IF p ? 'events' THEN
         INSERT INTO events (stream, seq, id, ts, type, v, actor, data, hash)
@@ -55,29 +51,35 @@ BEGIN
             AS x(stream text, seq bigint, id text, ts text, type text, v bigint, actor text, data text, hash text);
     END IF;
     IF p ? 'effects' THEN
-        FOR one IN SELECT jsonb_array_elements(p->'effects') LOOP
+        many := p->'effects';
+        FOR i IN 0..jsonb_array_length(many) - 1 LOOP
+            one := many->i;
             IF one ? 'new' THEN
+                item := one->'new';
                 INSERT INTO effects (effect_id, stream, status, fingerprint, call, epoch, updated_at, outcome)
-                SELECT effect_id, stream, status, fingerprint, call, epoch, updated_at, outcome FROM jsonb_to_record(one->'new') AS x(
-                    effect_id text, stream text, status text, fingerprint text, call text, epoch bigint, updated_at text, outcome text)
+                VALUES (item->>'effect_id', item->>'stream', item->>'status', item->>'fingerprint', item->>'call',
+                    (item->>'epoch')::bigint, item->>'updated_at', item->>'outcome')
                 ON CONFLICT (effect_id) DO NOTHING;
                 IF FOUND THEN CONTINUE; END IF;
             END IF;
             IF one ? 'old' THEN
-                UPDATE effects SET status = one->'old'->>'status',
-                    fingerprint = COALESCE(NULLIF(one->'old'->>'fingerprint', ''), effects.fingerprint),
-                    call = COALESCE(one->'old'->>'call', effects.call),
-                    epoch = (one->'old'->>'epoch')::bigint,
-                    updated_at = one->'old'->>'updated_at',
-                    outcome = COALESCE(one->'old'->>'outcome', effects.outcome)
-                WHERE effect_id = one->'old'->>'at_effect_id' AND (one->'expected') ? effects.status;
+                item := one->'old';
+                UPDATE effects SET status = item->>'status',
+                    fingerprint = COALESCE(NULLIF(item->>'fingerprint', ''), effects.fingerprint),
+                    call = COALESCE(item->>'call', effects.call),
+                    epoch = (item->>'epoch')::bigint,
+                    updated_at = item->>'updated_at',
+                    outcome = COALESCE(item->>'outcome', effects.outcome)
+                WHERE effect_id = item->>'at_effect_id' AND (one->'expected') ? effects.status;
                 IF FOUND THEN CONTINUE; END IF;
             END IF;
             RAISE EXCEPTION USING ERRCODE = '{CONFLICT}', MESSAGE = one->>'told';
         END LOOP;
     END IF;
     IF p ? 'outbox' THEN
-        FOR one IN SELECT jsonb_array_elements(p->'outbox') LOOP
+        many := p->'outbox';
+        FOR i IN 0..jsonb_array_length(many) - 1 LOOP
+            one := many->i;
             old_pos := NULL;
             IF one->>'key' <> '' THEN
                 SELECT pos, id INTO old_pos, old_id FROM outbox
@@ -96,7 +98,9 @@ BEGIN
         END LOOP;
     END IF;
     IF p ? 'timers' THEN
-        FOR one IN SELECT jsonb_array_elements(p->'timers') LOOP
+        many := p->'timers';
+        FOR i IN 0..jsonb_array_length(many) - 1 LOOP
+            one := many->i;
             IF one ? 'at_id' THEN
                 DELETE FROM timers WHERE id = one->>'at_id';
             ELSE
@@ -108,12 +112,16 @@ BEGIN
         END LOOP;
     END IF;
     IF p ? 'done' THEN
-        FOR one IN SELECT jsonb_array_elements(p->'done') LOOP
+        many := p->'done';
+        FOR i IN 0..jsonb_array_length(many) - 1 LOOP
+            one := many->i;
             UPDATE inbox SET status = one->>'status', note = one->>'note' WHERE id = one->>'at_id';
         END LOOP;
     END IF;
     IF p ? 'inbox' THEN
-        FOR one IN SELECT jsonb_array_elements(p->'inbox') LOOP
+        many := p->'inbox';
+        FOR i IN 0..jsonb_array_length(many) - 1 LOOP
+            one := many->i;
             INSERT INTO inbox (id, source, session, lane, kind, actor, body, received_at, status, attempts, note)
             VALUES (one->>'id', one->>'source', one->>'session', one->>'lane', one->>'kind', one->>'actor', one->>'body',
                 one->>'received_at', one->>'status', (one->>'attempts')::bigint, one->>'note')
@@ -121,12 +129,16 @@ BEGIN
         END LOOP;
     END IF;
     IF p ? 'blobs' THEN
-        FOR one IN SELECT jsonb_array_elements(p->'blobs') LOOP
+        many := p->'blobs';
+        FOR i IN 0..jsonb_array_length(many) - 1 LOOP
+            one := many->i;
             INSERT INTO blobs (digest, content) VALUES (one->>'digest', one->>'content') ON CONFLICT (digest) DO NOTHING;
         END LOOP;
     END IF;
     IF p ? 'snapshots' THEN
-        FOR one IN SELECT jsonb_array_elements(p->'snapshots') LOOP
+        many := p->'snapshots';
+        FOR i IN 0..jsonb_array_length(many) - 1 LOOP
+            one := many->i;
             INSERT INTO snapshots (stream, seq, state) VALUES (one->>'stream', (one->>'seq')::bigint, one->>'state')
             ON CONFLICT (stream) DO UPDATE SET seq = excluded.seq, state = excluded.state;
         END LOOP;

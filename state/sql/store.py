@@ -108,6 +108,10 @@ class SqlStore:
             found = transaction.row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return rows.inbox_row(found) if found else None
 
+    def give_back(self, row_id: str) -> None:
+        """Take the attempt at a new input back."""
+        self._write(self._statements.give_back, {"at_id": row_id})
+
     def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """The new inputs of the lane, oldest first; counts no attempt."""
         wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
@@ -142,7 +146,7 @@ class SqlStore:
         steps = [(step, writing.drafts(step)) for step in (replace(chain[0], after=commit.after), *chain[1:])]
 
         def written(transaction: Transaction) -> list[StoredEvent]:
-            return [event for step, made in steps for event in writing.write(transaction, self._statements, step, made)]
+            return writing.write(transaction, self._statements, steps)
 
         def locked() -> list[StoredEvent]:
             with self._database.write() as transaction:

@@ -7,13 +7,19 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import make_url
+from sqlalchemy import inspect, make_url, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from state.findings import Finding
+from state.migrations import HEAD
 from state.sql import sqlite_wal
+from state.sql.dialect import looking
 from state.sql.raw import RawReader
 from state.sql.sqlite_file import Spot, SqliteFile
 
+OLDER = frozenset({"0001"})
+"""The schemas before today's."""
+UNSPEAKABLE = "the list of its tables (page 1) is damaged, so that its own message is no text"
 _PAGE = re.compile(r"\bpage (\d+)", re.IGNORECASE)
 _TREE = re.compile(r"\b[Tt]ree (\d+)")
 _INDEX = re.compile(r"\bindex (\w+)")
@@ -48,6 +54,18 @@ def file_findings(path: Path) -> Iterator[Finding]:
         yield Finding(kind="damaged", place="database", why=why, file=str(log), offset=offset)
 
 
+def outdated(url: str) -> str:
+    """Why a database cannot be checked at all although nothing is wrong with it: empty, or of an older program. "" where it is damaged."""
+    try:
+        with looking(url) as dialect, dialect.engine.connect() as connection:
+            if not inspect(connection).get_table_names():
+                return "it is empty"
+            version = str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar())
+    except (SQLAlchemyError, OSError, UnicodeDecodeError):
+        return ""
+    return f"it has schema {version}, this program reads {HEAD}: start the bot once to upgrade it" if version in OLDER else ""
+
+
 def structure_findings(path: Path) -> Iterator[Finding]:
     """SQLite's own check, of a database that the store does not open."""
     try:
@@ -57,7 +75,9 @@ def structure_findings(path: Path) -> Iterator[Finding]:
             said = [row[0].decode("utf-8", "replace") for row in connection.execute("PRAGMA integrity_check(20)")]
     except sqlite3.Error as error:
         said = [str(error)]
-    yield from problem_findings([line for text in said for line in text.splitlines() if line != "ok" and not line.startswith("***")])
+    except UnicodeDecodeError:
+        said = [UNSPEAKABLE]
+    yield from problem_findings([line for lines in said for line in lines.splitlines() if line != "ok" and not line.startswith("***")])
 
 
 def problem_findings(problems: Sequence[str]) -> Iterator[Finding]:

@@ -41,6 +41,8 @@ class Verified:
     records: int = 0
     effects: int = 0
     findings: list[Finding] = field(default_factory=list)
+    uncheckable: str = ""
+    """Why the database is none that this program could check: empty, or of an older one."""
 
 
 Anchors = Mapping[str, Sequence[tuple[int, str]]]
@@ -53,6 +55,8 @@ def verify_journal(url: str, *, judge: Callable[[str], Judge], anchors: Anchors,
     Works beside a running bot. FileNotFoundError where there is no database at all; nothing else is raised for what it holds.
     """
     path = database.path_of(url)
+    if path and not path.is_file():
+        raise FileNotFoundError(f"there is no database {path}")
     verified = Verified(findings=list(database.file_findings(path)) if path else [])
     opened = False
     try:
@@ -63,10 +67,10 @@ def verify_journal(url: str, *, judge: Callable[[str], Judge], anchors: Anchors,
                 _look(_Look(store, raw, verified, judge, anchors, progress))
             finally:
                 store.close()
-    except FileNotFoundError:
-        raise
     except Exception as error:  # noqa: BLE001 - a damaged database makes the driver raise anything; whatever it is, it is the finding
-        why = f"the check could not go on: {error}" if opened else f"the database does not open: {error}"
+        verified.uncheckable = "" if opened else database.outdated(url)
+        said = database.UNSPEAKABLE if isinstance(error, UnicodeDecodeError) else error
+        why = f"the check could not go on: {said}" if opened else f"the database does not open: {said}"
         verified.findings.append(Finding(kind="unreadable", place="database", why=why))
         verified.findings.extend(database.structure_findings(path) if path else ())
     if path:
@@ -148,7 +152,9 @@ def _meaning(look: _Look, stream: str, spoken_of: dict[str, tuple[str, int]]) ->
             folded = Folded(stream, snapshot)
         except Exception as error:  # noqa: BLE001 - see verify_journal
             return [Finding(kind="damaged", place=f"snapshot of {stream}", why=f"it cannot be read: {error}")]
-        found = [*_seen(look.store, stream, (judge.see, folded.see)), *folded.findings(), *_rows_judged(look, stream, judge)]
+        found = list(_seen(look.store, stream, (judge.see, folded.see)))
+        # What nobody could read to its end says nothing of snapshot and effects: to compare them would accuse what is whole.
+        found = found or [*folded.findings(), *_rows_judged(look, stream, judge)]
         if not found or look.store.head(stream) == before:
             break
     look.verified.effects += judge.count

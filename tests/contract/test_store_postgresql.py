@@ -1,14 +1,17 @@
 """What only PostgreSQL can do to a store: go away, come back, deadlock, sleep; and hints between processes."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import count
 
 import pytest
 from postgres_kit import Server
 from sqlalchemy import make_url
 from store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
 
+from state import journal
 from state.sql.gathered import Gathering
 from state.sql.hints import PostgresHints
 from state.store import StaleEpoch, StoreUnwritable
@@ -18,9 +21,9 @@ postgres_only = pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 
 
 def cut(world: World, server: Server) -> None:
-    """The server ends every connection to that database, as when it is restarted."""
+    """The server ends every connection to that database, as when it is restarted; returns when all are gone."""
     name = str(make_url(world.url).database)
-    server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+    server.run("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", (name,))
 
 
 @postgres_only
@@ -111,3 +114,50 @@ def test_leases_follow_the_clock_of_the_server(world: World, monkeypatch: pytest
     lease(one)
     monkeypatch.setattr(two._database, "skew", lambda _: timedelta(hours=-1))
     assert two.acquire(SESSION, "two", NOW + timedelta(hours=1), NOW + timedelta(hours=1, minutes=1)) is None
+
+
+@postgres_only
+def test_what_is_known_of_a_stream_is_checked(world: World) -> None:
+    """Two processes take turns on one stream, each knowing an end that is not the end any more: one chain, nothing lost."""
+    one, two = world.open(), world.open()
+    held = lease(one)
+    stored = [store.commit(step(held, said()))[0].seq for store in (one, two) * 3]
+    assert stored == [1, 2, 3, 4, 5, 6]
+    assert isinstance(journal.verify_stream(one, STREAM), journal.Verified)
+
+
+@postgres_only
+def test_a_key_that_was_erased_meanwhile_is_never_used_from_memory(world: World) -> None:
+    """The person's key goes while a process still knows it: the next record is sealed with another one, and can be read."""
+    store = world.open()
+    held = lease(store)
+    store.commit(step(held, said("до")))
+    with store._database.write() as transaction:
+        transaction._cursor.execute("UPDATE person_keys SET secret = ''")
+    store.commit(step(held, said("после")))
+    assert [(item.erased, item.data["text"]) for item in store.read_events(STREAM)] == [(True, ""), (False, "после")]
+
+
+@pytest.mark.parametrize("world", ["memory", "file", "postgresql"], indirect=True)
+def test_several_inputs_at_once_are_new_each_by_itself(world: World) -> None:
+    """One was known, one comes twice in the same call: exactly the others are new, in their order."""
+    store = world.open()
+    store.put_inbox([incoming("a")])
+    assert store.put_inbox([incoming("b"), incoming("a"), incoming("c"), incoming("b")]) == [True, False, True, False]
+    assert [row.source for row in store.waiting_inbox(SESSION, "turn")] == ["a", "b", "c"]
+
+
+@postgres_only
+def test_what_waits_is_found_without_reading_what_is_done(world: World) -> None:
+    """A plan that is made once for all values uses the index of new rows, however many are done."""
+    store = world.open()
+    with store._database.write() as transaction:
+        cursor = transaction._cursor
+        for name in ("next_inbox", "waiting_inbox", "ready_for", "due_outbox"):
+            places = count(1)
+            sql = re.sub(r"%\(\w+\)s(::\w+)?", lambda _, places=places: f"${next(places)}", getattr(store._statements, name).sql)  # type: ignore[misc]
+            cursor.execute(f"PREPARE {name} AS {sql}")
+            nulls = ", ".join(["NULL"] * (next(places) - 1))
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute(f"EXPLAIN EXECUTE {name}({nulls})")
+            assert "box_new" in "".join(line for (line,) in cursor.fetchall())

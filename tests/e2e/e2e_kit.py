@@ -136,6 +136,7 @@ class World:
             return await running.orchestrator.idle() and not await running.store.due_outbox("tg", later)
 
         await until(at_rest, "the bot at rest")
+        running.orchestrator.tools.audit.wait()
 
     @asynccontextmanager
     async def process(self, *arguments: str, **over: Any) -> AsyncIterator[asyncio.subprocess.Process]:

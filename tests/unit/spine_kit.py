@@ -138,6 +138,7 @@ def memory_store() -> SqlStore:
         made._database = Database(dialect)
         made._statements = _statements()
         made._gathers = False
+        made._known = {}
         return made
 
 
@@ -258,6 +259,7 @@ class World:
 
     def audit(self) -> str:
         """Everything the audit log holds."""
+        self.orchestrator.tools.audit.wait()
         return "".join(path.read_text(encoding="utf-8") for path in sorted(self.logs.glob("*.jsonl")))
 
     def stored_text(self) -> str:
@@ -313,6 +315,7 @@ async def a_world(
         yield world
         model.check()
     finally:
+        orchestrator.tools.audit.wait()
         await client.aclose()
         await wrapped.aclose()
 

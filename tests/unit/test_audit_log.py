@@ -100,6 +100,7 @@ async def test_the_answer_goes_out_whatever_the_log_suffers(tmp_path: Path, trou
             resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
         try:
             await world.turn(session, message("и снова"))
+            world.orchestrator.tools.audit.wait()
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
         [row] = world.outbox()

@@ -13,7 +13,7 @@ import typer
 
 from bitrix.catalogue import Catalogue, load_catalogue
 from bot.access import load_access
-from bot.cli.ops import opened_reader
+from bot.cli.ops import past_damage
 from bot.i18n.translate import Translator
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
@@ -22,7 +22,7 @@ from orchestrator.messages import Actor
 from orchestrator.reports.moments import NoMoment
 from orchestrator.reports.people import Voice
 from orchestrator.reports.reading import NotFound, Several
-from state.clock import SystemClock
+from state.clock import SystemClock, iso
 from state.events import UnknownEvent
 from state.store import Store, StoreError
 
@@ -45,13 +45,22 @@ class Reader:
         return _catalogue(self.settings.policy_file)
 
 
+class _Exact(Translator):
+    """Says moments whole and in UTC: whoever reads a report may be in any zone, on any day."""
+
+    def clock(self, moment: str | datetime, now: datetime | None = None) -> str:
+        """ "2026-11-21 12:00:05Z"."""
+        del now
+        return when(moment if isinstance(moment, str) else iso(moment))
+
+
 @contextlib.contextmanager
 def opened() -> Iterator[Reader]:
     """The journal of this installation; what cannot be answered becomes one sentence and an exit code."""
     settings = load_settings()
-    translator = Translator("en", "UTC")
+    translator = _Exact("en", "UTC")
     try:
-        with opened_reader(settings) as store:
+        with past_damage(settings) as (store, told):
             yield Reader(
                 store=store,
                 voice=Voice(_sentences(translator), _names(settings)),
@@ -59,6 +68,7 @@ def opened() -> Iterator[Reader]:
                 settings=settings,
                 now=SystemClock().now(),
             )
+            told()
     except NotFound as error:
         raise refused(str(error), NOTHING) from None
     except (Several, NoMoment, StoreError, UnknownEvent) as error:

@@ -2,7 +2,7 @@
 
 import contextlib
 import getpass
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from state.sql.store import SqlStore
 
 ALL_GONE, REMAINS, REFUSED = 0, 1, 3
+_LISTED = 20
+"""So many people are named where the one meant is not found."""
 _SHOWN = 16
 """So much of a text that was found is shown: enough to find it, no more of it on the screen."""
 
@@ -37,18 +39,21 @@ def erase(
 ) -> None:
     """Erase one person: delete the key to their records, their rows and audit log, then search for what they wrote.
 
-    Exit codes: 0 erased and nothing found any more, 1 something remains (each place is named), 2 wrong use, 3 refused: the bot runs on the
-    embedded database, something is open, or you did not confirm. Take the person out of ACCESS_FILE and restart the bot before.
+    Exit codes: 0 erased and nothing found any more, 1 something remains (each place is named) or nothing could be
+    proven, 2 wrong use or no database of today's schema, 3 refused: the bot runs on the embedded
+    database, something is open, or you did not confirm.
+    Take the person out of ACCESS_FILE and restart the bot before.
     Backups and exports made earlier are out of reach: see docs/erasure.md.
     """
     settings = load_settings()
+    _of_today(settings)
     with _alone(settings), _opened(settings) as store:
         if listed:
             _print_erased(store, as_json=as_json)
             return
         name_of = _names(settings)
         place = _place(settings)
-        key = _one(store, person, place, name_of)
+        key = _one(store, person, place, name_of, yes=yes)
         found = _survey(store, key, place, name_of(key), as_json=as_json)
         if not found.empty:  # else only what an erasure that failed half way has left undone
             _agreed(found, yes=yes, force=force)
@@ -80,7 +85,23 @@ def _done(store: "SqlStore", found: "Survey", place: "Place", *, as_json: bool) 
 
     done = erase_person(store, found, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")
     _print_erasure(done, found, as_json=as_json)
-    return REMAINS if done.remains else ALL_GONE
+    return REMAINS if done.remains or done.unproven else ALL_GONE
+
+
+def _of_today(settings: Settings) -> None:
+    """SettingsError where there is no database, or not one of today's schema: erasing neither makes nor upgrades one."""
+    from state.sql import open_reader  # noqa: PLC0415 - see ops.opened_reader
+    from state.store import StoreError  # noqa: PLC0415 - see ops.opened_reader
+    from state.verify.database import path_of  # noqa: PLC0415 - see ops.opened_reader
+
+    url = settings.database.get_secret_value()
+    path = path_of(url)
+    if path is not None and not path.is_file():
+        raise SettingsError(f"there is no database {path}: check STATE_DIR; nothing was changed")
+    try:
+        open_reader(url).close()
+    except StoreError as error:
+        raise SettingsError(f"the database cannot be opened: {mask(str(error))}; nothing was changed") from None
 
 
 @contextlib.contextmanager
@@ -91,8 +112,6 @@ def _alone(settings: Settings) -> Iterator[None]:
     if settings.database_url is not None:
         yield
         return
-    if not settings.state_dir.is_dir():
-        raise SettingsError(f"STATE_DIR {settings.state_dir}: there is no such folder")
     lock = FileLock(settings.state_dir / "sdelka.lock", timeout=0)
     try:
         lock.acquire()
@@ -122,18 +141,28 @@ def _opened(settings: Settings) -> Iterator["SqlStore"]:
         store.close()
 
 
-def _one(store: "SqlStore", who: str, place: "Place", name_of: Callable[[str], str]) -> str:
-    """The key of the one person meant; SettingsError for none or several."""
-    from orchestrator.reports.erasing import candidates  # noqa: PLC0415 - see ops.opened_reader
+def _one(store: "SqlStore", who: str, place: "Place", name_of: Callable[[str], str], *, yes: bool) -> str:
+    """The key of the one person meant; SettingsError for none or several. A part of a name will do only where the key is typed too."""
+    from orchestrator.reports.erasing import candidates, people_of, similar  # noqa: PLC0415 - see ops.opened_reader
 
     if not who:
         raise SettingsError("say who: a key (tg:7), a Telegram id or a name; --list shows who was erased so far")
-    found = candidates(store, who, place, name_of)
+    people = people_of(store, place, name_of)
+    found = candidates(people, who)
+    if not found and (close := similar(people, who)):
+        if yes:
+            raise SettingsError(f"nobody is called {who!r}; --yes takes a whole name or a key: {_listed(people, close)}")
+        found = close
     if not found:
-        raise SettingsError(f"nothing is stored of {who!r}")
+        raise SettingsError(f"nobody is called {who!r}; people known: {_listed(people, sorted(people))}")
     if len(found) > 1:
-        raise SettingsError(f"{who!r} may be {' or '.join(found)}: give the key")
+        raise SettingsError(f"{who!r} may be {_listed(people, found)}: give the key")
     return found[0]
+
+
+def _listed(people: Mapping[str, Collection[str]], keys: Sequence[str]) -> str:
+    shown = [f"{', '.join(sorted(people[key]))} ({key})" if people[key] else key for key in keys[:_LISTED]]
+    return visible(", ".join(shown) + (" …" if len(keys) > _LISTED else "")) or "nobody"
 
 
 def _names(settings: Settings) -> Callable[[str], str]:
@@ -175,17 +204,20 @@ def _print_survey(found: "Survey", *, as_json: bool) -> None:
     if found.empty:
         _say(f"Nothing is stored of {found.person}{called}.")
         return
-    print_table(["where", "records"], counts, title=f"{found.person}{called}")
+    print_table(["where", "records"], counts, title=visible(f"{found.person}{called}"))
+    if found.unknown:
+        _say("The journal holds nothing of this person, only their audit log is here: is this their database?")
     for obstacle in found.obstacles:
         _say(f"Open: {obstacle}")
     if found.in_clear:
-        _say(f"{found.in_clear} records were written before records were sealed: they cannot be made unreadable, see docs/erasure.md.")
+        _say(f"In clear: {found.in_clear} records are from before records were sealed. They stay readable, see docs/erasure.md.")
 
 
 def _print_erasure(done: "Erased", found: "Survey", *, as_json: bool) -> None:
     if as_json:
         facts = {"removed": dict(done.removed), "rewritten_logs": dict(done.rewritten), "searched": done.searched}
-        print_lines([{"kind": "erased", "person": done.person, **facts, "remains": len(done.remains), "held_by_others": len(done.held)}])
+        proof = {"remains": len(done.remains), "held_by_others": len(done.held), "proven": not (done.remains or done.unproven)}
+        print_lines([{"kind": "erased", "person": done.person, **facts, **proof}])
         print_lines(
             [{"kind": kind, **_shown(trace)} for kind, traces in (("remains", done.remains), ("held", done.held)) for trace in traces]
         )
@@ -197,6 +229,10 @@ def _print_erasure(done: "Erased", found: "Survey", *, as_json: bool) -> None:
     if done.remains:
         print_table(["still found in", "text"], [[trace.place, _cut(trace.probe)] for trace in done.remains])
         _say(f"Not proven: searched for {texts}, and found some in {len(done.remains)} places that should be empty.")
+    elif done.unproven:
+        _say(
+            "Not proven: the audit log was deleted, but this journal held nothing of the person to search for. Check STATE_DIR and LOG_DIR."
+        )
     else:
         _say(f"Proven: searched for {texts} in every row and file, and found none of them in anything of {done.person}.")
     if done.held:

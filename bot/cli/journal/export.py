@@ -11,7 +11,9 @@ _TIME = "A time in UTC: 2026-11-21, '2026-11-21 14:05', '7 days ago'."
 
 def add(app: typer.Typer) -> None:
     """Give `app` this command."""
-    app.command(epilog="Exit codes: 0 = exported, 2 = wrong use or the database cannot be read.")(export)
+    app.command(
+        epilog="Exit codes: 0 = exported, 1 = exported, but a record cannot be read, 2 = wrong use or the database cannot be read."
+    )(export)
 
 
 def export(

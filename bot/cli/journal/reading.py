@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bot.cli.journal.group_ids import GroupIds
+
 if TYPE_CHECKING:
     from orchestrator.reports.replaying import Change
 
 _AS_JSON = "One JSON object a line instead of a table."
-_SESSION = "tg:7, session:tg:7, or a part that only one session has."
+_SESSION = "tg:7, session:tg:7, or a part that only one session has; a group's number after --: show -- -100200001."
 _MOMENT = "A record number, or a time in UTC: 2026-11-21T14:05:00Z, '2026-11-21 14:05', 14:05 (today), '2h ago'."
-_CODES = "Exit codes: 0 = shown, 1 = no such session, 2 = wrong use or the database cannot be read."
+_CODES = "Exit codes: 0 = shown, 1 = no such session, or a record cannot be read, 2 = wrong use or the database cannot be read."
 
 
 def add(app: typer.Typer) -> None:
     """Give `app` these commands."""
-    app.command(epilog=_CODES)(show)
-    app.command(epilog=_CODES)(replay)
-    app.command(epilog=_CODES)(diff)
+    app.command(cls=GroupIds, epilog=_CODES)(show)
+    app.command(cls=GroupIds, epilog=_CODES)(replay)
+    app.command(cls=GroupIds, epilog=_CODES)(diff)
 
 
 def show(

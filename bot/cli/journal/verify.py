@@ -2,18 +2,19 @@
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bot.cli.ops import AS_JSON, print_lines, print_table
+from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
     from state.findings import Finding
+    from state.store import StoredEvent
     from state.verify.anchors import Anchor
     from state.verify.whole import Verified
 
@@ -38,7 +39,8 @@ def verify(
     as_json: bool = typer.Option(False, "--json", help=AS_JSON),
 ) -> None:
     """See HELP."""
-    from orchestrator.reports.consistency import Effects  # noqa: PLC0415 - `--help` needs none of it
+    from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
+    from orchestrator.reports.consistency import Effects  # noqa: PLC0415 - see above
     from state.verify.anchors import wanted  # noqa: PLC0415 - see above
     from state.verify.whole import verify_journal  # noqa: PLC0415 - see above
 
@@ -48,7 +50,9 @@ def verify(
     try:
         checked = verify_journal(settings.database.get_secret_value(), judge=Effects, anchors=wanted(anchors), progress=progress)
     except FileNotFoundError as error:
-        raise SettingsError(str(error)) from None
+        raise SettingsError(mask(str(error))) from None
+    if checked.uncheckable:
+        raise SettingsError(f"the database cannot be checked: {checked.uncheckable}")
     logs = 0
     if not no_logs:
         logs = _look_at_logs(settings, anchors, checked)
@@ -81,7 +85,29 @@ def _look_at_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "Ver
     if settings.log_dir.is_dir():
         checked.findings.extend(verify_logs(settings.log_dir))
     checked.findings.extend(log_findings(anchors, settings.log_dir))
+    checked.findings.extend(_without_log(settings, checked))
     return len(list(logs_in(settings.log_dir))) if settings.log_dir.is_dir() else 0
+
+
+def _without_log(settings: Settings, checked: "Verified") -> "Iterator[Finding]":
+    """A note for each person whose turns the journal tells of while LOG_DIR has nothing of them, not even a lock file."""
+    from orchestrator.reports.reading import paged  # noqa: PLC0415 - see verify
+    from state.findings import Finding  # noqa: PLC0415 - see verify
+    from state.interaction_log import users  # noqa: PLC0415 - see verify
+
+    if exit_code(checked.findings) != WHOLE:
+        return  # a damaged journal cannot be read through, and there is worse to look at
+    logged = set(users(settings.log_dir))
+    with opened_reader(settings) as store:
+        for stream in store.streams():
+            person = stream.removeprefix("session:")
+            turns = stream.startswith("session:tg:") and person not in logged
+            if turns and any(_asked(event, person) for event in paged(store, stream)):
+                yield Finding(kind="note", place=stream, why=f"{person} had turns, and LOG_DIR has no audit log: `sdelka logs rebuild`")
+
+
+def _asked(event: "StoredEvent", person: str) -> bool:
+    return event.type == "MessageReceived" and event.actor == person and not event.erased
 
 
 def _progress() -> Callable[[int], None]:

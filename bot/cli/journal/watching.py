@@ -2,10 +2,12 @@
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
+
+from bot.cli.journal.group_ids import GroupIds
 
 _AS_JSON = "One JSON object a line instead of text."
 _EVERY = 0.5
@@ -14,10 +16,14 @@ _EVERY = 0.5
 
 def add(app: typer.Typer) -> None:
     """Give `app` these commands."""
-    app.command(epilog="Exit codes: 0 = shown (also after Ctrl-C), 1 = no such session, 2 = wrong use or the database cannot be read.")(
-        tail
+    app.command(
+        cls=GroupIds,
+        epilog="Exit codes: 0 = shown (also after Ctrl-C), 1 = no such session, or a record cannot be read, 2 = wrong use or the database"
+        " cannot be read.",
+    )(tail)
+    app.command(epilog="Exit codes: 0 = shown, 1 = shown, but a record cannot be read, 2 = wrong use or the database cannot be read.")(
+        stats
     )
-    app.command(epilog="Exit codes: 0 = shown, 2 = wrong use or the database cannot be read.")(stats)
 
 
 def tail(
@@ -78,13 +84,13 @@ def stats(
         if as_json:
             print_lines([report])
             return
-        _tables(report)
+        _tables(report, reader.voice.code)
 
 
-def _tables(report: Mapping[str, Any]) -> None:
+def _tables(report: Mapping[str, Any], sentence: Callable[[str], str]) -> None:
     from bot.cli.journal.common import when  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.ops import print_table  # noqa: PLC0415 - see above
-    from orchestrator.reports.words import seconds_in_words  # noqa: PLC0415 - see above
+    from orchestrator.reports.words import CLASSES, seconds_in_words  # noqa: PLC0415 - see above
 
     def waited(seconds: float | None) -> str:
         return "nothing waits" if seconds is None else f"the oldest for {seconds_in_words(seconds)}"
@@ -100,7 +106,7 @@ def _tables(report: Mapping[str, Any]) -> None:
         ("cards", _pairs({name: cards[name] for name in kept if name in cards})),
         ("median wait", medians or "—"),
         ("open cards", f"{cards['open']}{', the oldest since ' + when(cards['oldest_open']) if cards['open'] else ''}"),
-        ("refused by code", _pairs(report["refused"])),
+        ("refused by code", _pairs({sentence(code): number for code, number in report["refused"].items()})),
         ("unknown outcomes", f"{len(unknown['open'])} open {', '.join(item[:10] for item in unknown['open'][:5])}".strip()),
         ("looked up", _pairs(unknown["looks"])),
         ("model", f"{model['answers']} answers in {model['seconds']} s: {_pairs(model['by_model'])}"),
@@ -114,7 +120,7 @@ def _tables(report: Mapping[str, Any]) -> None:
     print_table(("what", "how much"), rows)
     if report["calls"]:
         _write([""])
-        print_table(("class", "method", "outcome", "count"), [tuple(call.values()) for call in report["calls"]])
+        print_table(("class", "method", "outcome", "count"), [_counted(call, CLASSES) for call in report["calls"]])
     if report["days"]:
         names = ("messages", "turns", "calls", "writes", "cards", "approved", "denied", "refused", "tokens")
         _write([""])
@@ -122,6 +128,11 @@ def _tables(report: Mapping[str, Any]) -> None:
     _write([""])
     largest_first = journal["streams"][:10]
     print_table(("largest sessions", "records", "size"), [(one["session"], one["records"], _size(one["bytes"])) for one in largest_first])
+
+
+def _counted(call: Mapping[str, Any], classes: Mapping[str, str]) -> tuple[Any, ...]:
+    kinds = ", ".join(classes.get(letter, letter) for letter in call["class"])
+    return kinds, call["method"], call["outcome"], call["count"]
 
 
 def _pairs(numbers: Mapping[str, int]) -> str:

@@ -1,18 +1,23 @@
 """`sdelka journal why`: who changed it, who approved it, and what exactly was approved. Ring 3."""
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from state.store import StoredEvent
 
 _WHAT = "The id of a call or a card (or its first or last characters), or a record: deal 481, contact 12, task 5, item 177 3."
 
 
 def add(app: typer.Typer) -> None:
     """Give `app` this command."""
-    app.command(epilog="Exit codes: 0 = shown, 1 = nothing found, 2 = wrong use, or several calls fit, or the database cannot be read.")(
-        why
-    )
+    app.command(
+        epilog="Exit codes: 0 = shown, 1 = nothing found, or a record cannot be read, 2 = wrong use,"
+        " or several calls fit, or the database cannot be read."
+    )(why)
 
 
 def why(
@@ -23,7 +28,7 @@ def why(
     as_json: bool = typer.Option(False, "--json", help="One JSON object a call instead of pages."),
 ) -> None:
     """Who asked for a call, what the model proposed, what the gate said, who approved which text, what Bitrix24 answered; newest first."""
-    from bot.cli.journal.common import Reader, opened  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from bot.cli.journal.common import WRONG, Reader, opened, refused  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.journal.why_page import pages  # noqa: PLC0415 - see above
     from bot.cli.ops import print_lines  # noqa: PLC0415 - see above
     from orchestrator.reports.moments import read_time  # noqa: PLC0415 - see above
@@ -34,27 +39,41 @@ def why(
     from orchestrator.reports.why import about_id, about_record  # noqa: PLC0415 - see above
     from state.clock import iso  # noqa: PLC0415 - see above
 
-    def stories(reader: Reader) -> tuple[str, list[dict[str, Any]]]:
+    def stories(reader: Reader) -> tuple[str, list[dict[str, Any]], str]:
         catalogue = reader.catalogue()
         record = record_named(what, catalogue)
         if not record and len(what) > 1:
-            raise NotFound(f"{' '.join(what)!r} names no record: write a kind and a number, such as deal 481")
+            raise refused(f"{' '.join(what)!r} names no record: write a kind and a number, such as deal 481", WRONG)
         found = about_record(reader.store, record, catalogue, field_name=field) if record else about_id(reader.store, what[0])
         told = [story_of(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in found.trails]
-        return record, [*told, *sightings(found.seen, record, told, catalogue, field_name=field)]
+        every = [*told, *sightings(found, record, told, catalogue, field_name=field)]
+        return record, every, _unassigned([event for event in found.unassigned if event.ts >= start])
 
     with opened() as reader:
         start = iso(read_time(since, reader.now)) if since else ""
-        record, every = stories(reader)
+        record, every, unassigned = stories(reader)
         shown = sorted((story for story in every if story["at"] >= start), key=lambda story: str(story["at"]), reverse=True)
         if not shown:
-            raise NotFound(_nothing(record or what[0], field=field, since=start, streams=len(reader.store.streams())))
+            raise NotFound(
+                _nothing(record or what[0], field=field, since=start, streams=len(reader.store.streams()))
+                + (f"; {unassigned}" if unassigned else "")
+            )
         if as_json:
             print_lines(shown)
             return
-        for line in pages(record or what[0], shown, reader.translator):
+        for line in pages(record or what[0], shown, reader.translator, unassigned=unassigned):
             sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
+
+
+def _unassigned(calls: Sequence["StoredEvent"]) -> str:
+    """Calls that were sent and of which nobody can say any more what they were about."""
+    from orchestrator.reports.unreadable import CANNOT, Unreadable  # noqa: PLC0415 - heavy; `--help` needs none of it
+
+    damaged = sum(isinstance(call, Unreadable) for call in calls)
+    parts = ((len(calls) - damaged, "of erased people"), (damaged, CANNOT))
+    told = [f"{count} call{'' if count == 1 else 's'} {whose}" for count, whose in parts if count]
+    return f"{' and '.join(told)} cannot be assigned to a record" if told else ""
 
 
 def _nothing(what: str, *, field: str, since: str, streams: int) -> str:

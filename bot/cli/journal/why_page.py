@@ -8,11 +8,13 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import card_text
 from bot.rendering.spans import plain
 from orchestrator.reports.reading import one_line
+from orchestrator.reports.unreadable import CANNOT
 from orchestrator.reports.words import CLASSES, WAYS, call_in_words, seconds_in_words, short
 
 _WIDTH = 11
 _MAX_CHANGES = 20
 _OUTCOMES = {
+    "succeeded": "done",
     "waiting": "waits for a decision",
     "approved": "approved, not started yet",
     "started": "started, no answer yet",
@@ -24,12 +26,24 @@ _VERDICTS = {"done": "it was done", "not_done": "it was not done", "unclear": "s
 Story = Mapping[str, Any]
 
 
-def pages(what: str, stories: Sequence[Story], translator: Translator) -> Iterator[str]:
-    """Everything, newest first, each call as one page."""
+_DEEDS = (
+    (".add", "New"),
+    (".update", "Change of"),
+    (".delete", "Deletion of"),
+    (".set", "Change of"),
+    (".get", "Reading of"),
+    (".list", "Reading of"),
+)
+
+
+def pages(what: str, stories: Sequence[Story], translator: Translator, *, unassigned: str = "") -> Iterator[str]:
+    """Everything, newest first, each call as one page; `unassigned` says what cannot be told of any record."""
     calls = sum(story["kind"] == "call" for story in stories)
     others = len(stories) - calls
     seen = f" and {others} look{'' if others == 1 else 's'} or event{'' if others == 1 else 's'} of the portal" if others else ""
     yield f"{what}: {calls} call{'' if calls == 1 else 's'}{seen}, newest first"
+    if unassigned:
+        yield unassigned
     for number, story in enumerate(stories, start=1):
         yield ""
         if story["kind"] == "call":
@@ -40,7 +54,7 @@ def pages(what: str, stories: Sequence[Story], translator: Translator) -> Iterat
 
 def _call(number: int, story: Story, translator: Translator) -> Iterator[str]:
     outcome = _OUTCOMES.get(story["outcome"], story["outcome"])
-    yield f"{number}. {one_line(story['method'])} · {outcome} · {when(story['at'])}"
+    yield f"{number}. {_deed(story)}: {outcome} · {one_line(story['method'])} · {when(story['at'])}"
     parts: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
         ("change", lambda: _changes(story["changes"])),
         ("asked by", lambda: _asked(story["asked"])),
@@ -59,11 +73,28 @@ def _call(number: int, story: Story, translator: Translator) -> Iterator[str]:
             head = ""
 
 
+def _deed(story: Story) -> str:
+    """ "Change of deal 481"; what a method that ends in no verb does is not guessed."""
+    method = str(story["method"]).strip().lower()
+    records = [one_line(record.replace(":", " ")) for record in story["records"]]
+    made = dict.fromkeys(str(change["record"]).removeprefix("new ") for change in story["changes"] if change["record"].startswith("new "))
+    about = ", ".join(records[:3] or [one_line(kind) for kind in made]) + (" …" if len(records) > 3 else "")  # noqa: PLR2004 - a heading
+    if method == "batch":
+        return f"Several calls at once{f' about {about}' if about else ''}"
+    deed = next((words for ending, words in _DEEDS if method.endswith(ending)), "Call about")
+    if deed == "New" and records:  # a comment on a deal
+        deed = "Addition to"
+    return f"{deed} {about}" if about else {"New": "New record"}.get(deed, "Call")
+
+
 def _changes(changes: Sequence[Story]) -> Iterator[str]:
     for change in changes[:_MAX_CHANGES]:
         record = f"{change['record']} " if change["record"] else ""
         name = change["name"] if change["name"] == change["field"] else f"{change['name']} ({change['field']})"
-        yield f"{record}{name}: {change['before'] or '—'} → {change['after'] or '—'}"
+        if change["before_recorded"]:
+            yield f"{record}{name}: {change['before'] or '—'} → {change['after'] or '—'}"
+        else:
+            yield f"{record}{name}: → {change['after'] or '—'} (old value not recorded)"
     if len(changes) > _MAX_CHANGES:
         yield f"… and {len(changes) - _MAX_CHANGES} more, see --json"
 
@@ -103,7 +134,11 @@ def _card(card: Story | None, translator: Translator) -> Iterator[str]:
         return
     instead = f", instead of card {short(card['replaces'])}" if card.get("replaces") else ""
     hands = ", a second person must approve" if card.get("four_eyes") else ", two taps" if (card.get("taps") or 1) > 1 else ""
-    yield f"{card['confirmation_id']}, shown {when(card['requested_at'])}{instead}{hands}, in these words:"
+    shown = f"{card['confirmation_id']}, shown {when(card['requested_at'])}{instead}{hands}"
+    if card["erased"]:
+        yield f"{shown}; its words are erased or cannot be read"
+        return
+    yield f"{shown}, here in English and UTC:"
     for line in plain(card_text(card, translator)).split("\n"):
         if line.strip():
             yield f"│ {one_line(line, limit=400)}"
@@ -165,6 +200,7 @@ def _doubt(doubt: Story | None) -> Iterator[str]:
 
 def _place(story: Story) -> Iterator[str]:
     gone = "; its person was erased, so words and values are gone" if story["erased"] else ""
+    gone += f"; some of it {CANNOT.strip('()')}" if story["unreadable"] else ""
     yield f"session {one_line(story['session'])}, call {story['effect_id']}{gone}"
 
 
@@ -172,7 +208,7 @@ def _sighting(number: int, story: Story) -> Iterator[str]:
     record = ", ".join(story["records"])
     match story["kind"]:
         case "portal_event":
-            yield f"{number}. the portal posted {story['event']} about {record} · {when(story['at'])}"
+            yield f"{number}. {story['words']} · {when(story['at'])}"
         case "gone":
             yield f"{number}. {record} was not to be seen in the portal any more · {when(story['at'])}"
         case "first_seen":
@@ -188,4 +224,8 @@ def _sighting(number: int, story: Story) -> Iterator[str]:
 def _author(change: Story) -> str:
     if change["through"]:
         return f"{change['by'] or 'somebody'} through the bot, call {short(change['through'])}"
+    if change["perhaps_unreadable"]:
+        return f"perhaps by a call that {CANNOT.strip('()')}: the bot cannot tell"
+    if change["perhaps_erased"]:
+        return "perhaps by a call of an erased person: the bot cannot tell"
     return "no call of the bot wrote this: changed in Bitrix24 itself, whose history knows by whom"

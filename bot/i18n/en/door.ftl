@@ -50,6 +50,7 @@ edited-ignored = You edited the message, but I had taken the old text already. P
 which-card = Several requests wait: press the button under the right card.
 only-button = This is confirmed only by the button under its card.
 shadow-plan = Shadow mode. I would have done:
+approval-too-old = This was approved, but the bot stood still and could not do it in time. Nothing was sent: ask again if it is still wanted.
 shadow-now = This is shadow mode: nothing was sent.
 planned-other = call { $method }
 list-total = { $shown } of { $total } shown

@@ -18,7 +18,7 @@ ADD = step("crm.deal.add", {"fields": {"TITLE": "Новая", "OPPORTUNITY": 5}}
 SETTLED = timedelta(minutes=3)
 
 
-@pytest.mark.req("G2", "S004-A2", "X4")
+@pytest.mark.req("G2", "S004-A2", "S004-X4")
 async def test_a_replay_of_the_journal_sends_nothing_and_decides_nothing(house: House) -> None:
     """Folded to every moment, twice: the same states, not one request to the portal, not one word in the journal."""
     async with house.started() as world:
@@ -146,7 +146,7 @@ async def test_dead_after_the_effect_it_is_unknown_and_told_and_not_repeated(hou
     assert len(house.portal.written("tasks.task.add")) == 1
 
 
-@pytest.mark.req("S004-31", "X4")
+@pytest.mark.req("S004-31", "S004-X4")
 async def test_memory_wiped_the_pending_list_is_the_same(house: House) -> None:
     """Everything but the data folder gone: the same cards, with the same nonces, and each of them can still be decided."""
     async with house.started() as world:
@@ -159,7 +159,7 @@ async def test_memory_wiped_the_pending_list_is_the_same(house: House) -> None:
     assert sorted(str(line) for line in sent(house)) == sorted(str(line) for line in [(UPDATE, 1), (UPDATE, 2), ("crm.deal.add", 5)])
 
 
-@pytest.mark.req("X4")
+@pytest.mark.req("S004-X4")
 async def test_starting_on_a_journal_with_open_cards_comes_to_rest(house: House) -> None:
     """Five restarts on cards that wait: each comes to rest at once, asks nobody anything and adds nothing to the journal."""
     async with house.started() as world:

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitrix.masking import install_log_filter, mask, mask_value
+from bitrix.masking import install_log_filter, mask, mask_value, nothing_to_hide
 
 SECRET = "a1b2c3d4e5f6g7h8"
 BOT = "1234567890:AAH" + "x" * 32
@@ -193,3 +194,28 @@ def test_library_levels(lines: list[str]) -> None:
 
     assert not logging.getLogger("httpx").isEnabledFor(logging.INFO)
     assert logging.getLogger("httpcore").level == logging.ERROR
+
+
+PIECES = (
+    *("token", "tokens", "a-p-i-key", "to\u212aen", "auth", "auth_id", "API_KEY", "machine", "interest", "Ромашка", "\u212a"),
+    *("https://x.bitrix24.ru/rest/7/abcdef123/", "\nrest/1/code", "://u:pw@h", "x-api-key: abc", "Bearer abcdefghijkl", "sk-abcdefgh12"),
+    *(f"123456789:{'A' * 35}", f"123456%3A{'b' * 31}", "/bot123:abc", '{"password": "x"}', "auth[application_token]=v"),
+    *('"', "'", ":", "=", "\\", "@", "]", "%5D", "%3A", "-", "_", " ", "x"),
+)
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
+RECORDS = st.dictionaries(TEXTS, st.recursive(TEXTS | st.none() | st.integers(0, 9), lambda part: st.dictionaries(TEXTS, part, max_size=2)))
+
+
+@given(record=RECORDS)
+@settings(max_examples=300, deadline=None)
+def test_what_is_passed_as_a_whole_holds_nothing_to_hide(record: dict[str, Any]) -> None:
+    """The quick look at a whole record never lets pass what the rules would hide in a part of it."""
+    if nothing_to_hide(orjson.dumps(record).decode()):
+        assert mask_value(record) == record
+
+
+def test_an_ordinary_record_is_passed() -> None:
+    """Otherwise the quick look would be of no use; a secret in it is seen."""
+    record = {"v": 2, "session": "tg:7", "tokens": {"prompt": 1}, "timestamp": "2026-11-22T06:27:36.882998Z", "seconds": 0.5}
+    assert nothing_to_hide(orjson.dumps(record).decode())
+    assert not nothing_to_hide(orjson.dumps(record | {"auth": {"id": 1}}).decode())

@@ -219,3 +219,19 @@ async def test_a_program_held_up_after_its_intent_does_not_act(world: World, mon
     monkeypatch.setattr(world.sql, "commit", paused)
     outcome = await executor.write(order(world), act, session)
     assert (outcome.status, act.calls, await in_store(session, world)) == ("refused", 0, "refused")
+
+
+@pytest.mark.req("G2", "S004-A2")
+async def test_a_fault_of_ours_after_the_call_leaves_its_outcome_unknown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the performer stumbles over once the intent is stored: the effect is unknown, is looked up later, and the person is told."""
+    session, act = await world.session(), Act(world, Succeeded(result=1))
+
+    async def stumbling(call: Call) -> Performed:
+        del call
+        raise KeyError("an answer nobody foresaw")
+
+    monkeypatch.setattr(act, "perform", stumbling)
+    outcome = await executor.write(order(world), act, session)
+    assert (outcome.status, await in_store(session, world)) == ("unknown", "unknown")
+    assert world.types() == ["CallStarted", "CallOutcomeUnknown"]
+    assert [timer.kind for timer in world.sql.due_timers(world.clock.now() + timedelta(hours=1))] == ["reconcile"]

@@ -2,21 +2,17 @@
 
 import gzip
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
-from spine_portal import Portal, deal
-from typer.testing import CliRunner
+from erasing_kit import LATER, REFUSED_WISH, SECRETS, THEIRS, WISH, Home, a_home, everything, often, opened, run, talk  # noqa: F401 - fixtures among them
+from spine_kit import BORIS, CHAT, VERA, a_world, message, press, reply
+from spine_portal import Portal
 
 from orchestrator.reports import erasing
 from orchestrator.reports.consistency import Effects
-from orchestrator.reports.erasing import Erased, Place, Survey
 from orchestrator.reports.probing import Probes, in_file, pieces_of
 from orchestrator.reports.unnaming import blanked, unnamed
 from state import journal
@@ -24,96 +20,9 @@ from state.clock import FixedClock, new_id
 from state.events import CallSucceeded
 from state.interaction_log import InteractionLogger, read_records, users
 from state.log_verify import verify_logs
-from state.sql import SqlStore, open_store, sqlite_url
+from state.sql import open_store
 from state.store import Commit, OutboxRow
 from state.verify.whole import verify_journal
-
-LATER = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
-WISH = "подними сумму сделки 481 до 1 200 000, Синицын согласен"
-REFUSED_WISH = "переведи сделку 482 Вектор на стадию Успех, обещал Кузнецов"
-THEIRS = "что там по сделке 500, звонил Воробьёв"
-READ = "Поставка трансформаторов заводу в Нижней Туре"
-TOLD = "Поднимаю сумму, как просил Синицын."
-SECRETS = (WISH, REFUSED_WISH, READ, TOLD, "Анна")
-
-
-@dataclass(frozen=True)
-class Home:
-    """A folder with the logs, and a database in it or on a server."""
-
-    folder: Path
-    url: str
-
-    @property
-    def place(self) -> Place:
-        state = self.folder / "state"
-        return Place(logs=self.folder / "logs", files=tuple(state.iterdir()) if state.exists() else ())
-
-
-@pytest.fixture(autouse=True)
-def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Snapshots in a short talk too."""
-    monkeypatch.setattr("orchestrator.session.SNAPSHOT_EVERY", 5)
-
-
-@pytest.fixture
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
-    """On SQLite in the folder, or on PostgreSQL where the test says so."""
-    if getattr(request, "param", "file") == "file":
-        yield Home(tmp_path, sqlite_url(tmp_path / "state" / "sdelka.db"))
-        return
-    server = request.getfixturevalue("postgres")
-    made = Home(tmp_path, server.fresh())
-    yield made
-    server.drop(made.url)
-
-
-async def talk(home: Home, *, decide: bool = True) -> None:
-    """Anna asks and Vera, who may, decides; a large answer is read; Boris has a talk of his own."""
-    portal = Portal()
-    portal.records |= {("deal", number): deal(number, f"{READ} {number}", "1.00", owner=7) for number in range(600, 640)}
-    async with a_world(home.folder, store=open_store(home.url), portal=portal) as world:
-        world.model.will(reply(step("crm.deal.list", {"filter": {"STAGE_ID": "NEW"}, "select": ["*"]})), reply())
-        await world.work(message("покажи мои новые сделки"))
-        await decided(world, WISH, raise_sum(), approve=True if decide else None)
-        if decide:
-            await decided(world, REFUSED_WISH, step("crm.deal.update", {"id": 482, "fields": {"STAGE_ID": "WON"}}), approve=False)
-        world.model.will(reply(text="Сделка 500: Воробьёв ждёт."))
-        await world.work(message(THEIRS, actor=BORIS, key=BORIS.key))
-        if decide:
-            world.outbox()
-
-
-async def decided(world: World, text: str, wish: dict[str, Any], *, approve: bool | None) -> None:
-    world.model.will(reply(wish, text=TOLD))
-    await world.work(message(text))
-    if approve is None:
-        return
-    session = await world.session()
-    [entry] = [item for item in session.state["agent"]["confirmations"].values() if item["status"] == "requested"]
-    await session.close()
-    await world.work(press(entry, approve=approve, actor=VERA))
-
-
-def everything(home: Home) -> bytes:
-    """All bytes that lie under the data folder, archives unpacked, and all text that a server keeps."""
-    files = [path for path in sorted(home.folder.rglob("*")) if path.is_file()]
-    read = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files]
-    with opened(home) as store:
-        return b"\n".join([*read, *(stored.text.encode() for stored in store.erasure().texts())])
-
-
-@contextmanager
-def opened(home: Home) -> Iterator[SqlStore]:
-    store = open_store(home.url)
-    yield store
-    store.close()
-
-
-def run(home: Home, person: str = CHAT) -> tuple[Survey, Erased]:
-    with opened(home) as store:
-        found = erasing.survey(store, person, home.place)
-        return found, erasing.erase(store, found, home.place, now=LATER, by="cli:ops")
 
 
 def structure(home: Home) -> dict[str, Any]:
@@ -137,6 +46,7 @@ def archive(home: Home, user: str) -> None:
     logger = InteractionLogger(home.folder / "logs", clock=FixedClock(LATER), limit=2000)
     for number in range(3):
         logger.record(user, {"type": "iteration", "session": user, "user_message": f"{WISH} {number}" + "x" * 1500})
+    assert logger.close(10)  # or the files are read while they are packed
 
 
 @pytest.mark.parametrize("home", ["file", "postgresql"], indirect=True)
@@ -264,10 +174,24 @@ async def test_erasing_twice_finds_nothing(home: Home) -> None:
     with opened(home) as store:
         again = erasing.survey(store, CHAT, home.place)
         assert (again.empty, again.in_clear, again.secrets, again.log_records) == (True, 0, (), 0)
-        assert erasing.candidates(store, "анна", home.place, lambda _: "") == []
-        assert erasing.candidates(store, "1007", home.place, lambda _: "") == [CHAT]
-        assert erasing.candidates(store, "Борис", home.place, lambda _: "") == [BORIS.key]
-        assert erasing.candidates(store, "кто", home.place, lambda _: "кто") == sorted([CHAT, BORIS.key, VERA.key])
+        people = erasing.people_of(store, home.place, lambda _: "")
+        assert erasing.candidates(people, "анна") == []
+        assert erasing.candidates(people, "1007") == [CHAT]
+        assert erasing.candidates(people, "Борис") == [BORIS.key]
+        people = erasing.people_of(store, home.place, lambda _: "кто")
+        assert erasing.candidates(people, "кто") == sorted([CHAT, BORIS.key, VERA.key])
+
+
+def test_a_name_is_found_by_a_part_of_it_in_any_case() -> None:
+    """ё is е, whole names go before parts, and a part that two have finds both."""
+    people = {"tg:1": {"Анна Ковалёва"}, "tg:2": {"Анна"}, "tg:3": {"Пётр Ким", "Petr"}}
+
+    assert erasing.candidates(people, "АННА") == ["tg:2"]
+    assert erasing.candidates(people, "петр ким") == ["tg:3"]
+    assert erasing.candidates(people, "Ковалева") == []
+    assert erasing.similar(people, "Ковалева") == ["tg:1"]
+    assert erasing.similar(people, "анн") == ["tg:1", "tg:2"]
+    assert erasing.similar(people, "") == []
 
 
 def test_a_name_is_taken_out_where_it_stands_for_the_person() -> None:
@@ -306,54 +230,3 @@ def test_what_is_looked_for_stands_in_files_as_it_is(tmp_path: Path) -> None:
     assert in_file(path, ["чего там нет"]) == []
     path.write_bytes(path.read_bytes()[:-20])
     assert in_file(path, ["чего там нет"]) == []
-
-
-@pytest.fixture
-def command(home: Home, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """`sdelka journal erase …` on the folder of this test."""
-    import typer  # noqa: PLC0415 - only this fixture needs it
-
-    from bot.cli.journal.erase import add  # noqa: PLC0415 - see above
-
-    monkeypatch.setenv("STATE_DIR", str(home.folder / "state"))
-    monkeypatch.setenv("LOG_DIR", str(home.folder / "logs"))
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    monkeypatch.chdir(home.folder)
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    add(app)
-
-    def called(*arguments: str, typed: str = "") -> tuple[int, str]:
-        result = CliRunner().invoke(app, ["erase", *arguments], input=typed)
-        return result.exit_code if result.exception is None or isinstance(result.exception, SystemExit) else 2, result.output
-
-    return called
-
-
-async def test_the_command_shows_asks_erases_and_proves(home: Home, command: Any) -> None:
-    """Exit codes as its help says: 3 while the bot runs or nobody agreed, 0 when proven, 2 for nobody, 1 where something remains."""
-    from filelock import FileLock  # noqa: PLC0415 - only this test needs it
-
-    await talk(home)
-    with FileLock(home.folder / "state" / "sdelka.lock"):
-        assert command("Анна")[0] == 3
-    assert command("Анна", typed="нет\n")[0] == 3
-    assert command("никто")[0] == 2
-    assert command()[0] == 2
-    code, shown = command("Анна", typed=f"{CHAT}\n")
-    assert (code, "Proven: searched for" in shown) == (0, True)
-    assert WISH not in shown
-    code, listed = command("--list", "--json")
-    assert (code, json.loads(listed)["person"]) == (0, CHAT)
-    (home.folder / "logs" / "stray").write_text(THEIRS, encoding="utf-8")
-    code, shown = command(BORIS.key, "--yes", "--json")
-    assert code == 1
-    assert [json.loads(line)["place"] for line in shown.splitlines() if json.loads(line)["kind"] == "remains"] == ["stray"]
-
-
-async def test_the_command_refuses_while_a_card_is_open(home: Home, command: Any) -> None:
-    """Unless it is told to withdraw it."""
-    await talk(home, decide=False)
-
-    assert command(ANNA.key, "--yes")[0] == 3
-    assert command(ANNA.key, "--yes", "--force")[0] == 0

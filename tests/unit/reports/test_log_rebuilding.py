@@ -1,19 +1,24 @@
 """The audit log out of the journal: what was lost with the files comes back, field by field."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, VERA, World, a_world, message, press, raise_sum, reply, step
+from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
 from spine_portal import lost, says
 
 from orchestrator.errors import ModelClientError
-from orchestrator.reports.log_rebuilding import rebuild_logs
+from orchestrator.gate.recovery import DETAIL
+from orchestrator.reports.log_rebuilding import rebuild_logs, rebuilt_records
+from state.events import CallOutcomeUnknown, Event, OutcomeReconciled, type_names
 from state.interaction_log import read_records, users
 from state.log_verify import verify_logs
+from state.sql import open_store
+from state.store import Commit, StoredEvent
 
 LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})
+LATER = datetime(2026, 11, 22, tzinfo=UTC)
 UNTOLD = {"chain", "rebuilt", "mode"}
 """What the two are allowed to differ in: places in the chain, and the mode of a turn without a plan."""
 
@@ -88,3 +93,36 @@ async def test_a_rebuilt_log_tells_what_the_lost_one_told(tmp_path: Path) -> Non
                 assert new.get(key) == old.get(key), (user, number, key)
     assert list(verify_logs(tmp_path / "rebuilt")) == []
     assert {record["rebuilt"] for user in after for record in read_records(tmp_path / "rebuilt", user)} == {True}
+
+
+@pytest.mark.parametrize(("verdict", "status"), [("done", "succeeded"), ("not_done", "refused"), ("", "unknown")])
+async def test_a_call_that_a_stop_cut_off_ends_as_the_portal_was_found(tmp_path: Path, verdict: Any, status: str) -> None:
+    """The decision is told once, with what the look after the restart found; where it found nothing it stays unknown."""
+    async with a_world(tmp_path) as world:
+        world.model.will(reply(raise_sum()))
+        await world.work(message("подними сумму сделки 481 до 1 200 000"))
+        await world.work(press([row.body for row in world.outbox() if row.kind == "card"][-1]))
+        events = world.sql.read_events(f"session:{CHAT}")
+        store = open_store("sqlite://")
+        lease = store.acquire(CHAT, "x", LATER, LATER + timedelta(minutes=1))
+        assert lease is not None
+        for event in events:
+            for actor, made in _cut_off(event, verdict):
+                store.commit(Commit(stream=event.stream, epoch=lease.epoch, actor=actor, now=LATER, events=[made]))
+        told_ = [record for _, record in rebuilt_records(store, f"session:{CHAT}", {}) if record["type"] == "decision"]
+        store.close()
+
+    assert [(record["outcome"]["status"], record["executed_actions"]) for record in told_] == [
+        (status, [{"method": "crm.deal.update", "status": status}])
+    ]
+
+
+def _cut_off(event: StoredEvent, verdict: Any) -> list[tuple[str, Event]]:
+    """The event as it would be had the program been killed during the call."""
+    if event.type != "CallSucceeded" or "R" in event.data["call_class"]:
+        return [(event.actor, type_names[event.type](**event.data))]
+    same = {key: event.data[key] for key in ("effect_id", "confirmation_id")}
+    place = {key: event.data[key] for key in ("turn_id", "slot", "method", "call_class")}
+    unknown: Event = CallOutcomeUnknown(detail=DETAIL, **same, **place)
+    looked: Event = OutcomeReconciled(verdict=verdict or "done", detail="", **same)
+    return [("system", unknown), *([("system", looked)] if verdict else [])]

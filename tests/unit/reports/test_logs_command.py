@@ -147,3 +147,22 @@ def test_replacing_is_refused_with_a_shared_database(home: Path, monkeypatch: py
     monkeypatch.setenv("DATABASE_URL", sqlite_url(home / "other.db"))
     code, shown = sdelka("rebuild", "--replace")
     assert (code, "DATABASE_URL" in shown) == (2, True)
+
+
+async def test_a_person_is_found_by_number_and_by_name(home: Path) -> None:
+    """As the journal's commands do; whom nobody knows is a sentence; names of several are told."""
+    await recorded(home)
+    for who in ("1007", "tg:1007", "анна", "Анн"):
+        assert sdelka("show", who)[0] == 0, who
+    code, said = sdelka("rebuild", "nobody", "--to", str(home / "none"))
+    assert (code, "tells of no turn and no decision of nobody" in said) == (1, True)
+    code, said = sdelka("rebuild", "1007", "--json", "--to", str(home / "new"))
+    assert (code, json.loads(said)["user"]) == (0, "tg:1007")
+
+
+def test_foreign_signs_in_a_name_are_drawn(home: Path) -> None:
+    """Also above the table, where the person's key stands."""
+    InteractionLogger(home / "logs", clock=SystemClock()).record("tg:1\x1b[2J", {"type": "iteration", "user_message": "a\u202eb\nc"})
+    code, said = sdelka("show", "tg%3a1%1b%5b2%4a")
+
+    assert (code, "\x1b" in said, "\u202e" in said, "\\x202e" in said) == (0, False, False, True)

@@ -1,12 +1,14 @@
 """`sdelka policy replay` as ops use it: a table and sentences, lines for machines, exit code 2 with every mistake."""
 
 import json
+import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import typer
-from spine_kit import a_world, message, press, raise_sum, reply, step
+from spine_kit import BORIS, a_world, message, press, raise_sum, reply, step
 from spine_portal import CODE, WEBHOOK
 from typer.testing import CliRunner
 
@@ -62,6 +64,22 @@ async def test_the_table_and_the_sentences(settings: Path) -> None:
     for word in ("Анна", "crm.deal.update", "planned", "asked *", "OPPORTUNITY of an existing record changes.", "By person"):
         assert word in shown
     assert CODE not in shown
+    assert re.search(r"^2026-11-21 \d\d:\d\d:\d\dZ │ Анна", shown, re.MULTILINE)
+    assert re.search(r"^2026-11-21 \d\d:\d\d:\d\dZ to 2026-11-21 \d\d:\d\d:\d\dZ: 2 plans", shown, re.MULTILINE)
+
+
+async def test_rows_stand_in_order_of_time(settings: Path) -> None:
+    """Also where the conversations of two people were mixed."""
+    store = open_store(sqlite_url(settings / "sdelka.db"))
+    async with a_world(settings, mode="shadow", store=store) as world:
+        for number in range(4):
+            world.model.will(reply(raise_sum(100 + number)), *([reply(text="Нельзя.")] if number % 2 else []))
+            await world.work(message(f"сумма {number}", **({"actor": BORIS, "key": BORIS.key} if number % 2 else {})))
+            world.clock.advance(timedelta(minutes=1))
+    _, shown = sdelka()
+    times = [line[:20] for line in shown.splitlines() if re.match(r"2026-11-21 \d\d:\d\d:\d\dZ │", line)]
+    assert len(times) == 4
+    assert times == sorted(times)
 
 
 async def test_lines_for_machines(settings: Path) -> None:

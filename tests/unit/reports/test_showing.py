@@ -7,7 +7,10 @@ import pytest
 from conftest import Run
 from story_kit import CHAT, PORTAL, SECRET, Told, rows_of
 
+from bot.cli.ops import print_table
+from orchestrator.portal_events.catching_up import EVENT
 from orchestrator.reports.moments import NoMoment, read_moment, read_time
+from orchestrator.reports.words import portal_event_in_words
 
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
 
@@ -25,6 +28,48 @@ def test_without_a_session_all_are_listed(run: Run) -> None:
     told = [json.loads(line) for line in rows_of(run("show", "--json").output)]
     assert [one["session"] for one in told] == [PORTAL, CHAT, "tg:1008"]
     assert next(one for one in told if one["session"] == CHAT)["open_cards"] == 1
+
+
+def test_on_a_pipe_one_row_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However narrow: nothing is wrapped or cut, so that grep finds whole ids and times."""
+    wide = rows_of(run("show", CHAT, "--last", 0).output)
+    monkeypatch.setenv("COLUMNS", "40")
+    assert rows_of(run("show", CHAT, "--last", 0).output) == wide
+    count = len(rows_of(run("show", CHAT, "--last", 0, "--json").output))
+    assert len(wide) == count + 2
+
+
+def test_on_a_narrow_terminal_only_the_text_wraps(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sessions, times and methods stay whole."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    cells = ("portal:company.example:42483", "2026-11-21 14:15:23Z", "crm.item.productrow.update", "word " * 30)
+    print_table(("session", "time", "method", "what happened"), [cells])
+    shown = capsys.readouterr().out
+    assert all(cell in shown for cell in cells[:3])
+    assert len(shown.splitlines()) > 5
+
+
+def test_a_look_at_the_start_is_not_put_on_the_portal() -> None:
+    """START is the bot's own word; a posted event is said in words, one that is not known by its name."""
+    for data, words in (
+        ({"event": EVENT, "target": "deal:481", "action": "update"}, "the bot, at its start, saw that deal:481 is not as it knew it"),
+        ({"event": "ONCRMDEALUPDATE", "target": "deal:481", "action": "update"}, "the portal posted: a deal was changed (deal:481)"),
+        ({"event": "ONTASKADD", "target": "task:5", "action": "add"}, "the portal posted: a task was added (task:5)"),
+        ({"event": "ONOTHER", "target": "", "action": ""}, "the portal posted ONOTHER"),
+    ):
+        assert portal_event_in_words(data) == words
+
+
+@pytest.mark.parametrize("command", [("show",), ("replay", "--until", "9"), ("tail",)])
+def test_a_groups_number_is_taken_behind_two_dashes(run: Run, command: tuple[str, ...]) -> None:
+    """Without them it looks like an option, and the message says how to write it."""
+    wrong = run(*command, "-100200001")
+    assert wrong.exit_code == 2
+    assert "-- -100200001" in wrong.output.replace("\n", " ")
+    right = run(*command, "--", "-100200001")
+    assert right.exit_code == 1
+    assert "no session '-100200001'" in right.stderr
 
 
 @pytest.mark.req("S004-36")

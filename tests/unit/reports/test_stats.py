@@ -57,6 +57,9 @@ def test_counting_may_begin_later(run: Run) -> None:
     text = run("stats").output
     assert "the oldest since 2026-11-21 14:15:23Z" in text
     assert "approved after 40.0 s, denied after 3 min" in text
+    assert "Deleting is switched off. An administrator can switch it on (gate-delete) 1" in text
+    assert not any(line.startswith(("W ", "R ")) for line in rows_of(text))
+    assert any(line.startswith("write") for line in rows_of(text))
     assert run("stats", "--since", "whenever").exit_code == 2
 
 

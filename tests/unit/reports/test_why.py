@@ -5,16 +5,43 @@ from typing import Any
 
 import pytest
 from conftest import Run
+from spine_kit import memory_store
 from story_kit import CHAT, Told, rows_of
 
 from bitrix.catalogue import Catalogue, load_catalogue
+from bot.cli.journal.why_page import _changes
 from orchestrator.gate.policy import SHIPPED
+from orchestrator.reports.people import Voice
+from orchestrator.reports.stories import story_of
 from orchestrator.reports.touching import made, record_named, touches
+from orchestrator.reports.why import Trail
+from state.store import StoredEvent
+
+
+def load() -> Catalogue:
+    return load_catalogue(SHIPPED.parent / "catalogue")
+
+
+def refusal() -> StoredEvent:
+    """The gate turned a change of the sum down."""
+    data = {"turn_id": "t", "slot": "t/1/1", "method": "crm.deal.update", "code": "gate-not-yours", "detail": "not theirs"}
+    params = {"id": 481, "fields": {"OPPORTUNITY": 170000}}
+    place = {
+        "stream": "session:tg:1",
+        "seq": 1,
+        "id": "0",
+        "ts": "2026-11-21T12:00:00Z",
+        "actor": "tg:1",
+        "raw": "",
+        "prev": "",
+        "hash": "",
+    }
+    return StoredEvent(type="StepRefused", v=1, data={**data, "params": params}, **place)
 
 
 @pytest.fixture(scope="session")
 def catalogue() -> Catalogue:
-    return load_catalogue(SHIPPED.parent / "catalogue")
+    return load()
 
 
 def stories(run: Run, *what: Any) -> list[dict[str, Any]]:
@@ -35,7 +62,7 @@ def test_who_changed_the_sum_and_who_approved_it(run: Run, told: Told) -> None:
     card = told.cards["approved"]
     text = page(run("why", "deal", 481).output, card["effect_id"])
     for part in (
-        "crm.deal.update · succeeded · 2026-11-21 12:01:43Z",
+        "Change of deal 481: done · crm.deal.update · 2026-11-21 12:01:43Z",
         "change     deal:481 Сумма (OPPORTUNITY): 1 000 000 ₽ → 1 200 000 ₽",
         "asked by   Анна (tg:1007), 2026-11-21 12:01:03Z: “подними сумму сделки 481 до 1 200 000”",
         "proposed   by scripted, iteration 1",
@@ -43,7 +70,8 @@ def test_who_changed_the_sum_and_who_approved_it(run: Run, told: Told) -> None:
         "comment: так попросили",
         "thought: думаю",
         "gate       asked (mode full; write): This changes the amount",
-        f"card       {card['confirmation_id']}, shown 2026-11-21 12:01:03Z",
+        f"card       {card['confirmation_id']}, shown 2026-11-21 12:01:03Z, here in English and UTC:",
+        "until 2026-11-22 12:01:03Z",
         "│ Change the deal «Ромашка» (https://portal.example/crm/deal/details/481/)",
         "│ Сумма: 1 000 000 ₽ → 1 200 000 ₽",
         "decision   approved by Вера (tg:1006) by button, 2026-11-21 12:01:43Z, after 40.0 s",
@@ -68,6 +96,17 @@ def test_all_that_happened_to_a_record_newest_first(run: Run, told: Told) -> Non
     assert len(calls) == 6
 
 
+def test_a_refused_call_does_not_make_up_an_old_value(run: Run) -> None:
+    """The gate turned it down before a look at the record: what stood there is not known, and is not shown as nothing."""
+    kit = Trail(stream="session:tg:1", effect_id="e" * 32, events=[refusal()])
+    (change,) = story_of(kit, memory_store(), voice=Voice(lambda code, args: code), catalogue=load())["changes"]
+    assert change["before_recorded"] is False
+    (line,) = _changes([change])
+    assert line == "deal:481 Amount (OPPORTUNITY): → 170000 (old value not recorded)"
+    task = run("why", "task", 9001).output
+    assert "old value not recorded" not in task
+
+
 def test_a_batch_tells_of_the_record_only_what_is_its_own(run: Run, told: Told) -> None:
     """The same call under two records, each with its own change."""
     for number, after in ((481, "1 600 000 ₽"), (482, "70 000 ₽")):
@@ -90,7 +129,7 @@ def test_a_card_that_drifted_says_what_took_its_place(run: Run, told: Told) -> N
 def test_an_unknown_outcome_is_told_with_its_end(run: Run, told: Told) -> None:
     """No answer, since when, and what the later look at the portal showed."""
     text = page(run("why", "deal", 482).output, told.cards["lost"]["effect_id"])
-    assert "· succeeded ·" in text
+    assert "Change of deal 482: done ·" in text
     assert "no answer came: the answer was lost: connection reset" in text
     assert "outcome unknown since 2026-11-21 14:10:00Z" in text
     assert "looked up 2026-11-21 14:13:00Z: it was done (the record has the new values)" in text
@@ -105,7 +144,7 @@ def test_the_portals_side_names_the_bot_or_nobody(run: Run, told: Told) -> None:
     assert looks[1]["changes"][0]["by"] == "Анна (tg:1007)"
     text = run("why", "deal", 481).output
     assert "no call of the bot wrote this: changed in Bitrix24 itself" in text
-    assert "the portal posted ONCRMDEALUPDATE about deal:481" in text
+    assert "the portal posted: a deal was changed (deal:481)" in text
 
 
 def test_one_field_only(run: Run, told: Told) -> None:
@@ -151,7 +190,8 @@ def test_a_call_is_found_by_its_id_or_its_ends(run: Run, told: Told, cut: slice)
         (("deal", "4810"), 1, "nothing in the journal about deal:4810"),
         (("ffffffffffff",), 1, "nothing in the journal about ffffffffffff"),
         (("ab",), 1, "too short"),
-        (("the", "sum"), 1, "names no record"),
+        (("the", "sum"), 2, "names no record"),
+        (("deal", "abc"), 2, "names no record"),
         (("deal", "481", "--since", "whenever"), 2, "is no moment"),
     ],
 )

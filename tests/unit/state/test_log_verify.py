@@ -6,6 +6,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import orjson
 import pytest
 
 from state.clock import FixedClock
@@ -13,6 +14,7 @@ from state.findings import Finding
 from state.interaction_log import InteractionLogger, read_records
 from state.log_archives import packed, unpacked_logs
 from state.log_chain import EMPTY, sealed
+from state.log_ledger import ledger_path
 from state.log_locks import lock_path
 from state.log_verify import verify_logs
 
@@ -220,3 +222,48 @@ def test_header_bytes_count_without_a_ledger_too(tmp_path: Path) -> None:
     for offset in range(10):
         path.write_bytes(data[:offset] + bytes([data[offset] ^ 1]) + data[offset + 1 :])
         assert [(finding.kind, finding.file, finding.offset) for finding in found(tmp_path)] == [("damaged", path.name, offset)]
+
+
+def test_every_flipped_byte_of_ledger_and_head_is_named_as_theirs(tmp_path: Path) -> None:
+    """A flip in them accuses neither an archive nor the log, and none is silent."""
+    path = written(tmp_path, 40, limit=900)
+    for damaged in (ledger_path(path), lock_path(path)):
+        data = damaged.read_bytes()
+        for offset in range(0, len(data), 3):
+            damaged.write_bytes(data[:offset] + bytes([data[offset] ^ 1 << offset % 8]) + data[offset + 1 :])
+            assert [(item.kind, item.file) for item in found(tmp_path)] == [("damaged", damaged.name)], (damaged.name, offset)
+        damaged.write_bytes(data)
+    assert found(tmp_path) == []
+
+
+def test_ledger_and_head_without_checksum_are_still_read(tmp_path: Path) -> None:
+    """As an earlier program wrote them."""
+    path = written(tmp_path, 8, limit=900)
+    known = orjson.loads(ledger_path(path).read_bytes())
+    del known["check"]
+    ledger_path(path).write_bytes(orjson.dumps(known, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    head = orjson.loads(lock_path(path).read_bytes())
+    del head["check"]
+    lock_path(path).write_bytes(orjson.dumps(head).ljust(159) + b"\n")
+
+    assert found(tmp_path) == []
+    archive(tmp_path).unlink()
+    assert kinds(tmp_path) == ["missing"]
+
+
+def test_a_renamed_archive_is_named(tmp_path: Path) -> None:
+    """Its records are all there, and in their order; its name is not one that the ledger knows."""
+    written(tmp_path, 8, limit=900)
+    path = archive(tmp_path)
+    new = path.rename(path.with_name(path.name.replace("20261121", "20261120")))
+
+    assert [(item.kind, item.file) for item in found(tmp_path)] == [("inconsistent", new.name)]
+
+
+def test_a_log_goes_on_after_its_ledger_was_damaged(tmp_path: Path) -> None:
+    """The next archive begins a ledger that knows those before it; what is left is a note about the damaged one."""
+    path = written(tmp_path, 40, limit=900)
+    ledger_path(path).write_bytes(b"{")
+    written(tmp_path, 6, limit=900, first=40)
+
+    assert kinds(tmp_path) == ["note"]

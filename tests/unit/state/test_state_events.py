@@ -84,3 +84,12 @@ def test_blanks_are_of_the_type_of_their_field(name: str) -> None:
     given |= {field: get_args(info.annotation)[0] for field, info in cls.model_fields.items() if get_origin(info.annotation) is Literal}
 
     assert events.decode(name, cls.V, {**given, **blank})
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(CORE)).flatmap(lambda name: event_of(CORE[name])))
+def test_what_is_folded_at_once_is_what_will_be_read(event: Event) -> None:
+    """Key by key in the order of the stored text."""
+    stored = canonical.loads(canonical.dumps(event.model_dump(mode="json")))
+    assert canonical.loads(canonical.dumps(events.as_read(event))) == stored
+    assert list(events.as_read(event)) == list(stored)

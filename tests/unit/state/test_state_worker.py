@@ -12,7 +12,7 @@ from state import journal
 from state.events import MessageReceived
 from state.sql import open_store
 from state.store import Commit, Store, StoreUnwritable
-from state.worker import AsyncStore, Worker
+from state.worker import AsyncStore, Worker, to_its_end
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -112,3 +112,25 @@ async def test_closing_waits_for_what_was_handed_in() -> None:
         await worker.aclose()
 
     assert done == list(range(20))
+
+
+async def test_what_goes_to_its_end_hears_each_cancellation_and_is_not_cut_short() -> None:
+    """However often it is cancelled: the work ends first, each try is told, then the cancellation is raised."""
+    going, told, done = asyncio.Event(), [0], [False]
+
+    async def work() -> None:
+        await going.wait()
+        done[0] = True
+
+    def tell() -> None:
+        told[0] += 1
+
+    task = asyncio.ensure_future(to_its_end(work(), tell))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        task.cancel()
+    assert (told, done) == ([3], [False])
+    going.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert done == [True]

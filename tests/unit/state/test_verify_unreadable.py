@@ -1,0 +1,102 @@
+"""What `journal verify` says of a database it cannot read, of one it cannot check, and of logs that are gone."""
+
+from pathlib import Path
+
+import pytest
+import typer
+from spine_kit import ANNA, CHAT
+from typer.testing import CliRunner
+from verify_kit import conversation, told, verified, written
+
+from bot.cli.journal import verify
+from orchestrator.errors import SettingsError
+from state.clock import SystemClock
+from state.interaction_log import InteractionLogger, erase_user
+
+app = typer.Typer()
+app.callback()(lambda: None)
+verify.add(app)
+
+
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The database of a conversation."""
+    path = tmp_path_factory.mktemp("unreadable") / "sdelka.db"
+    conversation(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def database(talked: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it where the settings say that the database is."""
+    monkeypatch.setenv("STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("LOG_DIR", str(tmp_path / "logs"))
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sdelka.db").write_bytes(talked)
+    return tmp_path / "sdelka.db"
+
+
+def called(*arguments: str) -> tuple[int, str]:
+    made = CliRunner().invoke(app, ["verify", *arguments])
+    if isinstance(made.exception, SettingsError):
+        return 2, made.exception.reason  # as bot.cli.app.main does
+    assert made.exception is None or isinstance(made.exception, SystemExit)
+    return made.exit_code, made.output
+
+
+@pytest.mark.parametrize("name", [b"CREATE TABLE blobs", b"tableevents", b"leases ("])
+def test_a_schema_that_sqlite_cannot_even_name_is_damaged(name: bytes, database: Path) -> None:
+    """SQLite quotes the damaged text in its message, which is then no text itself: page 1, byte 0, and no traceback."""
+    data = database.read_bytes()
+    at = data.index(name)
+    for offset in range(at, at + len(name)):
+        database.write_bytes(data[:offset] + bytes([data[offset] ^ 0x80]) + data[offset + 1 :])
+        found = [item for item in verified(database).findings if item.kind != "note"]
+        assert found, offset
+        assert all("codec" not in item.why for item in found), (offset, found)
+        if any("no text" in item.why for item in found):
+            assert ("damaged", str(database), 0) in [(item.kind, item.file, item.offset) for item in found]
+    database.write_bytes(data.replace(b"CREATE TABLE blobs", b"CREATE TABL\xc5 blobs"))
+    assert called("--no-logs")[0] == 1
+
+
+def test_a_damaged_key_accuses_the_records_it_opens_and_nothing_else(database: Path) -> None:
+    """Effects and snapshot of a stream that cannot be read are not compared with it."""
+    written(database, f"UPDATE person_keys SET secret='AAAA' || substr(secret, 5) WHERE person='{CHAT}'")  # noqa: S608 - a name of ours
+    found = told(verified(database).findings)
+
+    assert found
+    assert [line for line in found if not line.startswith(f"damaged: session:{CHAT}: ")] == []
+
+
+def test_what_cannot_be_checked_is_a_sentence(database: Path) -> None:
+    """No database, an empty file, a schema of before: exit code 2, and nothing is said to be damaged."""
+    written(database, "UPDATE alembic_version SET version_num='0001'")
+    code, said = called("--no-logs")
+    assert (code, "cannot be checked: it has schema 0001" in said) == (2, True)
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{database}{suffix}").unlink(missing_ok=True)
+    database.touch()
+    assert called("--no-logs") == (2, "the database cannot be checked: it is empty")
+    database.unlink()
+    assert called("--no-logs") == (2, f"there is no database {database}")
+
+
+def test_a_version_that_never_was_is_damage(database: Path) -> None:
+    """One flipped bit must not make the whole check a matter of wrong use."""
+    written(database, "UPDATE alembic_version SET version_num='0003'")
+
+    assert called("--no-logs")[0] == 1
+
+
+def test_a_log_that_is_gone_with_its_lock_is_noted(database: Path) -> None:
+    """Nothing tells of it but the journal; a person with a log is not mentioned, and a note is no damage."""
+    log = InteractionLogger(database.parent / "logs", clock=SystemClock())
+    log.record(ANNA.key, {"type": "iteration"})
+    assert called()[1].count("had turns") == 0
+    erase_user(database.parent / "logs", ANNA.key)
+    code, said = called()
+
+    assert (code, said.count(f"{ANNA.key} had turns, and LOG_DIR has no audit log")) == (0, 1)

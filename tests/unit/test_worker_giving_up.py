@@ -1,0 +1,128 @@
+"""Inputs are given up for what they do, never for what the store or a stop does; what a failure leaves half done is not left there."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from spine_kit import CHAT, NOW, World, message, press, raise_sum, reply, until
+
+from orchestrator import workers
+from orchestrator.gate import approved
+from orchestrator.workers import Orchestrator
+from state.store import StoreUnwritable, Timer
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(workers, "POLL", 0.02)
+
+
+@asynccontextmanager
+async def another_process(world: World) -> AsyncIterator[Orchestrator]:
+    """A program started on the database of the one before, which is gone."""
+    world.sql.void_leases()
+    made = Orchestrator(world.tools, world.clock, trouble=world.orchestrator._trouble)
+    task = asyncio.ensure_future(made.run())
+    yield made
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def unwritable(world: World, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """No commit is taken any more; how many were tried."""
+    tries = [0]
+
+    def full(what: Any) -> Any:
+        del what
+        tries[0] += 1
+        raise StoreUnwritable("no space left")
+
+    monkeypatch.setattr(world.sql, "commit", full)
+    return tries
+
+
+async def test_an_outage_of_the_store_is_not_the_inputs_fault(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five commits fail, then the program is started again: the message gets its answer."""
+    commit, tries = world.sql.commit, unwritable(world, monkeypatch)
+    world.model.will(*[reply(text="Привет!")] * 8)
+    async with world.working():
+        await world.orchestrator.receive([message("привет")])
+        await until(lambda: tries[0] >= 5)
+    monkeypatch.setattr(world.sql, "commit", commit)
+    async with another_process(world) as successor:
+        await until(successor.idle)
+    world.model.script.clear()
+    assert [row.body["parts"][0]["text"] for row in world.outbox()] == ["Привет!"]
+
+
+async def test_a_stop_is_not_the_inputs_fault(world: World) -> None:
+    """The program is stopped four times while the model thinks: the fifth one answers."""
+    world.model.gate = asyncio.Event()
+    world.model.will(*[reply(text="Привет!")] * 5)
+    await world.put(message("привет"))
+    for number in range(1, 5):
+        async with another_process(world):
+            await until(lambda asked=number: len(world.model.prompts) == asked)
+    world.model.gate.set()
+    async with another_process(world) as last:
+        await until(last.idle)
+    assert [row.body["parts"][0]["text"] for row in world.outbox()] == ["Привет!"]
+
+
+async def test_the_lease_of_a_session_given_up_is_released_at_the_stop(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else its successor would be silent for a minute."""
+    unwritable(world, monkeypatch)
+    world.model.will(*[reply()] * 8)
+    async with world.working():
+        await world.orchestrator.receive([message("привет")])
+        await until(lambda: bool(world.troubles))
+    world.model.script.clear()
+    now = world.clock.now()
+    assert world.sql.acquire(CHAT, "successor", now, now + timedelta(minutes=1)) is not None
+
+
+async def test_a_timer_whose_input_is_given_up_is_gone(world: World) -> None:
+    """It would stay due for ever, and a hundred of them would keep all others from being seen."""
+    session = await world.session(owner="x")
+    broken = Timer(id="broken", due_at=NOW - timedelta(hours=1), session=CHAT, kind="confirmation_expires", body={"nonsense": 1})
+    await session.commit(actor="system", timers=[broken])
+    await session.close()
+    async with world.working():
+        await until(lambda: "gave up" in world.stored_text())
+        await until(world.orchestrator.idle)
+    assert world.sql.due_timers(NOW, 10) == []
+
+
+@pytest.mark.req("G2")
+@pytest.mark.parametrize(("away", "writes", "last"), [(timedelta(minutes=1), 1, "card:executed"), (timedelta(hours=30), 0, "card:refused")])
+async def test_a_stumble_between_approval_and_call_is_recovered_from(
+    away: timedelta, writes: int, last: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program stumbles and is stopped: started soon it does what was approved, started after the card's time it does not, and says so."""
+    world.model.will(reply(raise_sum()))
+    look_up = approved.look_up
+
+    async def stumbling(*_: Any, **__: Any) -> Any:
+        raise KeyError("an answer nobody foresaw")
+
+    async with world.working():
+        await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
+        await world.idle()
+        [entry] = world.orchestrator._sessions[CHAT].state["agent"]["confirmations"].values()
+        monkeypatch.setattr(approved, "look_up", stumbling)
+        await world.orchestrator.receive([press(entry)])
+        await until(lambda: bool(world.sql.effects(f"session:{CHAT}", "approved")))
+    monkeypatch.setattr(approved, "look_up", look_up)
+    world.clock.advance(away)
+    world.outbox()
+    world.model.will(reply(text="Привет!"))
+    async with another_process(world) as successor:
+        await successor.receive([message("привет")])
+        await until(successor.idle)
+    assert len(world.portal.ledger) == writes
+    assert last in world.codes()
+    assert world.sql.effects(f"session:{CHAT}", "approved") == []
