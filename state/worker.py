@@ -119,31 +119,25 @@ def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], v
         loop.call_soon_threadsafe(setter, value)
 
 
-class _Unbroken(asyncio.Task[T]):
-    """A task that cannot be cancelled, so asyncio tells a cancelled awaiter only when it is through: see `_Answer`."""
-
-    told: Callable[[], None] | None = None
-
-    def cancel(self, msg: Any | None = None) -> bool:
-        """Refuse."""
-        del msg
-        if self.told is not None and not self.done():
-            self.told()
-        return False
-
-
 async def to_its_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
-    """What `work` comes to; a cancellation, however often it comes, is raised only when `work` is through. `told` hears of each at once."""
-    task = _Unbroken(work, loop=asyncio.get_running_loop())
-    task.told = told
-    try:
-        return await task
-    except asyncio.CancelledError:
+    """What `work` comes to; a cancellation, however often it comes, is raised only when `work` is through. `told` hears of each.
+
+    The work is an ordinary task: a task that refuses to be cancelled would refuse its own timeouts too.
+    """
+    task = asyncio.ensure_future(work)
+    stopped: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            stopped = error
+            if told is not None:
+                told()
+    if stopped is not None:
         if not task.cancelled():
             task.exception()  # Seen; the cancellation is what the caller hears of.
-        raise
-    finally:
-        task.told = None
+        raise stopped
+    return task.result()
 
 
 class AsyncStore:

@@ -129,8 +129,23 @@ async def test_what_goes_to_its_end_hears_each_cancellation_and_is_not_cut_short
     for _ in range(3):
         await asyncio.sleep(0)
         task.cancel()
+    await asyncio.sleep(0)
     assert (told, done) == ([3], [False])
     going.set()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert done == [True]
+
+
+async def test_what_goes_to_its_end_keeps_its_own_timeouts() -> None:
+    """Nothing that runs inside may wait for ever because nobody can cut it short from outside."""
+
+    async def work() -> str:
+        try:
+            async with asyncio.timeout(0):
+                await asyncio.Event().wait()
+        except TimeoutError:
+            return "in time"
+        return "never"
+
+    assert await asyncio.wait_for(to_its_end(work()), 5) == "in time"
