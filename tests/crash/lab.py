@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from lab_script import answer
+from lab_script import REST, answer
 from lab_shim import Traced, traced
 from spine_portal import Portal, deal
 
@@ -77,6 +77,8 @@ class World:
     weighty: list[str] = field(default_factory=list)
     """Requests that may be troubled: changes of the portal and questions to the model."""
     late: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    heard_the_rest: bool = False
+    """Whether the last piece of a paste reached the model."""
     port: int = 0
     model_waits: asyncio.Event | None = None
     """While set and not fired, the model keeps its first asker waiting."""
@@ -154,6 +156,7 @@ class World:
             return 200, b"{}"
         if name == "completions":
             asked, iteration, text = answer(payload["messages"])
+            self.heard_the_rest |= any(REST in item["content"] for item in payload["messages"] if item["role"] == "user")
             self.asked.append((self.generation, asked, iteration))
             self.model_reached.set()
             waits, self.model_waits = self.model_waits, None

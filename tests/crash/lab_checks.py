@@ -74,7 +74,7 @@ def _answered(source: str, row_id: str, run: Evidence) -> bool:
         case "stop":
             return any(notice["code"] in {"stopping", "nothing-to-stop"} for line in replies for notice in line["body"]["notices"])
         case "rest":
-            return any(re.search(r"\+\d+$", line["key"]) for line in replies)
+            return run.world.heard_the_rest  # it is answered with its first piece, if it came along
         case part if part.startswith("press"):
             return any(line["kind"] == "toast" and line["body"]["callback_id"] == source for line in run.lines)
         case _:

@@ -209,7 +209,8 @@ def errors_ignored() -> None:
 def handle_kept() -> None:
     """A connection whose flush failed is used again."""
 
-    def keep(self: Any, connection: Any) -> None:
+    def keep(self: Any, connection: Any, error: Any = None) -> None:
+        del error
         connection.rollback()
         self._idle.append(connection)
 

@@ -67,6 +67,7 @@ DRIFTED = "поставь сделке 483 сумму 170007"
 TYPED = "поставь сделке 482 сумму 180008"
 PASTED = "Заведи сделку по письму:"
 FILLED = "поставь сделке 481 сумму 190009"
+REST = "конец письма"
 _PAST = "ж" * 4096
 
 PLANS: dict[str, list[dict[str, Any]]] = {
@@ -181,7 +182,7 @@ TURNS: dict[str, tuple[Step, ...]] = {
         Step(sources=("event/look-again",), kind="later", text="20"),
     ),
     "paste": (
-        Step(sources=("paste/message", "paste/rest", "paste/one"), kind="message", text="\0".join((f"{PASTED}\n{_PAST}", "конец", ONE))),
+        Step(sources=("paste/message", "paste/rest", "paste/one"), kind="message", text="\0".join((f"{PASTED}\n{_PAST}", REST, ONE))),
         Step(sources=("paste/press", "paste/press-too"), kind="approve"),
     ),
 }
@@ -248,7 +249,7 @@ def changes(script: str) -> list[Change]:
 def _texts(step: Step) -> list[str]:
     if step.kind not in {"message", "stopped", "tried"} or step.text == "approve":
         return []
-    return [_known(text) for text in step.text.split("\0") if text != "конец"]
+    return [_known(text) for text in step.text.split("\0") if text != REST]
 
 
 def _known(said: str) -> str:
