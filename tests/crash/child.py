@@ -43,7 +43,7 @@ from state.store import EffectStatus, Store
 
 log = logging.getLogger(__name__)
 
-DEADLINE = 60
+DEADLINE = 30
 AHEAD = timedelta(seconds=120)
 REFUSED = 4
 TEMPLATE = Path(tempfile.mkdtemp(prefix="crash-lab-")) / "sdelka.db"

@@ -142,6 +142,7 @@ def half_a_step() -> None:
         change_effect(transaction, *given)
 
     writing._change_effect = apart  # type: ignore[assignment]
+    session.SOON = 60.0  # else, on a busy machine, what is noted is stored by itself and there is no step left to part
 
 
 def no_journal() -> None:
