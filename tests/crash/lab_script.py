@@ -161,7 +161,11 @@ TURNS: dict[str, tuple[Step, ...]] = {
         Step(sources=("choice/chosen",), kind="choose"),
         Step(sources=("choice/press", "choice/press-too"), kind="approve"),
     ),
-    "stop": (Step(sources=("stop/message", "stop/stop"), kind="stopped", text=STOPPED), _said("one", ONE)),
+    "stop": (
+        Step(sources=("stop/message", "stop/stop"), kind="stopped", text=STOPPED),
+        Step(sources=("stop/press",), kind="approve"),  # as in "free": after an unknown step the rest of the plan asks
+        _said("one", ONE),
+    ),
     "expired": (
         _said("expired", EXPIRED),
         Step(sources=("expired/day",), kind="later", text="90000"),
