@@ -29,7 +29,7 @@ from state.events import (
 from state.sql import open_store, sqlite_url
 from state.sql.raw import reading
 from state.store import Commit
-from state.verify.chain import Chain, walk
+from state.verify.chain import Chain, follow
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 STREAMS = 16
@@ -153,7 +153,7 @@ def _verified(url: str) -> float:
         begun, count = time.process_time(), 0
         for stream in sorted(raw.streams()):
             chain = Chain(stream=stream)
-            count += sum(walk(chain, raw.records(stream)))
+            count += sum(follow(chain, raw))
             if chain.findings:
                 raise RuntimeError(chain.findings[0].why)
         return count / (time.process_time() - begun)

@@ -5,6 +5,7 @@ The row "floor" writes the same bytes with a bare loop of the driver, one row an
 """
 
 import asyncio
+import gc
 import os
 import sys
 import tempfile
@@ -17,20 +18,18 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
-from unittest.mock import patch
 
 import orjson
 import psycopg
 from pydantic import SecretStr
 
-import state.sql.store
 from bench.turn import Portal, _ignore, _silent, instant, product
 from bot.bootstrap import assemble
 from bot.settings import Settings
 from orchestrator.messages import Actor
 from state.clock import SystemClock, new_id
 from state.sql import SqlStore, open_store
-from state.sql.gathered import Gathering
+from state.sql.gathered import Changes
 from state.store import Commit, InboxRow, Lane, Lease, StoredEvent
 from state.worker import AsyncStore
 
@@ -160,20 +159,21 @@ def _again(commit: Commit, session: str, lease: Lease, tag: str) -> Commit:
 def _payloads(url: str, recorded: Sequence[Commit]) -> list[str]:
     """What one turn sends to the server, commit by commit."""
     sent: list[str] = []
-
-    class Keeping(Gathering):
-        def send(self) -> None:
-            sent.append(orjson.dumps(self._changes).decode())
-            super().send()
-
     store = open_store(url)
+
+    send = store._send  # noqa: SLF001  the last step before the wire
+
+    def keeping(changes: Changes) -> None:
+        sent.append(orjson.dumps(changes).decode())
+        send(changes)
+
     try:
+        store._send = keeping  # type: ignore[method-assign]  # noqa: SLF001  the same
         lease = store.acquire("tg:7", "bench", SystemClock().now(), SystemClock().now() + timedelta(hours=1))
-        with patch.object(state.sql.store, "Gathering", Keeping):
-            for turn in range(2 if lease else 0):
-                sent.clear()
-                for commit in recorded:
-                    store.commit(_again(commit, "tg:7", cast("Lease", lease), f"-{turn}"))
+        for turn in range(2 if lease else 0):
+            sent.clear()
+            for commit in recorded:
+                store.commit(_again(commit, "tg:7", cast("Lease", lease), f"-{turn}"))
     finally:
         store.close()
     return sent
@@ -220,9 +220,11 @@ def _replayed(server: Server, recorded: Sequence[Commit]) -> Speed:
             for number, lease in enumerate(leases)
             if lease is not None
         ]
+        gc.freeze()  # what is prepared for the whole run is no garbage of a turn: a bot never holds so much
         _in_threads(store, [turns[:WARM_UP] for turns in prepared])
         return _measured(server, partial(_in_threads, store, [turns[WARM_UP:] for turns in prepared]))
     finally:
+        gc.unfreeze()
         store.close()
 
 

@@ -4,11 +4,14 @@ Ring 1: it describes the portal and decides nothing. An unlisted method is simpl
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
+
+from bitrix.names import squeeze
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -48,6 +51,11 @@ class Method(BaseModel):
     before: str = ""
     """The read method that gives the before-image: "crm.deal.get"."""
     undo: str = ""
+    """The method that takes it back, as far as one does."""
+    leads_to: tuple[str, ...] = ()
+    """The states a task may be in after this action, the usual one first: its numbers of STATUS."""
+    comes_from: tuple[str, ...] = ()
+    """The states in which the action is possible."""
     required: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     """Further top-level parameters, in the portal's spelling; "*" = any. What no part of the row names is unknown."""
@@ -122,6 +130,11 @@ class Entity(BaseModel):
     """Further fields that make a record one's own: who set a task may follow it."""
     title_field: str = "TITLE"
     fields: dict[str, "FieldInfo"] = Field(default_factory=dict)
+
+    @cached_property
+    def by_key(self) -> dict[str, str]:
+        """The names of `fields` by their key (`bitrix.names.squeeze`); where two share one, the first."""
+        return {squeeze(name, self.name): name for name in reversed(self.fields)}
 
 
 class FieldInfo(BaseModel):

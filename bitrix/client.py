@@ -91,6 +91,7 @@ class BitrixClient:
     ) -> None:
         self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
         self._home = Home(self._auth.root, setting=self._auth.setting)
+        self.now = now
         self._limiter = limiter
         self._operating = OperatingTime(operating_limit, clock=limiter.clock, now=now)
         self._timeout = httpx.Timeout(read_timeout, connect=connect_timeout, pool=connect_timeout)
@@ -220,6 +221,8 @@ class BitrixClient:
 
     async def _exchange(self, request: _Request) -> Answer:
         self._check_open()  # again: a place in the bucket may have been long in coming
+        if self._limiter.clock() > request.deadline:  # no timer of ours ends a wait while the machine is suspended
+            raise NotSent("the call could not be sent in time")
         url = self._home.url(request.method)
         # The problem is raised outside of `except`: the error of httpx holds the request, and with it the address.
         problem: BitrixError

@@ -1,6 +1,9 @@
-"""Who may use the bot: the access file (YAML), deny by default (DESIGN §6). Ring 3."""
+"""Who may use the bot: the access file (YAML) and the registry of those who joined; deny by default (DESIGN §6). Ring 3."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -8,8 +11,25 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from orchestrator.directory.zones import is_zone
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Actor, Mode, Role
+from orchestrator.people.registry import STREAM, registry_of
+from orchestrator.people.screens import DEFAULTS
+from state.clock import elapsing
+from state.journal import state_of
+from state.people_fold import empty
+from state.store import Store
+from state.worker import AsyncStore
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY = 3.0
+"""Seconds between two looks at the end of the registry's stream."""
+RELOAD = 300.0
+"""Seconds after which it is read anew although it has not grown."""
+GRACE = 60.0
+"""Seconds of a database that gives no answer, before those who joined are strangers."""
 
 
 def _zone(name: str) -> str:
@@ -58,16 +78,22 @@ class _File(BaseModel):
 
 
 class Access:
-    """The people of the access file, by Telegram id."""
+    """Who may use the bot now: the file, and who joined by invitation; without those whom the portal dismissed.
+
+    Asked at every message and press, so it answers from memory; `renewed` and `follow` keep it as the registry stands.
+    """
 
     def __init__(self, people: list[Person]) -> None:
-        """Two entries for one Telegram id are an error."""
-        self._by_telegram: dict[int, Person] = {}
+        """The people of the file; two entries for one Telegram id are an error."""
+        self._file: dict[int, Person] = {}
         self._zones: dict[int, str] = {}
+        self._registry: Mapping[str, Any] = empty()
+        self._seq = -1
         for person in people:
-            if person.telegram_id in self._by_telegram:
+            if person.telegram_id in self._file:
                 raise SettingsError(f"ACCESS_FILE: telegram_id {person.telegram_id} is listed twice")
-            self._by_telegram[person.telegram_id] = person
+            self._file[person.telegram_id] = person
+        self._by_telegram: dict[int, Person] = dict(self._file)
 
     def actor(self, telegram_id: int) -> Actor | None:
         """The person's rights, None for a stranger."""
@@ -75,29 +101,153 @@ class Access:
         return person.actor(self._zones.get(telegram_id)) if person else None
 
     def present(self, actor: Actor) -> Actor | None:
-        """The rights that `actor` has now: those of the file for people in Telegram, their own for everybody else."""
-        kind, _, number = actor.key.partition(":")
-        return self.actor(int(number)) if kind == "tg" else actor
+        """The rights that `actor` has now: those of this list for people in Telegram, their own for everybody else."""
+        return self.actor_of(actor.key) if actor.key.startswith("tg:") else actor
+
+    def actor_of(self, key: str) -> Actor | None:
+        """The rights of the person with this key ("tg:7"), None for strangers."""
+        return self.actor(_number(key))
+
+    def former(self, telegram_id: int) -> Actor | None:
+        """Somebody who is listed, whether or not they have access: only for how to speak to them."""
+        person = self._known().get(telegram_id)
+        return _as_wished(person, self.preferences(f"tg:{telegram_id}")).actor(self._zones.get(telegram_id)) if person else None
+
+    def people(self) -> list[Actor]:
+        """Everybody who may use the bot."""
+        return [person.actor(self._zones.get(number)) for number, person in self._by_telegram.items()]
+
+    def admins(self) -> list[Actor]:
+        """Those who decide about access."""
+        return [actor for actor in self.people() if actor.role == "admin"]
+
+    def employed(self) -> dict[str, int]:
+        """Everybody with an employee number, those out of work too: key → employee."""
+        return {f"tg:{number}": person.bitrix_user_id for number, person in self._known().items() if person.bitrix_user_id is not None}
+
+    def name_of(self, key: str) -> str:
+        """What the person is called, also one without access; "" for strangers."""
+        person = self._known().get(_number(key))
+        return person.name if person else ""
+
+    def fixed(self, key: str) -> bool:
+        """Whether the file lists them, so that only the file can remove them."""
+        return _number(key) in self._file
+
+    def preferences(self, key: str) -> Mapping[str, str]:
+        """What the person has set, or the file for them; a name that is missing has its default."""
+        person = self._file.get(_number(key))
+        ours = {"alerts": "off"} if person is not None and person.notify == "none" else {}
+        return {**ours, **self._registry["preferences"].get(key, {})}
+
+    def wants(self, actor: Actor, what: str) -> bool:
+        """Whether a person who has access wants "digest", "evening" or "alerts"."""
+        present = _number(actor.key) in self._by_telegram
+        return present and self.preferences(actor.key).get(what, DEFAULTS[what]) == "on"
 
     def people_by_bitrix(self, user_id: int) -> list[Actor]:
         """Those who are this employee in the portal and want to be told of changes of their records."""
-        mine = (person for person in self._by_telegram.values() if person.bitrix_user_id == user_id and person.notify == "own")
-        return [person.actor(self._zones.get(person.telegram_id)) for person in mine]
+        mine = [person for person in self._by_telegram.values() if person.bitrix_user_id == user_id]
+        actors = (person.actor(self._zones.get(person.telegram_id)) for person in mine)
+        return [actor for actor in actors if self.wants(actor, "alerts")]
 
     async def learn_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
         """Ask the portal for the time zones that the file does not give; `zone_of(user_id=…)` never fails."""
-        for person in self._by_telegram.values():
+        for person in list(self._by_telegram.values()):
             if person.time_zone is None:
                 self._zones[person.telegram_id] = await zone_of(user_id=person.bitrix_user_id)
 
     def bitrix_users(self) -> list[int]:
         """The employees whose records somebody wants to be told of."""
-        numbers = {person.bitrix_user_id for person in self._by_telegram.values() if person.notify == "own"}
+        numbers = {actor.bitrix_user_id for actor in self.people() if self.wants(actor, "alerts")}
         return sorted(number for number in numbers if number is not None)
+
+    def renewed(self, registry: Mapping[str, Any], seq: int) -> None:
+        """The registry as it stands after event `seq`; one that is older than what is known changes nothing."""
+        if seq < self._seq:
+            return
+        self._registry, self._seq = deepcopy(dict(registry)), seq
+        out = registry["out"]
+        listed = {number: person for number, person in self._known().items() if f"tg:{number}" not in out}
+        self._by_telegram = {number: _as_wished(person, self.preferences(f"tg:{number}")) for number, person in listed.items()}
+        for key, joined in registry["people"].items():
+            if is_zone(joined["time_zone"]):
+                self._zones.setdefault(_number(key), joined["time_zone"])
+
+    def closed(self) -> None:
+        """The registry cannot be read: only the file counts, and nobody comes back whom the portal dismissed."""
+        self.renewed({**self._registry, "people": {}}, self._seq)
+        self._seq = -1
+
+    async def begin(self, store: AsyncStore) -> None:
+        """Know who joined before anybody is heard; where that cannot be read only the file counts, till `follow` can read it."""
+        try:
+            await self.look(store)
+        except Exception:  # see follow
+            log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
+
+    async def follow(self, store: AsyncStore) -> None:
+        """Keep up with the registry, whichever process changes it, until cancelled. What cannot be read lets nobody in."""
+        failing_since: float | None = None
+        read_at = -RELOAD
+        while True:
+            try:
+                read_at = await self._look(store, read_at)
+                failing_since = None
+            except Exception:  # a damaged record, a newer program, a lost database: whatever it is, fail closed
+                failing_since = elapsing() if failing_since is None else failing_since
+                log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
+                if elapsing() - failing_since >= GRACE:
+                    self.closed()
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def _look(self, store: AsyncStore, read_at: float) -> float:
+        """Read the registry if its stream has grown, or nobody has for long (an erasure changes what is there); when it was read."""
+        seq = await store.read(_head)
+        if seq == self._seq and elapsing() - read_at < RELOAD:
+            return read_at
+        await self.look(store)
+        return elapsing()
+
+    async def look(self, store: AsyncStore) -> None:
+        """Read the registry now; raises what the store raises."""
+        state, seq = await store.read(state_of, STREAM)
+        self._seq = min(self._seq, seq)
+        self.renewed(registry_of(state), seq)
+
+    def known(self) -> dict[str, Person]:
+        """Everybody who is listed, those out of work too, by key."""
+        return {f"tg:{number}": person for number, person in self._known().items()}
+
+    def _known(self) -> dict[int, Person]:
+        """The file and who joined, those out of work too; for one who is in both the file counts."""
+        return {**_joined(self._registry["people"]), **self._file}
 
     def __len__(self) -> int:
         """How many people may use the bot."""
         return len(self._by_telegram)
+
+
+def _head(store: Store) -> int:
+    return store.head(STREAM)[0]
+
+
+def _number(key: str) -> int:
+    """The Telegram id in a key; 0, which nobody has, for keys of other doors."""
+    kind, _, number = key.partition(":")
+    return int(number) if kind == "tg" and number.isascii() and number.isdecimal() else 0
+
+
+def _joined(people: Mapping[str, Mapping[str, Any]]) -> dict[int, Person]:
+    kept = ("name", "role", "bitrix_user_id", "locale")
+    return {_number(key): Person(telegram_id=_number(key), **{name: item[name] for name in kept}) for key, item in people.items()}
+
+
+def _as_wished(person: Person, chosen: Mapping[str, str]) -> Person:
+    """The person with the language and zone that they set themselves; their rights are not theirs to set."""
+    locale, zone = chosen.get("locale", ""), chosen.get("time_zone", "")
+    wishes = {**({"locale": locale} if locale in ("ru", "en") else {}), **({"time_zone": zone} if is_zone(zone) else {})}
+    return person.model_copy(update=wishes) if wishes else person
 
 
 def load_access(path: Path | None) -> Access:

@@ -16,6 +16,7 @@ from bitrix.limiter import Limiter
 from bitrix.masking import mask
 from bitrix.plan import plan_named
 from bitrix.shared_level import SharedLevel
+from bot.features import Members, features
 from bot.portal_auth import portal_auth
 from bot.settings import Settings
 from orchestrator.audit import Audit
@@ -35,11 +36,12 @@ from orchestrator.messages import Actor, Mode
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.performers.bitrix import BitrixPerformer
+from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.portal_events.audience import Audience, Nobody
 from orchestrator.portal_events.watching import PortalWatch
 from orchestrator.turns import Partial, Present, Tools
 from orchestrator.workers import Orchestrator, Trouble
-from state.clock import Clock, SystemClock
+from state.clock import Clock, SystemClock, elapsing
 from state.interaction_log import InteractionLogger
 from state.sql.hints import hints_of
 from state.sql.store import SqlStore, open_store
@@ -50,7 +52,7 @@ NOBODY = Nobody()
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
-def build_orchestrator(
+def build_orchestrator(  # noqa: PLR0913 - as `assemble`
     settings: Settings,
     store: AsyncStore,
     *,
@@ -59,6 +61,7 @@ def build_orchestrator(
     clock: Clock | None = None,
     present: Present = lambda actor: actor,
     audience: Audience = NOBODY,
+    members: Members | None = None,
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter]]:
     """The orchestrator, and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
     clock = clock or SystemClock()
@@ -68,7 +71,18 @@ def build_orchestrator(
     model = ModelClient(
         ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
     )
-    made = assemble(settings, store, client, model, trouble=trouble, partial=partial, clock=clock, present=present, audience=audience)
+    made = assemble(
+        settings,
+        store,
+        client,
+        model,
+        trouble=trouble,
+        partial=partial,
+        clock=clock,
+        present=present,
+        audience=audience,
+        members=members,
+    )
     return made, [client, model, limiter]
 
 
@@ -83,15 +97,17 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
     clock: Clock,
     present: Present = lambda actor: actor,
     audience: Audience = NOBODY,
+    members: Members | None = None,
 ) -> Orchestrator:
     """Put the parts together around two given wires; benches and tests hand in their own transports."""
-    policy, catalogue = _rules(settings)
+    policy, catalogue = rules(settings)
     reads = PortalReads(client, catalogue, clock)
     naming = Naming(reads)
+    more = features(reads, naming, members, DATA)
     gate = Gate(
         catalogue=catalogue,
         policy=policy,
-        performers={"bitrix": BitrixPerformer(client, reads)},
+        performers={"bitrix": BitrixPerformer(client, reads), "schedule": SchedulePerformer(store, clock)},
         records=reads,
         names=naming,
         ttl=settings.confirmation_ttl,
@@ -108,6 +124,8 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
         partial=partial,
         hosts=frozenset({client.portal}) | policy.http_hosts,
         present=present,
+        handlers=more.handlers,
+        rounds=more.rounds,
     )
     return Orchestrator(tools, clock, trouble=trouble, portal=PortalWatch(reads, naming, store, clock, audience=audience, present=present))
 
@@ -158,7 +176,8 @@ def _open(settings: Settings) -> SqlStore:
         raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
 
 
-def _rules(settings: Settings) -> tuple[Policy, Catalogue]:
+def rules(settings: Settings) -> tuple[Policy, Catalogue]:
+    """The owner's rules and the methods with theirs; raises SettingsError where they do not fit together."""
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
     faults = check_policy(policy, catalogue)
@@ -170,7 +189,7 @@ def _rules(settings: Settings) -> tuple[Policy, Catalogue]:
 def _limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock) -> Limiter:
     """The one limiter of this process for the portal, which counts all its clients together: they must share it."""
     plan = plan_named(settings.bitrix_plan)
-    return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now))
+    return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=elapsing)
 
 
 def _methods(catalogue: Catalogue, policy: Policy) -> Callable[[Mode], str]:

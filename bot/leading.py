@@ -3,13 +3,12 @@
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import uuid4
 
 from orchestrator.session import LEASE
-from state.clock import Clock
+from state.clock import Clock, elapsing
 from state.store import Lease, StoreError
 from state.worker import AsyncStore
 
@@ -26,7 +25,7 @@ class Lost(Exception):
 
 
 class Lead:
-    """The right to do one thing, for as long as it is renewed. Counted in this process's own time: no clock that is set prolongs it."""
+    """The right to do one thing, for as long as it is renewed. No clock that is set prolongs it, no sleep of the machine."""
 
     def __init__(self, store: AsyncStore, clock: Clock, name: str) -> None:
         """`name` is what all processes call it, such as "door:telegram:1"; no session may be called so."""
@@ -40,7 +39,7 @@ class Lead:
     @property
     def held(self) -> bool:
         """Whether nobody else can have it yet."""
-        return self._lease is not None and time.monotonic() < self._until
+        return self._lease is not None and elapsing() < self._until
 
     async def run(self, work: Work) -> None:
         """Wait for the lease, work under it, wait again when it is lost; raises what `work` raises while the lease is ours."""
@@ -64,7 +63,7 @@ class Lead:
 
     async def _acquired(self) -> bool:
         """Whether the lease is ours and nobody had it in between. Raises StoreError."""
-        before, now = time.monotonic(), self._clock.now()
+        before, now = elapsing(), self._clock.now()
         lease = await self._store.acquire(self._name, self._owner, now, now + LEASE)
         if lease is None or (self._lease is not None and lease.epoch != self._lease.epoch):
             return False
@@ -96,16 +95,16 @@ class Lead:
     async def _keep(self) -> None:
         """Renew until that fails for too long; ends when the lease is lost."""
         while self.held:
-            await asyncio.sleep(min(LEASE.total_seconds() / 4, max(0.0, self._until - time.monotonic())))
+            await asyncio.sleep(min(LEASE.total_seconds() / 4, max(0.0, self._until - elapsing())))
             try:
-                async with asyncio.timeout(max(0.0, self._until - time.monotonic())):
+                async with asyncio.timeout(max(0.0, self._until - elapsing())):
                     if not await self._acquired():
                         return
             except TimeoutError:
                 return
             except StoreError as error:
                 log.warning("%s cannot be renewed: %s", self._name, error, extra={"action": "lead_in_doubt"})
-                await asyncio.sleep(min(LOOK, max(0.0, self._until - time.monotonic())))
+                await asyncio.sleep(min(LOOK, max(0.0, self._until - elapsing())))
 
     async def _give_up(self) -> None:
         lease, self._lease, self._until = self._lease, None, 0.0

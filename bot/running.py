@@ -18,8 +18,10 @@ from bot.settings import Settings, need, portal_settings
 from bot.telegram.door import TelegramDoor, make_bot
 from bot.telegram.people import People
 from orchestrator.errors import SettingsError
+from orchestrator.people.leaving import start_row
 from orchestrator.workers import Orchestrator
 from state.clock import Clock, SystemClock
+from state.worker import AsyncStore
 
 log = logging.getLogger(__name__)
 
@@ -31,12 +33,13 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     """Serve Telegram until SIGTERM or SIGINT; raises SettingsError when it cannot begin."""
     need(settings, "telegram_bot_token", *portal_settings(settings))
     access = load_access(settings.access_file)
-    if not len(access):
-        log.warning("ACCESS_FILE names nobody: every message will be answered with the writer's id", extra={"action": "no_access"})
     if settings.openai_api_key is None:
         log.warning("OPENAI_API_KEY is not set: requests will be answered with a stub", extra={"action": "no_model_key"})
     clock = SystemClock()
     async with opened_store(settings) as store:
+        await access.begin(store)
+        if not len(access):
+            log.warning("nobody may use the bot yet: use ACCESS_FILE or `sdelka invite`", extra={"action": "no_access"})
         token = settings.telegram_bot_token
         if token is None:
             raise SettingsError("the setting is missing: TELEGRAM_BOT_TOKEN")
@@ -49,10 +52,12 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             clock=clock,
             present=access.present,
             audience=access,
+            members=access,
         )
+        await orchestrator.receive([start_row(clock.now())])
         try:
             async with _event_door(settings, orchestrator, clock) as events:
-                await _until_stopped(lambda: _serve(door, orchestrator, access, events, ready))
+                await _until_stopped(lambda: _serve(door, orchestrator, (access, store), events, ready))
         finally:
             for part in closing:
                 await part.aclose()
@@ -70,8 +75,12 @@ async def _event_door(settings: Settings, orchestrator: Orchestrator, clock: Clo
         yield lambda: serve(app, listener)
 
 
-async def _serve(door: TelegramDoor, orchestrator: Orchestrator, access: Access, events: Work | None, ready: Callable[[], None]) -> None:
+async def _serve(
+    door: TelegramDoor, orchestrator: Orchestrator, people: tuple[Access, AsyncStore], events: Work | None, ready: Callable[[], None]
+) -> None:
+    access, store = people
     async with asyncio.TaskGroup() as group:
+        group.create_task(access.follow(store))
         group.create_task(_know_zones(access, orchestrator))
         group.create_task(orchestrator.run())
         group.create_task(door.run(orchestrator))

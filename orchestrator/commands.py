@@ -20,6 +20,10 @@ NAMES = ("start", "help", "new", "stop", "pending", "mode", "status", "today")
 
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
     """Answer one typed command; an unknown one is answered with the list of those that exist."""
+    feature = tools.handlers.commands.get(row.body["name"])
+    if feature is not None:
+        await feature(row, session, tools)
+        return
     actor = await admitted(row, session, tools)
     if actor is None:
         return

@@ -127,6 +127,13 @@ class Choice(Frozen):
     label: str
 
 
+class Action(Frozen):
+    """A button of a feature under a reply; pressing it sends `words` back, the first says whose they are. Never consent to a write."""
+
+    words: tuple[str, ...]
+    label: Notice
+
+
 class Row(Frozen):
     """One line of a list shown to a person, made by code."""
 
@@ -162,6 +169,8 @@ class Reply(Frozen):
     confirmations: tuple[str, ...] = ()
     examples: tuple[Notice, ...] = ()
     """Requests the person may send with one press (first contact, help)."""
+    actions: tuple[Action, ...] = ()
+    """What a feature offers to do next."""
     turn_id: str = ""
 
     @property

@@ -36,9 +36,14 @@ def news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
     return _row(session, "news", body, now, "")
 
 
+def file_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
+    """A list as a file: {columns, rows} and if wanted {name, format: "xlsx" or "csv", links, caption: a notice}. Rows come from code."""
+    return _row(session, "file", body, now, key)
+
+
 def toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
-    """The answer to one press."""
-    return _row(session, "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
+    """The answer to one press; it waits for no message of its chat, so it has an order of its own."""
+    return _row(f"{session}:toast", "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
 
 
 def _row(session: str, kind: str, body: Mapping[str, Any], now: datetime, key: str) -> OutboxRow:

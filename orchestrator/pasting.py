@@ -1,11 +1,15 @@
-"""A paste that the messenger cut into messages is one input again. Ring 2; judges nothing.
+"""What was sent as several messages and is one input is one input again. Ring 2; judges nothing.
 
-Whatever is as long as a messenger's limit is taken to go on in the next message of the same person.
+Three kinds: a paste that the messenger cut, messages of others forwarded with a word about them (before or after), and short messages
+sent one right after the other. Text of others stays apart from the person's own words: it never instructs.
 """
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 from orchestrator import outgoing
 from orchestrator.messages import Notice, say
@@ -17,80 +21,174 @@ CUT = 4000
 """Messengers cut a long paste at about 4,096 UTF-16 units: whatever is this long goes on in the next message."""
 CUT_PAUSE = 1.5
 """Seconds that a piece waits for the next one."""
+FORWARD_PAUSE = 0.3
+"""Seconds that what was forwarded waits for the rest of it, and a word about what follows for that; nothing else waits."""
 MAX_PASTE = 20_000
 LEAD_IN = 300
 """A first line up to so many characters that ends with a colon is the person's own word about what follows."""
 AT_ONCE = 3
 """Seconds within which a messenger sends the pieces one after the other."""
+QUICK = 1
+"""So many whole seconds of the messenger's clock lie between messages of one breath."""
+FRESH = timedelta(seconds=0.5)
+"""What is worked on as soon as it comes has nothing behind it yet."""
+_POINTS = re.compile(
+    r":\s*$|(?<!\w)(?:это\w?|этот|эту|этого|этому|этой|эти\w?|ниже|пересл\w+|письм\w+|переписк\w+|сообщени\w+|лид\w{0,2}|контакт\w{0,2}|отсюда"
+    r"|this|these|below|forward\w*|letter|e-?mail|message|lead|contact)(?!\w)",
+    re.IGNORECASE,
+)
+"""Words that point at something which is not among them."""
+_SHORT = 200
 
 
 async def whole(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """The input with the pieces that follow it, as one in the place of the first; None when that is too long.
+    """The input with what belongs to it, as one in the place of the first; None where nothing is left to be worked on.
 
-    A turn that has begun stays as it is, and so does a paste that was joined before a crash.
+    A turn that has begun stays as it is, and so does what was joined before a crash.
     """
-    pieces = [row]
-    if (session.state["turn"] or {}).get("turn_id") != row.id and "pieces" not in row.body:
-        pieces = await _gathered(row, store)
-    if len(pieces) == 1:
+    begun = (session.state["turn"] or {}).get("turn_id") == row.id or "pieces" in row.body
+    alone = not _pause([row]) and session.now - row.received_at < FRESH
+    pieces = [row] if begun or alone or not _is_said(row) else await _gathered(row, store)
+    if len(pieces) == 1 and (_words(row.body) or "album" not in row.body):
         return row
     joined = _joined(pieces)
-    length = len(joined.body["text"]) + len(joined.body["quoted"])
-    fits = length <= MAX_PASTE
-    told = say(Notice(code="too-long", args={"length": length, "limit": MAX_PASTE}))
-    await session.commit(
-        actor=str(row.actor.get("key", "")),
-        inbox_done=[piece.id for piece in (pieces[1:] if fits else pieces)],
-        inbox_new=[joined] if fits else [],
-        outbox=[] if fits else [outgoing.reply_row(session.key, told, session.now)],
-    )
-    return joined if fits else None
+    fault = _fault(_words(joined.body))
+    if fault is not None:
+        told = outgoing.reply_row(session.key, say(fault), session.now)
+        await session.commit(actor=str(row.actor.get("key", "")), inbox_done=[piece.id for piece in pieces], outbox=[told])
+        return None
+    await session.commit(actor=str(row.actor.get("key", "")), inbox_done=[piece.id for piece in pieces[1:]], inbox_new=[joined])
+    return joined
+
+
+def _fault(length: int) -> Notice | None:
+    """Why so many characters cannot be worked on: too many, or pictures without a word."""
+    if length > MAX_PASTE:
+        return Notice(code="too-long", args={"length": length, "limit": MAX_PASTE})
+    return None if length else Notice(code="only-text")
 
 
 async def _gathered(row: InboxRow, store: AsyncStore) -> list[InboxRow]:
-    """The pieces that are there, waiting a moment for the next one while the last was cut."""
-    pieces, waited = [row], False
-    while _is_cut(pieces[-1]):
+    """The pieces that are there, waiting a moment for the next one where more is likely to come."""
+    pieces = _pieces(row, await store.waiting_inbox(row.session, row.lane))
+    while pause := _pause(pieces):
+        await asyncio.sleep(pause)
         found = _pieces(row, await store.waiting_inbox(row.session, row.lane))
         if len(found) == len(pieces):
-            if waited:
-                break
-            await asyncio.sleep(CUT_PAUSE)
-        waited = len(found) == len(pieces)
+            break
         pieces = found
     return pieces
 
 
-def _is_cut(row: InboxRow) -> bool:
-    said = row.body.get("text") or row.body.get("quoted") or ""
-    return row.kind == "message" and row.body.get("origin") == "typed" and len(said.encode("utf-16-le", "replace")) // 2 >= CUT
+def _pause(pieces: Sequence[InboxRow]) -> float:
+    """Seconds until the next look, 0 where nothing more is to be expected."""
+    last = pieces[-1]
+    if _is_cut(last):
+        return CUT_PAUSE
+    if _is_of_others(last) or "album" in last.body:
+        return FORWARD_PAUSE
+    text = str(last.body.get("text", ""))
+    points = len(pieces) == 1 and len(text) <= _SHORT and not last.body.get("quoted") and _POINTS.search(text)
+    return FORWARD_PAUSE if points and "at" in last.body else 0
 
 
 def _pieces(first: InboxRow, waiting: Sequence[InboxRow]) -> list[InboxRow]:
-    """The first and what the same person wrote right after it, as long as each piece was cut."""
-    pieces = [first]
+    """The first and what the same person sent right after it, as far as it belongs together."""
+    pieces, length = [first], _words(first.body)
     for row in (item for item in waiting if item.id != first.id):
-        typed = row.kind == "message" and row.body.get("origin") == "typed"
-        same = typed and row.actor == first.actor and bool(row.body.get("text")) == bool(first.body.get("text"))
-        if not (same and _is_cut(pieces[-1]) and _at_once(pieces[-1], row)):
+        if not (_is_said(row) and row.actor == first.actor and _follows(pieces, row)):
+            break
+        length += _words(row.body)
+        if length > MAX_PASTE and not _is_cut(pieces[-1]):
             break
         pieces.append(row)
     return pieces
 
 
+def _follows(pieces: Sequence[InboxRow], row: InboxRow) -> bool:
+    """Whether `row` goes on with the last piece."""
+    last = pieces[-1]
+    if not _at_once(last, row):
+        return False
+    if _is_cut(last) and _is_of_others(last) == _is_of_others(row):
+        return True
+    if "album" in last.body and last.body["album"] == row.body.get("album"):
+        return True
+    if _is_of_others(last) or _is_of_others(row):
+        return _joins_forwards(pieces, row)
+    if _is_cut(last) or _is_cut(row):
+        return False
+    return _quickly(last, row)
+
+
+def _joins_forwards(pieces: Sequence[InboxRow], row: InboxRow) -> bool:
+    """One more of those that were forwarded, or the one word about them, before or after; each says when it was sent."""
+    if not _dated(pieces[-1], row):
+        return False
+    if _is_of_others(row):
+        return True
+    return not any(piece.body.get("text") for piece in pieces)
+
+
+def _quickly(piece: InboxRow, after: InboxRow) -> bool:
+    """Two messages of one breath. Where the messenger does not say when they were sent, each stands for itself."""
+    return _dated(piece, after) and 0 <= after.body["at"] - piece.body["at"] <= QUICK
+
+
+def _dated(piece: InboxRow, after: InboxRow) -> bool:
+    return isinstance(piece.body.get("at"), int) and isinstance(after.body.get("at"), int)
+
+
+def _is_said(row: InboxRow) -> bool:
+    """Written or forwarded by the person: no button, no choice, no voice."""
+    return row.kind == "message" and row.body.get("origin") == "typed"
+
+
+def _is_of_others(row: InboxRow) -> bool:
+    """Nothing but text of somebody else."""
+    return not row.body.get("text") and bool(row.body.get("quoted"))
+
+
+def _is_cut(row: InboxRow) -> bool:
+    said = row.body.get("text") or row.body.get("quoted") or ""
+    return _is_said(row) and len(said.encode("utf-16-le", "replace")) // 2 >= CUT
+
+
 def _at_once(piece: InboxRow, after: InboxRow) -> bool:
     """Whether both were sent as one: by the messenger's own clock where it tells, since a bot that was away gets everything together."""
-    earlier, later = piece.body.get("at"), after.body.get("at")
-    if isinstance(earlier, int) and isinstance(later, int):
-        return 0 <= later - earlier <= AT_ONCE
+    if _dated(piece, after):
+        return 0 <= int(after.body["at"]) - int(piece.body["at"]) <= AT_ONCE
     return abs((after.received_at - piece.received_at).total_seconds()) <= AT_ONCE
 
 
+def _words(body: Mapping[str, Any]) -> int:
+    return len(body.get("text") or "") + len(body.get("quoted") or "")
+
+
 def _joined(pieces: Sequence[InboxRow]) -> InboxRow:
-    """One input of them all: pasted text (DESIGN §3: prose), with the first line of the person apart if it is short."""
+    """One input of them all, in the place of the first."""
     first = pieces[0]
-    whole = "\n".join(piece.body.get("text") or piece.body.get("quoted") or "" for piece in pieces)
-    line, _, rest = whole.partition("\n")
+    text, quoted = _parted(pieces) if _is_cut(first) and not _mixed(pieces) else _apart(pieces)
+    kept = {name: first.body[name] for name in ("at", "message_id") if name in first.body}
+    return replace(first, body={"text": text, "quoted": quoted, "origin": "typed", **kept, "pieces": len(pieces)}, attempts=0)
+
+
+def _mixed(pieces: Sequence[InboxRow]) -> bool:
+    """Whether own words and words of others are among them as such."""
+    return len({_is_of_others(piece) for piece in pieces}) > 1
+
+
+def _parted(pieces: Sequence[InboxRow]) -> tuple[str, str]:
+    """A paste that was cut: text of others (DESIGN §3: prose), with the first line of the person apart if it is short."""
+    first = pieces[0]
+    everything = "\n".join(piece.body.get("text") or piece.body.get("quoted") or "" for piece in pieces)
+    line, _, rest = everything.partition("\n")
     own = bool(first.body.get("text")) and len(line) <= LEAD_IN and line.rstrip().endswith(":")
-    body = {"text": line if own else "", "quoted": rest if own else whole, "origin": "typed"}
-    return replace(first, body=body | {"pieces": len(pieces)}, attempts=0)
+    return (line, rest) if own else ("", everything)
+
+
+def _apart(pieces: Sequence[InboxRow]) -> tuple[str, str]:
+    """The person's own words, and those of others; a cut piece of a message is a paste whoever sent it."""
+    own = [str(piece.body.get("text") or "") for piece in pieces if not _is_cut(piece)]
+    others = [str(piece.body.get("quoted") or "") or (str(piece.body.get("text") or "") if _is_cut(piece) else "") for piece in pieces]
+    return "\n".join(filter(None, own)), "\n\n".join(filter(None, others))

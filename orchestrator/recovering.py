@@ -6,12 +6,12 @@ from collections.abc import Callable
 from orchestrator import outgoing
 from orchestrator.decisions import finish_approved
 from orchestrator.gate.named import doubt
-from orchestrator.gate.recovery import TIMER, Recovered
+from orchestrator.gate.recovery import TIMER, Recovered, look_again, recount, too_early
 from orchestrator.messages import Notice, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools
 from state.clock import iso
-from state.store import OutboxRow, StoreError
+from state.store import OutboxRow, StoreError, Timer
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +31,22 @@ async def recover(session: Session, tools: Tools) -> None:
             log.exception("an approved call cannot be gone on with", extra={"action": "recovery_failed", "effect_id": row.effect_id})
 
 
+async def recheck_settled(effect_id: str, session: Session, tools: Tools) -> Timer | None:
+    """Look at an unknown outcome once the portal is done with it whatever it was; the timer to do that later if it is too early."""
+    row = await session.effect(effect_id)
+    if row is not None and row.status == "unknown" and (left := too_early(row, session)):
+        await recount(row, session)
+        return look_again(effect_id, session, after=left)
+    await recheck(effect_id, session, tools)
+    return None
+
+
 async def recheck(effect_id: str, session: Session, tools: Tools) -> None:
-    """Look again at an outcome that is still unknown (a timer, or the person's button)."""
+    """Look now at an outcome that is still unknown, because a person wants to know."""
     row = await session.effect(effect_id)
     if row is None or row.status != "unknown":
         return
+    await recount(row, session)
     await _tell_unclear(await tools.gate.reconcile(row, session, announce=_announce(session)), session)
 
 

@@ -15,9 +15,10 @@ from typing import Any
 
 from orchestrator.errors import SessionTaken
 from state import agent_state
-from state.canonical import dumps, sha256
+from state.canonical import dumps, loads, sha256
 from state.clock import Clock, iso
-from state.events import CallSucceeded, Event, as_read
+from state.event_data import as_read
+from state.events import CallSucceeded, Event
 from state.journal import SNAPSHOT_EVERY, snapshot_of, state_of
 from state.store import (
     Commit,
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=60)
 SOON = 0.05
 """Seconds after which a noted step is stored by itself, when no commit came that would take it along."""
+_NOT_OVER = frozenset({"requested", "approved", "started"})
 INLINE_RESULT = 2048
 """Answers above this many characters lie once in the blob table (DESIGN §2)."""
 
@@ -61,7 +63,11 @@ class Session:
         self._order = asyncio.Lock()
         self._waiting: list[Commit] = []
         self._effects: dict[str, EffectRow | None] = {}
-        """Effects as they were read or noted since the last commit, or started by it."""
+        """Effects as they were read or noted since the last commit, and `_own`."""
+        self._own: dict[str, EffectRow] = {}
+        """See `_keep_own`."""
+        self._dropped: EffectConflict | None = None
+        """Of a note that was stored by itself, while nobody waited who could hear of it."""
         self._soon: asyncio.TimerHandle | None = None
         self._storing: set[asyncio.Task[None]] = set()
         self.used_at = clock.now()
@@ -73,6 +79,14 @@ class Session:
     def now(self) -> datetime:
         """The present moment."""
         return self._clock.now()
+
+    def mark(self) -> str:
+        """A point in time that no clock which is set can belie."""
+        return self._clock.mark()
+
+    def since(self, mark: str) -> timedelta | None:
+        """How long ago that was; None where nobody can tell."""
+        return self._clock.since(mark)
 
     @property
     def state(self) -> Mapping[str, Any]:
@@ -98,9 +112,10 @@ class Session:
 
         Then nothing of the step is kept; what was noted before waits on, or is stored by itself where only the step conflicts.
         """
-        step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers)
-        step = replace(step, inbox_done=inbox_done, inbox_new=inbox_new)
-        await to_its_end(self._store_and_fold(step))
+        step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new)
+        async with self._order:
+            self._own_up()
+            await self._store_and_fold(step)
 
     async def note(
         self,
@@ -117,15 +132,16 @@ class Session:
         step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers)
         async with self._order:
             await self._foresee(step)
-            self._fold([(type(event).__name__, as_read(event), iso(step.now)) for event in step.events])
+            ts = iso(step.now)
+            self._fold([(type(event).__name__, as_read(event), ts) for event in step.events])
             self._waiting.append(step)
         if self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(SOON, self._store_soon)
 
     async def flush(self) -> None:
         """Store what was noted; raises EffectConflict, StaleEpoch or StoreUnwritable."""
-        if self._waiting:
-            await to_its_end(self._store_waiting())
+        if self._waiting or self._dropped is not None:
+            await self._store_waiting()
 
     def _step(self, events: Sequence[Event], actor: str, **more: Any) -> Commit:
         blobs: dict[str, str] = {}
@@ -144,69 +160,82 @@ class Session:
 
     async def _store_and_fold(self, step: Commit) -> None:
         """Both or neither, whoever is cancelled meanwhile: a state that missed a stored event would part from the journal."""
-        async with self._order:
-            try:
-                stored = await self._store_steps([*self._waiting, step], self._due_snapshot())
-            except EffectConflict:
-                with contextlib.suppress(EffectConflict):  # what the caller hears of is the conflict of its own step
-                    await self._store_one_by_one()
-                raise
+
+        def fold(stored: Sequence[StoredEvent]) -> None:
             self._waiting = []
             self._fold([(item.type, dict(item.data), item.ts) for item in stored[len(stored) - len(step.events) :]])
 
+        try:
+            await self._store_steps([*self._waiting, step], self._due_snapshot(), fold)
+        except EffectConflict:
+            with contextlib.suppress(EffectConflict):  # what the caller hears of is the conflict of its own step
+                await to_its_end(self._store_one_by_one())
+            raise
+
     async def _store_waiting(self) -> None:
         async with self._order:
+            self._own_up()
             if self._waiting:
                 try:
-                    await self._store_steps(self._waiting, self._due_snapshot())
+                    await self._store_steps(self._waiting, self._due_snapshot(), lambda _: self._waiting.clear())
                 except EffectConflict:
-                    await self._store_one_by_one()
-                self._waiting = []
+                    await to_its_end(self._store_one_by_one())
 
     async def _store_one_by_one(self) -> None:
         """Each waiting step by itself; the state without those that conflict is read anew. EffectConflict if there are any."""
         conflict: EffectConflict | None = None
         while self._waiting:
             try:
-                await self._store_steps(self._waiting[:1], None)
+                await self._store_steps(self._waiting[:1], None, _nothing_more)
             except EffectConflict as error:
                 conflict = error
             del self._waiting[0]
         if conflict is not None:
             self._state, self._seq = await self._store.read(state_of, self.stream)
             self._stored = self._seq
-            self._effects = {}
+            self._effects, self._own = {}, {}
             raise conflict
 
-    async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None) -> list[StoredEvent]:
-        """Write the steps in one transaction."""
+    async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[Sequence[StoredEvent]], None]) -> None:
+        """Write the steps in one transaction, then do what goes with it, even when nobody waits for it any more."""
         if self._soon is not None:  # also when this fails: nothing is stored behind the back of who then gives the session up
             self._soon.cancel()
             self._soon = None
-        *earlier, last = steps
-        stored = await self._store.commit(replace(last, earlier=earlier, snapshot=snapshot, after=self._stored))
-        if stored:
-            self._stored = stored[-1].seq
-        if snapshot is not None:
-            self._snapshot_seq = snapshot.seq
-        # What this session has started is its own; how others stand is looked up again.
-        self._effects = {
-            change.effect_id: _changed(self._effects.get(change.effect_id), change, last)
-            for change in last.effects
-            if change.status == "started"
-        }
-        self.used_at = last.now
-        for changes in (step.effects for step in steps if step.effects):
-            for watcher in self.watchers:
-                watcher(changes)
-        return stored
+
+        def stored(events: Sequence[StoredEvent]) -> None:
+            if events:
+                self._stored = events[-1].seq
+            if snapshot is not None:
+                self._snapshot_seq = snapshot.seq
+            self._keep_own(steps)
+            self.used_at = steps[-1].now
+            for changes in (step.effects for step in steps if step.effects):
+                for watcher in self.watchers:
+                    watcher(changes)
+            then(events)
+
+        await self._store.commit_then(replace(steps[-1], earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
+
+    def _keep_own(self, steps: Sequence[Commit]) -> None:
+        """How the effects stand that this session has put where they are and that are not over; others are looked up again.
+
+        Nobody else may change its own while the lease is held, and no step of a lease that was lost is stored.
+        """
+        rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
+        rows |= {change.effect_id: _changed(self._effects.get(change.effect_id), change, steps[-1]) for change in steps[-1].effects}
+        for effect_id, row in rows.items():
+            if row is None or row.status not in _NOT_OVER:
+                self._own.pop(effect_id, None)
+            else:  # a call that will be run is kept as it is stored: nobody else holds it
+                self._own[effect_id] = replace(row, call=loads(dumps(row.call))) if row.status == "requested" else row
+        self._effects = dict(self._own)
 
     def _fold(self, events: Sequence[tuple[str, dict[str, Any], str]]) -> None:
         agent_state.fold(self._state, events)
         self._seq += len(events)
 
     def _store_soon(self) -> None:
-        """Nobody waits for it: what cannot be stored now is tried again by the next commit, whose caller hears of it."""
+        """Nobody waits for it: what cannot be stored now is tried again by the next commit, whose caller hears of it and of a conflict."""
         self._soon = None
         task = asyncio.ensure_future(self._store_waiting())
         self._storing.add(task)
@@ -214,8 +243,18 @@ class Session:
 
     def _stored_soon(self, task: asyncio.Task[None]) -> None:
         self._storing.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, EffectConflict):
+            self._dropped = error
+            log.error("a noted step was dropped: %s", error, extra={"action": "note_dropped", "session": self.key})
+        elif error is not None:
             log.warning("what was noted is not stored yet: %s", error, extra={"action": "note_not_stored", "session": self.key})
+
+    def _own_up(self) -> None:
+        """Raise the EffectConflict that nobody heard of yet."""
+        dropped, self._dropped = self._dropped, None
+        if dropped is not None:
+            raise dropped
 
     def _due_snapshot(self) -> Snapshot | None:
         """The state with all that waits, every SNAPSHOT_EVERY events; that is stored with it, so it never runs ahead of the log."""
@@ -267,6 +306,10 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
         raise SessionTaken(f"another process works on {key}")
     state, seq = await store.read(state_of, f"session:{key}")
     return Session(store, clock, lease, state, seq)
+
+
+def _nothing_more(_: Sequence[StoredEvent]) -> None:
+    pass
 
 
 def _changed(row: EffectRow | None, change: EffectChange, step: Commit) -> EffectRow:

@@ -1,6 +1,6 @@
 """Due timers become inbox rows, and are worked on in the session they belong to. Ring 2."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from orchestrator import recovering
 from orchestrator.decisions import run_expiry
@@ -10,6 +10,8 @@ from orchestrator.turns import Tools
 from state.clock import iso, new_id
 from state.store import InboxRow, Timer
 from state.worker import AsyncStore
+
+LATER = timedelta(hours=1)
 
 
 async def due(store: AsyncStore, now: datetime) -> list[InboxRow]:
@@ -36,8 +38,10 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
         case confirmations.TIMER:
             await run_expiry(row, session, tools)
         case recovering.RECHECK:
-            await recovering.recheck(row.body["effect_id"], session, tools)
-            await session.commit(actor="system", timers=[drop(row, session)], inbox_done=[row.id])
+            later = await recovering.recheck_settled(row.body["effect_id"], session, tools)
+            await session.commit(actor="system", timers=[later or drop(row, session)], inbox_done=[row.id])
+        case kind if (handler := tools.handlers.timers.get(kind)) is not None:
+            await handler(row, session, tools)
         case other:
             await session.commit(actor="system", timers=[drop(row, session)])  # or it would be due for ever
             await tools.store.finish_inbox(row.id, "quarantined", f"unknown timer {other}")
@@ -46,3 +50,9 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
 def drop(row: InboxRow, session: Session) -> Timer:
     """Takes the timer of that input away; without it the timer would be due for ever."""
     return Timer(id=row.body["timer"], due_at=session.now, session=session.key, kind="", delete=True)
+
+
+def put_off(row: InboxRow, session: Session) -> Timer:
+    """The same timer once more, later: over what comes again and again a program may have died once too often."""
+    body = {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
+    return Timer(id=row.body["timer"], due_at=session.now + LATER, session=session.key, kind=row.body["kind"], body=body)

@@ -7,9 +7,10 @@ together. A turn that died is run again from its top: recorded model answers and
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol
 
 from orchestrator import outgoing
 from orchestrator.audit import Audit
@@ -21,6 +22,7 @@ from orchestrator.gate.modes import effective
 from orchestrator.links import hosts_in, known_links_only
 from orchestrator.messages import Actor, Mode, Notice, Outcome, Pending, Reply, Text, say
 from orchestrator.session import Session
+from orchestrator.talking.offering import offered
 from state.events import MessageReceived, TurnFinished
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
@@ -28,8 +30,53 @@ from state.worker import AsyncStore
 log = logging.getLogger(__name__)
 
 Present = Callable[[Actor], Actor | None]
+Handler = Callable[[InboxRow, Session, "Tools"], Awaitable[None]]
+"""Works one input to its end: it commits what came of it together with the input being done. Raises StoreError."""
+Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
+"""Stores inputs durably."""
+Round = Callable[[Receive, datetime], Awaitable[None]]
+"""Looks whether something has become due that no timer knows of yet, and hands in inputs; may raise StoreError."""
 Partial = Callable[[str, Any], Awaitable[None]]
 """(session, the visible text so far or a notice of how far it is) → shown as a draft; may be dropped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handlers:
+    """What a feature does with its own inputs, by their kind: bootstrap puts the features together here and nowhere else."""
+
+    inbox: Mapping[str, Handler] = field(default_factory=dict)
+    timers: Mapping[str, Handler] = field(default_factory=dict)
+    commands: Mapping[str, Handler] = field(default_factory=dict)
+    """Typed commands, by the name after the slash."""
+    presses: Mapping[str, Handler] = field(default_factory=dict)
+    """Buttons, by the first of the words that they carry."""
+
+
+def together(*features: Handlers) -> Handlers:
+    """All of them; ValueError where two want the same inputs."""
+    return Handlers(
+        inbox=_merged("inputs", [one.inbox for one in features]),
+        timers=_merged("timers", [one.timers for one in features]),
+        commands=_merged("commands", [one.commands for one in features]),
+        presses=_merged("presses", [one.presses for one in features]),
+    )
+
+
+def _merged(name: str, tables: Sequence[Mapping[str, Handler]]) -> dict[str, Handler]:
+    merged: dict[str, Handler] = {}
+    for table in tables:
+        if twice := merged.keys() & table.keys():
+            raise ValueError(f"two features want the same {name}: {', '.join(sorted(twice))}")
+        merged |= table
+    return merged
+
+
+class Stoppable(Protocol):
+    """Something that a person may stop."""
+
+    def stop(self) -> None:
+        """End it soon; a call on its way is heard to its end."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +95,11 @@ class Tools:
     """Where addresses in answers may lead: the portal and what the policy lists."""
     present: Present
     """The rights that somebody has now, None for those who have none any more."""
-    running: dict[str, Context] = field(default_factory=dict)
-    """The turn that each session is in, for /stop."""
+    handlers: Handlers = Handlers()
+    rounds: Sequence[Round] = ()
+    """Made every few seconds, one after the other."""
+    running: dict[str, Stoppable] = field(default_factory=dict)
+    """What each session is at, a turn or a recording that is being heard, for /stop."""
 
 
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -72,7 +122,7 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
         recorded=recorded,
     )
     end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
-    end = replace(end, reply=_closed(_with_done(end.reply, context), turn, actor, tools))
+    end = replace(end, reply=offered(_closed(_with_done(end.reply, context), turn, actor, tools), turn))
     await _finish(end, turn, actor, session, row)
     await _audit(context, actor, session, tools)
 
@@ -104,6 +154,7 @@ def _input(row: InboxRow, session: Session) -> TurnInput | None:
         quoted=body.get("quoted", ""),
         origin=body.get("origin", "typed"),
         answers=body.get("answers", ""),
+        ref=body.get("message_id", 0),
         choice=choice,
     )
 
@@ -122,9 +173,10 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) 
     event = MessageReceived(
         turn_id=turn.turn_id,
         text="" if turn.answers else turn.text,
-        origin="choice" if turn.answers else "typed",
+        origin="choice" if turn.answers else "voice" if turn.origin == "voice" else "typed",
         quoted=turn.quoted,
         answers=turn.answers,
+        ref=turn.ref,
     )
     await session.note(event, actor=actor.key, outbox=_settled_question(turn, session))
     return Recorded()

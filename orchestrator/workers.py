@@ -6,18 +6,19 @@ One loop looks for sessions with new inbox rows; each (session, lane) is drained
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from typing import NamedTuple
 from uuid import uuid4
 
 from orchestrator import commands, decisions, outgoing, pasting, timers, turns
 from orchestrator.errors import SessionTaken, SettingsError
 from orchestrator.messages import Notice, say
-from orchestrator.portal_events.watching import SESSION, TIMER, PortalWatch
+from orchestrator.portal_events.watching import SESSION, PortalWatch
 from orchestrator.recovering import recover
 from orchestrator.session import LEASE, Session, open_session
-from orchestrator.turns import Tools
+from orchestrator.turns import Handler, Tools, together
 from state.clock import Clock
 from state.events import TurnFinished
 from state.store import InboxRow, Lane, StaleEpoch, StoreError
@@ -25,12 +26,24 @@ from state.store import InboxRow, Lane, StaleEpoch, StoreError
 log = logging.getLogger(__name__)
 
 POLL = 1.0
+ROUND = 20.0
 MAX_TURNS = 64
 MAX_ATTEMPTS = 3
 IDLE = timedelta(minutes=10)
 
+LaneKey = tuple[str, Lane]
 Trouble = Callable[[str, Notice], Awaitable[None]]
 """(session, sentence): tell the person directly when not even the outbox can be written."""
+
+
+class _Claimed(NamedTuple):
+    """A row that was claimed as it came in, for the drain that begins with it."""
+
+    row: InboxRow
+    session: Session
+    """Held when it was claimed: under another one somebody else may have worked the row meanwhile."""
+    alone: bool
+    """Nothing else waited in its lane; what comes later is passed over and looked for then."""
 
 
 class Orchestrator:
@@ -40,7 +53,7 @@ class Orchestrator:
         self, tools: Tools, clock: Clock, *, trouble: Trouble, portal: PortalWatch | None = None, owner: str | None = None
     ) -> None:
         """`portal` watches the portal's events, `owner` names this process in leases."""
-        self.tools = tools
+        self.tools = replace(tools, handlers=together(tools.handlers, portal.handlers())) if portal else tools
         self._portal = portal
         self._clock = clock
         self._trouble = trouble
@@ -48,17 +61,19 @@ class Orchestrator:
         self._wake = asyncio.Event()
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
-        self._lanes: dict[tuple[str, Lane], asyncio.Task[None]] = {}
-        self._holding: dict[tuple[str, Lane], asyncio.Task[None]] = {}
-        self._passed_over: set[tuple[str, Lane]] = set()
+        self._lanes: dict[LaneKey, asyncio.Task[None]] = {}
+        self._holding: dict[LaneKey, asyncio.Task[None]] = {}
+        self._claiming: set[LaneKey] = set()
+        """Lanes whose oldest row is being claimed: nobody begins to work them."""
+        self._claimed: dict[LaneKey, _Claimed] = {}
+        self._passed_over: set[LaneKey] = set()
         self._troubled: set[str] = set()
         self._excused: dict[str, int] = {}
         """Attempts that came to nothing because of the store, and could not even be given back."""
         self._left: dict[str, Session] = {}
         """Sessions that were given up and not opened again; their leases are released at the end."""
-        self._arrived: set[tuple[str, Lane]] = set()
-        """Lanes of sessions of this process that got an input: they need no look at the database to be found."""
-        self._scan_at = 0.0
+        self._group: asyncio.TaskGroup | None = None
+        """Of the drains; None while nothing may be begun."""
         self._turns = asyncio.Semaphore(MAX_TURNS)
         self.listeners: list[Callable[[], None]] = []
 
@@ -70,54 +85,74 @@ class Orchestrator:
         return self._portal.session
 
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
-        """Store inputs durably, then wake the worker; False where an input was known already. Raises StoreError."""
-        fresh = await self.tools.store.put_inbox(rows)
-        self._arrived |= {(row.session, row.lane) for row in rows if row.session in self._sessions}
-        self._wake.set()
-        return fresh
+        """Store inputs durably, then begin to work them; False where an input was known already. Raises StoreError."""
+        lanes = {(row.session, row.lane) for row in rows}
+        free = {lane: self._sessions[lane[0]] for lane in lanes if self._is_free(lane)}
+        self._claiming |= free.keys()
+        try:
+            stored = await self.tools.store.put_inbox(rows, list(free))
+        finally:
+            self._claiming -= free.keys()
+            self._look_again(free)
+        new = [row for row, fresh in zip(rows, stored.fresh, strict=True) if fresh]
+        for row in stored.claimed:
+            lane = row.session, row.lane
+            alone = [one.id for one in new if (one.session, one.lane) == lane] == [row.id]
+            self._claimed[lane] = _Claimed(row, free[lane], alone)
+        known = {lane for lane in lanes if lane[0] in self._sessions or lane in self._claimed}
+        self._start(known)
+        if known != lanes:
+            self._wake.set()
+        return stored.fresh
+
+    def _is_free(self, lane: LaneKey) -> bool:
+        """Whether this process may claim a row of that lane: it holds the session, and nothing of the lane is at work."""
+        return lane[0] in self._sessions and not any(lane in busy for busy in (self._lanes, self._claiming, self._claimed))
 
     async def run(self) -> None:
         """Work until cancelled; then let running calls end and give the leases up."""
-        self.tools.store.listeners.append(self._look_soon)
+        self.tools.store.listeners.append(self._wake.set)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._renew())
-                while True:
-                    self._wake.clear()
-                    await self._begin(group)
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(POLL):  # wait_for of Python 3.11 may swallow a cancel that meets a wake
-                            await self._wake.wait()
+                group.create_task(self._make_rounds())
+                self._group = group
+                try:
+                    await self._look_on()
+                finally:
+                    self._group = None
         finally:
-            self.tools.store.listeners.remove(self._look_soon)
-            while self._sessions:
-                _, session = self._sessions.popitem()
-                with contextlib.suppress(StoreError):
-                    await session.close()
-            while self._left:
-                _, session = self._left.popitem()
-                with contextlib.suppress(StoreError):
-                    await session.abandon()
+            self.tools.store.listeners.remove(self._wake.set)
+            await self._close()
 
-    def _look_soon(self) -> None:
-        """Another process may have stored inputs: no arrival of our own may stand in the way of the look."""
-        self._scan_at = 0.0
-        self._wake.set()
+    async def _look_on(self) -> None:
+        """Look at the database for what is not begun as it comes in: timers, other processes' inputs, sessions not held, second tries."""
+        while True:
+            self._wake.clear()
+            await self._scan()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(POLL):  # wait_for of Python 3.11 may swallow a cancel that meets a wake
+                    await self._wake.wait()
+
+    async def _close(self) -> None:
+        """Give back what was claimed and not begun, and the leases; the trouble of one session is not that of the next."""
+        while self._claimed:
+            _, claimed = self._claimed.popitem()
+            await self._give_back(claimed.row)
+        ends = [session.close for session in self._sessions.values()] + [session.abandon for session in self._left.values()]
+        self._sessions.clear()
+        self._left.clear()
+        for end in ends:
+            try:
+                await end()
+            except Exception as error:  # noqa: BLE001 - whatever it is: the lease runs out by itself
+                log.warning("a session was not closed: %s", error, extra={"action": "session_not_closed"})
 
     async def idle(self) -> bool:
         """True when no input waits and none is worked on."""
         return not self._lanes and not await self.tools.store.ready_sessions()
 
-    async def _begin(self, group: asyncio.TaskGroup) -> None:
-        """Work what has just arrived; look at the database for what comes otherwise: timers, other doors, other sessions."""
-        arrived, self._arrived = self._arrived, set()
-        if arrived and time.monotonic() < self._scan_at:
-            self._start(arrived, group)
-        else:
-            self._scan_at = time.monotonic() + POLL
-            await self._scan(group)
-
-    async def _scan(self, group: asyncio.TaskGroup) -> None:
+    async def _scan(self) -> None:
         try:
             due = await timers.due(self.tools.store, self._clock.now())
             if due:
@@ -126,33 +161,40 @@ class Orchestrator:
         except StoreError as error:
             log.error("the store cannot be read: %s", error, extra={"action": "store_trouble"})  # noqa: TRY400 - no stack needed
             return
-        self._start(ready, group)
+        self._start(ready)
 
-    def _start(self, ready: Iterable[tuple[str, Lane]], group: asyncio.TaskGroup) -> None:
+    def _start(self, ready: Iterable[LaneKey]) -> None:
         for key, lane in ready:
-            if (key, lane) in self._lanes:
+            if (key, lane) in self._lanes or (key, lane) in self._claiming:
                 self._passed_over.add((key, lane))
-            else:
-                task = group.create_task(self._drain(key, lane))
+            elif self._group is not None:
+                task = self._group.create_task(self._drain(key, lane))
                 self._lanes[key, lane] = task
                 task.add_done_callback(self._forgetting(key, lane))
 
     def _forgetting(self, key: str, lane: Lane) -> Callable[[asyncio.Task[None]], None]:
         def forget(_: asyncio.Task[None]) -> None:
             self._lanes.pop((key, lane), None)
-            if (key, lane) in self._passed_over:  # the row may have come after the lane's last look
-                self._passed_over.discard((key, lane))
-                self._arrived.add((key, lane))
-                self._wake.set()
+            self._look_again([(key, lane)])
 
         return forget
+
+    def _look_again(self, lanes: Iterable[LaneKey]) -> None:
+        """Work those of `lanes` that were passed over: the row may have come after the lane's last look."""
+        late = self._passed_over.intersection(lanes)
+        self._passed_over -= late
+        self._start(late)
 
     async def _drain(self, key: str, lane: Lane) -> None:
         """Work the rows of one lane in order until none is left."""
         try:
             session = await self._session(key)
             self._holding[key, lane] = self._lanes[key, lane]
-            while self._sessions.get(key) is session and (row := await self.tools.store.next_inbox(key, lane)) is not None:
+            last = False
+            while not last and self._sessions.get(key) is session:
+                row, last = await self._next(session, lane)
+                if row is None:
+                    break
                 await self._work_row(row, session)
                 self._troubled.discard(key)
                 for listener in self.listeners:
@@ -172,6 +214,17 @@ class Orchestrator:
             await asyncio.sleep(POLL)
         finally:
             self._holding.pop((key, lane), None)
+            if (unbegun := self._claimed.pop((key, lane), None)) is not None:
+                await self._give_back(unbegun.row)
+
+    async def _next(self, session: Session, lane: Lane) -> tuple[InboxRow | None, bool]:
+        """The row to work now, claimed as it came in or the oldest that waits, and whether none can be behind it."""
+        claimed = self._claimed.pop((session.key, lane), None)
+        if claimed is not None and claimed.session is session:
+            return claimed.row, claimed.alone
+        if claimed is not None:
+            await self._give_back(claimed.row)
+        return await self.tools.store.next_inbox(session.key, lane), False
 
     async def _tell_trouble(self, key: str) -> None:
         """Once for each time the store gives out, not once a second."""
@@ -211,10 +264,12 @@ class Orchestrator:
 
     async def _give_up(self, row: InboxRow, session: Session) -> None:
         """Tell the person first: a crash in between tells them twice, in the same message, but never not at all."""
-        if self._portal is not None and session.key.startswith(SESSION):  # nobody reads there
-            log.error("an event of the portal is given up", extra={"action": "event_failed", "row": row.id})
-            if row.kind == "timer":
+        if ":" not in session.key or session.key.startswith(SESSION):  # nobody reads there
+            log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
+            if row.kind == "timer" and self._portal is not None and session.key.startswith(SESSION):
                 await self._portal.put_off(row, session)
+            elif row.kind == "timer":
+                await session.commit(actor="system", timers=[timers.put_off(row, session)])
             await self.tools.store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
             return
         current = session.state["turn"]
@@ -237,16 +292,18 @@ class Orchestrator:
                 if row.body["name"] == "stop":
                     self._stop(session.key)
                 await commands.run_command(row, session, self.tools)
-            case "portal_start" if self._portal is not None:
-                await self._portal.started(row, session)
-            case "portal_event" if self._portal is not None:
-                await self._portal.received(row, session)
-            case "timer" if self._portal is not None and row.body["kind"] == TIMER:
-                await self._portal.look(row, session)
             case "timer":
                 await timers.run_timer(row, session, self.tools)
+            case _ if (handler := self._feature(row)) is not None:
+                await handler(row, session, self.tools)
             case _:
                 await self.tools.store.finish_inbox(row.id, "quarantined", f"unknown kind {row.kind}")
+
+    def _feature(self, row: InboxRow) -> Handler | None:
+        """What works inputs of that kind, outside of conversations and decisions."""
+        if row.kind == "press":
+            return self.tools.handlers.presses.get(row.body["words"][0])
+        return self.tools.handlers.inbox.get(row.kind)
 
     async def _turn(self, row: InboxRow, session: Session) -> None:
         async with self._turns:
@@ -281,6 +338,16 @@ class Orchestrator:
                 session = self._sessions.pop(key, None)
                 if session is not None:
                     await session.close()
+
+    async def _make_rounds(self) -> None:
+        """What fails in one round is tried again in the next."""
+        while self.tools.rounds:
+            for look in self.tools.rounds:
+                try:
+                    await look(self.receive, self._clock.now())
+                except Exception:  # one feature that fails must not end the others
+                    log.exception("a round failed", extra={"action": "round_failed"})
+            await asyncio.sleep(ROUND)
 
     async def _renew(self) -> None:
         """Keep the leases of the sessions in use."""

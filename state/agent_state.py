@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from state import events_daily, events_editing, events_leads, people_fold
+
 State = dict[str, Any]
 Fold = Callable[[State, dict[str, Any], str], None]
 
@@ -59,7 +61,7 @@ def open_confirmations(state: State) -> list[dict[str, Any]]:
 
 def _message(state: State, data: dict[str, Any], ts: str) -> None:
     agent = state["agent"]
-    if data.get("origin", "typed") == "typed":
+    if data.get("origin", "typed") in {"typed", "voice"}:
         goals = agent["goals"]
         goal = data["text"][:KEEP_GOAL_LENGTH]
         if goal and (not goals or goals[0] != goal):
@@ -91,7 +93,8 @@ def _requested(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     kept = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
     more = ("requested_at", "expires_at", "nonce", "taps", "four_eyes", "turn_id", "slot", "preview", "reasons", "before", "provenance")
-    entry = {key: data[key] for key in (*kept, *more) if key in data}
+    by_lead = ("lead", "told", "told_names", "requested_by_user")
+    entry = {key: data[key] for key in (*kept, *more) if key in data} | {key: data[key] for key in by_lead if data.get(key)}
     entry["confirmation_id"] = data["confirmation_id"]
     entry["status"] = "requested"
     state["agent"]["confirmations"][data["confirmation_id"]] = entry
@@ -115,11 +118,20 @@ def _decide(status: str) -> Fold:
                 "turn_id": data.get("turn_id", ""),
             }
             _cut(state["denied"], KEEP_DECIDED)
+            _remember_reason(state, data, ts)
         if status != "approved":
             _forget_planned(state, entry)
         _cut_decided(entries)
 
     return apply
+
+
+def _remember_reason(state: State, data: dict[str, Any], ts: str) -> None:
+    """Why a person said no is part of the conversation: the next proposal should be another one."""
+    if data.get("reason") and data.get("via") != "model":
+        said = f"({data['method'] or 'a call'} was denied by {data['denied_by_name'] or 'a person'}, who said: «{data['reason']}»)"
+        state["history"].append({"role": "assistant", "text": said, "ts": ts})
+        del state["history"][:-KEEP_HISTORY]
 
 
 def _bare(data: dict[str, Any]) -> dict[str, Any]:
@@ -130,6 +142,7 @@ def _started(state: State, data: dict[str, Any], ts: str) -> None:
     state["agent"]["in_progress"].append(
         {"effect_id": data["effect_id"], "method": data["method"], "ts": ts, "essence": data.get("essence", "")}
     )
+    events_leads.count_written(state, data, ts)
 
 
 def _succeeded(state: State, data: dict[str, Any], ts: str) -> None:
@@ -293,4 +306,8 @@ _STEPS: dict[str, Fold] = {
     "PortalEventReceived": _portal_event,
     "PortalLookFailed": _look_failed,
     "RecordsSeen": _seen,
+    **people_fold.STEPS,
+    **events_daily.STEPS,
+    **events_editing.STEPS,
+    **events_leads.STEPS,
 }

@@ -3,6 +3,8 @@
 import os
 import time
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
@@ -17,6 +19,14 @@ class Clock(Protocol):
         """The present moment, aware, UTC."""
         ...
 
+    def mark(self) -> str:
+        """A point in time to be kept beside a moment that a clock which is set later could belie; see `since`."""
+        ...
+
+    def since(self, mark: str) -> timedelta | None:
+        """How long ago `mark` was, whatever the clock was set to since; None where it was made on another machine or before its start."""
+        ...
+
 
 class SystemClock:
     """The machine's clock."""
@@ -25,6 +35,14 @@ class SystemClock:
         """The present moment, aware, UTC."""
         return datetime.now(UTC)
 
+    def mark(self) -> str:
+        """This start of the machine, and the seconds since."""
+        return f"{_boot()} {elapsing():.3f}"
+
+    def since(self, mark: str) -> timedelta | None:
+        """The difference, within one start of the machine."""
+        return marked_since(mark, _boot(), elapsing())
+
 
 class FixedClock:
     """A clock that moves only when told."""
@@ -32,6 +50,7 @@ class FixedClock:
     def __init__(self, start: datetime) -> None:
         """Start at `start`, which must be aware."""
         self._now = start.astimezone(UTC)
+        self._elapsed = timedelta()
 
     def now(self) -> datetime:
         """The moment it was last set to."""
@@ -40,11 +59,48 @@ class FixedClock:
     def advance(self, by: timedelta) -> None:
         """Move by `by`; a negative step plays a clock going back."""
         self._now += by
+        self._elapsed += max(by, timedelta())
+
+    def set_by(self, by: timedelta) -> None:
+        """Set it wrong, or right: no time passes."""
+        self._now += by
+
+    def mark(self) -> str:
+        """How far it was moved."""
+        return f"fixed {self._elapsed.total_seconds():.3f}"
+
+    def since(self, mark: str) -> timedelta | None:
+        """The difference; every fixed clock is on the same machine."""
+        return marked_since(mark, "fixed", self._elapsed.total_seconds())
+
+
+def elapsing() -> float:
+    """Seconds that only ever grow, whatever the clock is set to, and go on while the machine is suspended, as those of other hosts do."""
+    return time.clock_gettime(_ELAPSING) if _ELAPSING is not None else time.monotonic()
+
+
+_ELAPSING: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+"""Linux: `time.monotonic` stands still during a suspend there. Others have no such clock, or a monotonic one that goes on."""
+
+
+def marked_since(mark: str, boot: str, elapsed: float) -> timedelta | None:
+    """How long before `elapsed` the mark was made; None where it names another start of a machine, or nothing."""
+    made, _, at = mark.partition(" ")
+    return timedelta(seconds=elapsed - float(at)) if at and made == boot else None
+
+
+@cache
+def _boot() -> str:
+    """What no other start of this or another machine is called; without such a name, this process."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return new_id()
 
 
 def iso(moment: datetime) -> str:
     """`moment` as UTC ISO 8601 with microseconds and suffix Z; sorts as text in time order."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
 
 
 def parse_iso(text: str) -> datetime:

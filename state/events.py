@@ -1,22 +1,18 @@
 """Every event the journal may hold: past tense, frozen, versioned. Adding one: see CONTRIBUTING.md, "a new event".
 
-A version newer than ours is refused, an older one is upcast when read; the stored bytes are never rewritten. Fields that may hold what
-people wrote are `Personal` and are sealed when stored; a class that leaves that open cannot be made.
+Fields that may hold what people wrote are `Personal` and are sealed when stored; a class that leaves that open cannot be made. How an
+event becomes stored data and is read again stands in `event_data`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from state import canonical, personal
+from state import personal
 from state.personal import Personal
 
 type_names: dict[str, type["Event"]] = {}
-
-
-class UnknownEvent(ValueError):
-    """The journal holds an event that this version of the program does not know."""
 
 
 class Event(BaseModel):
@@ -26,6 +22,8 @@ class Event(BaseModel):
     V: ClassVar[int] = 1
     blanks: ClassVar[Mapping[str, Any]] = {}
     """What its personal fields read as where nothing is told of them."""
+    models: ClassVar[tuple[str, ...]] = ()
+    """Its fields that are models themselves."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -34,6 +32,11 @@ class Event(BaseModel):
         for name in personal.undecided(cls.model_fields):
             raise TypeError(f"{cls.__name__}.{name}: mark it Personal, or list it as CLEAR if nobody's words can ever be in it")
         cls.blanks = personal.blanks(cls.model_fields)
+        cls.models = tuple(
+            name
+            for name, field in cls.model_fields.items()
+            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+        )
         type_names[cls.__name__] = cls
 
 
@@ -54,11 +57,13 @@ class MessageReceived(Event):
 
     turn_id: str
     text: Personal[str]
-    origin: Literal["typed", "choice", "button", "portal"] = "typed"
+    origin: Literal["typed", "choice", "button", "portal", "voice"] = "typed"
     quoted: Personal[str] = ""
     """Forwarded or pasted text of somebody else that came along: prose."""
     answers: str = ""
     """The question this input answers, when it is a choice."""
+    ref: int = 0
+    """The messenger's number of the message, or of the first of several."""
 
 
 class ModelAnswered(Event):
@@ -161,6 +166,15 @@ class ConfirmationRequested(Event):
     taps: int = 1
     four_eyes: bool = False
     """Another person with role lead or admin must approve, not the one who asked."""
+    lead: bool = False
+    """Somebody with role lead or admin must approve."""
+    told: list[str] = Field(default_factory=list)
+    """The private chats of the leads to whom it is shown too."""
+    told_names: Personal[list[str]] = Field(default_factory=list)
+    requested_by_user: int | None = None
+    """The employee who asked: nobody approves for themselves under another account."""
+    policy: str = ""
+    """The policy by which it asks."""
     replaces: str = ""
     provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
 
@@ -225,6 +239,10 @@ class CallStarted(Event):
     confirmation_id: str = ""
     proposed_by: str = "crm_agent"
     essence: str = ""
+    policy: str = ""
+    """The policy by which it may run."""
+    writes: int = 1
+    """How many changes it makes: as many as the commands of a batch that are no reads."""
     before: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The record as it was, so that a reconciliation after a crash can tell "done" from "not done"."""
 
@@ -353,53 +371,3 @@ class PersonErased(Event):
     """ "table: rows", "log: records"."""
     remains: int = 0
     """Places where the search afterwards still found something; ops were told them."""
-
-
-Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
-UPCASTERS: dict[tuple[str, int], Upcaster] = {}
-"""(type, version) -> the function that lifts its data to version + 1. A personal field may be missing: it was blank, or is erased."""
-
-
-def parted(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The data of an event as it is stored: what stays clear, and what is personal and not blank."""
-    data = event.model_dump(mode="json")
-    told = {name: value for name, blank in event.blanks.items() if (value := data.pop(name)) != blank}
-    return data, told
-
-
-def as_read(event: Event) -> dict[str, Any]:
-    """The whole data of an event as the journal will give it back; NotCanonical where it cannot be stored."""
-    try:
-        return dict(canonical.loads(canonical.dumps({name: _plain(value) for name, value in event.__dict__.items()})))
-    except canonical.NotCanonical:  # a model within a list, a Decimal: what JSON makes of them is for pydantic to say
-        return dict(canonical.loads(canonical.dumps(event.model_dump(mode="json"))))
-
-
-def _plain(value: Any) -> Any:
-    return value.__dict__ if isinstance(value, BaseModel) else value
-
-
-def joined(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """What `parted` took apart, in today's shape and with the blanks; an erased person's event is one of which nothing is `told`."""
-    data = upcast(type_name, version, {**clear, **told})
-    for name, blank in type_names[type_name].blanks.items():
-        if name not in data:
-            data[name] = personal.fresh(blank)
-    return data
-
-
-def upcast(type_name: str, version: int, data: dict[str, Any]) -> dict[str, Any]:
-    """`data` in the newest shape of its type; raises UnknownEvent for a type or version of a newer program."""
-    cls = type_names.get(type_name)
-    if cls is None or version > cls.V:
-        msg = f"event {type_name} v{version} was written by a newer version of this program"
-        raise UnknownEvent(msg)
-    while version < cls.V:
-        data = UPCASTERS[type_name, version](data)
-        version += 1
-    return data
-
-
-def decode(type_name: str, version: int, data: dict[str, Any]) -> Event:
-    """The event behind stored data; raises UnknownEvent as `upcast` does."""
-    return type_names[type_name].model_validate(upcast(type_name, version, data))

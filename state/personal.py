@@ -17,7 +17,7 @@ CLEAR = frozenset(
         # places and ids
         *("turn_id", "question_id", "answers", "slot", "confirmation_id", "effect_id", "replaces", "nonce"),
         # hashes
-        *("fingerprint", "essence"),
+        *("fingerprint", "essence", "policy"),
         # moments
         *("requested_at", "approved_at", "denied_at", "expired_at", "expires_at", "look_at"),
         # who, as a key that stands for a person
@@ -26,6 +26,8 @@ CLEAR = frozenset(
         *("mode", "method", "call_class", "kind", "code", "model", "via", "why", "unchanged", "removed"),
         # what the portal's events are about
         *("event", "target", "member_id", "gone", "told"),
+        # the conversation that something belongs to
+        "home",
     }
 )
 """Fields of text that stay readable without a key, whatever event has them. Numbers and fixed words always do."""

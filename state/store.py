@@ -7,7 +7,7 @@ drives it from a thread. Implementations: `state.sql` (SQLite, in memory or a fi
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from state.events import Event
 
@@ -67,6 +67,15 @@ class InboxRow:
     received_at: datetime
     status: Literal["new", "done", "quarantined"] = "new"
     attempts: int = 0
+
+
+class Stored(NamedTuple):
+    """What became of new inputs, and the rows that were claimed along with them."""
+
+    fresh: list[bool]
+    """For each input whether it is new: False where its source was known."""
+    claimed: list[InboxRow]
+    """Of each lane that was asked for the oldest new row, its attempt counted; none of a lane in which nothing waits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +185,12 @@ class Commit:
 class Store(Protocol):
     """See the module docstring. Every method may raise StoreUnwritable."""
 
-    def put_inbox(self, rows: Sequence[InboxRow]) -> list[bool]:
-        """Store inputs durably before they are acknowledged; False where `source` was known already."""
+    def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> Stored:
+        """Store inputs durably before they are acknowledged; in the same transaction do as `next_inbox` for the lanes of `claim`.
+
+        A claimed row is nobody's: it stays new, `give_back` takes its attempt back, and whoever looks for ready sessions finds it again.
+        So only who holds the session, and works nothing else of that lane until the row is done, may claim. It need not be one of `rows`.
+        """
         ...
 
     def ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:

@@ -25,6 +25,7 @@ from state.store import (
     OutboxRow,
     Snapshot,
     Store,
+    Stored,
     StoredEvent,
     StoreUnwritable,
     Timer,
@@ -170,12 +171,12 @@ class AsyncStore:
         await self._writer.aclose()
         self._store.close()
 
-    async def put_inbox(self, rows: Sequence[InboxRow]) -> list[bool]:
+    async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> Stored:
         """See `Store.put_inbox`."""
-        fresh = await self._writer.call(self._store.put_inbox, rows)
+        stored = await self._writer.call(self._store.put_inbox, rows, claim)
         if self._hints is not None:
             self._hints.tell()
-        return fresh
+        return stored
 
     async def ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """See `Store.ready_sessions`."""
@@ -212,9 +213,22 @@ class AsyncStore:
     async def commit(self, commit: Commit) -> list[StoredEvent]:
         """See `Store.commit`."""
         stored = await self._writer.call(self._store.commit, commit)
+        self._tell_of(commit)
+        return stored
+
+    async def commit_then(self, commit: Commit, then: Callable[[list[StoredEvent]], None]) -> None:
+        """As `commit`; `then` is told in the loop what was stored, also when who waits for it was cancelled meanwhile."""
+        stored: list[list[StoredEvent]] = []
+        try:
+            await self._writer.call(lambda: stored.append(self._store.commit(commit)))
+        finally:
+            if stored:
+                self._tell_of(commit)
+                then(stored[0])
+
+    def _tell_of(self, commit: Commit) -> None:
         if self._hints is not None and any(step.outbox or step.inbox_new for step in (*commit.earlier, commit)):
             self._hints.tell()
-        return stored
 
     async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """See `Store.read_events`."""

@@ -75,6 +75,22 @@ def policy(context: typer.Context) -> None:
 
 
 @app.command(context_settings=_HANDED_ON, add_help_option=False)
+def invite(context: typer.Context) -> None:
+    """Make a link by which one employee of the portal joins."""
+    from bot.cli.invite import app as commands  # noqa: PLC0415 - see _HANDED_ON
+
+    commands(context.args, prog_name="sdelka invite")
+
+
+@app.command(context_settings=_HANDED_ON, add_help_option=False)
+def people(context: typer.Context) -> None:
+    """Who may use the bot, and how to end that."""
+    from bot.cli.invite import people as commands  # noqa: PLC0415 - see _HANDED_ON
+
+    commands(context.args, prog_name="sdelka people")
+
+
+@app.command(context_settings=_HANDED_ON, add_help_option=False)
 def demo(context: typer.Context) -> None:
     """A CRM, a messenger and a rule-based model on this machine, with the real bot: no account anywhere."""
     _become("sandbox.demo", context.args)

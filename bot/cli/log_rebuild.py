@@ -23,6 +23,8 @@ def rebuilt(store: Store, settings: Settings, *, user: str, to: Path | None, rep
         return folder, _written(store, folder, user)
     with _nobody_runs(settings):
         counts = _written(store, folder, user)
+        if not counts:
+            return settings.log_dir, counts
         _put_in_place(folder, settings.log_dir, settings.log_dir.with_name(f"{settings.log_dir.name}-replaced-{stamp}"))
     return settings.log_dir, counts
 

@@ -80,7 +80,7 @@ def replay(
 @contextlib.contextmanager
 def _readable() -> Iterator[None]:
     """A database that fails while it is read is one sentence, exit code 2."""
-    from state.events import UnknownEvent  # noqa: PLC0415 - see replay
+    from state.event_data import UnknownEvent  # noqa: PLC0415 - see replay
     from state.store import StoreError  # noqa: PLC0415 - see replay
 
     try:

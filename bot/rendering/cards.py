@@ -1,43 +1,94 @@
-"""The card of a confirmation in each of its states (facts: telegram §5). Rendered from the stored request, never from the model. Ring 3."""
+"""The card of a confirmation in each of its states (facts: telegram §5). Rendered from the stored request, never from the model. Ring 3.
 
-from collections import Counter
+Body: what `outgoing.card_row` keeps of a confirmation, and if there is: `home` (the card lives in that session and is shown to a lead),
+`told_names` (the leads who were asked), `created` ("deal:481"), `undo_until`.
+"""
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.i18n.translate import Translator
+from bot.rendering.batches import MAX_ITEMS, failed_of, items_of
 from bot.rendering.replies import heading
-from bot.rendering.spans import Span, Spans, bold, joined, plain, spans
+from bot.rendering.spans import Span, Spans, bold, joined, spans
+from state.clock import parse_iso
 
-MAX_ITEMS = 15
+__all__ = ["MAX_ITEMS", "MAX_LINES", "OPEN_LINES", "card_text", "waits_for_lead", "wants_second_tap"]
+
+Body = Mapping[str, Any]
+
+OPEN_LINES = 10
+"""More lines are folded."""
 MAX_LINES = 40
-MAX_BEFORES = 3
-_MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
+LONG = 160
+"""Characters of a change that stands in a folded block of its own."""
+_SECONDS = 60
+_OWN_ORIGINS = ("edit:", "again:", "undo:")
+"""Slots of wishes that a person made with a button: that their card was asked for is no doubt of the bot."""
 
 
-def card_text(body: Mapping[str, Any], tr: Translator) -> Spans:
+def card_text(body: Body, tr: Translator) -> Spans:
     """What the call does, before → after, why it asks, who asked, and how it stands."""
     preview = body.get("preview") or {}
-    blocks = [spans(bold(heading(preview, body["method"], tr)))]
-    changes = _lines(preview, tr) or _items(preview, body, tr)
+    blocks = [_head(preview, body, tr)]
+    changes = _lines(preview, tr) or joined(items_of(preview, body, tr), "\n")
     if changes:
-        blocks.append(joined(changes, "\n"))
+        blocks.append(changes)
     if body["status"] == "requested":
-        reasons = _reasons(body, tr)
-        if reasons:
-            blocks.append(spans(Span("; ".join(reasons), "italic")))
-        asked = tr.say("card-asked-by", who=body.get("requested_by_name", ""), until=tr.clock(body["expires_at"]))
-        blocks.append(spans(asked))
-        if body.get("stage") == 2:  # noqa: PLR2004 - the second of two taps
-            blocks.append(spans(bold(tr.say("card-sure"))))
+        blocks.extend(_waiting(body, tr))
     else:
-        blocks.append(spans(bold(_state(body, tr))))
+        blocks.append(_state(body, tr))
     return joined(blocks, "\n\n")
 
 
-def _reasons(body: Mapping[str, Any], tr: Translator) -> list[str]:
+def waits_for_lead(body: Body) -> bool:
+    """Whether somebody else than its reader decides: the requester sees the card of a call that a lead must approve."""
+    return bool(body.get("told_names")) and not body.get("home")
+
+
+def wants_second_tap(body: Body) -> bool:
+    """Whether the first of two taps was made."""
+    return body.get("stage") == 2  # noqa: PLR2004 - the second of two taps
+
+
+def _head(preview: Body, body: Body, tr: Translator) -> Spans:
+    head = bold(heading(preview, body["method"], tr))
+    if not preview.get("items") or not preview.get("sum"):
+        return head
+    return spans(head, "\n", bold(tr.say("card-sum", sum=preview["sum"])))
+
+
+def _waiting(body: Body, tr: Translator) -> Iterator[Spans]:
+    """Why it asks, which mode it is in, who is asked and until when."""
+    reasons = _reasons(body, tr)
+    badge = tr.say("card-risk", level=_risk(body))
+    if reasons:
+        yield spans(badge, " ", Span("; ".join(reasons), "italic"))
+    if (preview := body.get("preview") or {}).get("mode") in {"canary", "shadow"}:
+        yield spans(tr.say("card-mode", mode=preview["mode"]))
+    until = tr.clock(body["expires_at"])
+    if waits_for_lead(body):
+        yield bold(tr.say("card-waits-for-lead", who=", ".join(body["told_names"]), until=until))
+    else:
+        yield spans(tr.say("card-asked-by", who=body.get("requested_by_name", ""), until=until))
+    if wants_second_tap(body):
+        yield bold(tr.say("card-sure" if "D" in str(body.get("call_class") or "") else "card-sure-twice"))
+
+
+def _risk(body: Body) -> str:
+    classes = set(str(body.get("call_class") or ""))
+    if "D" in classes or body.get("taps", 1) > 1:
+        return "high"
+    return "mid" if classes & {"C", "M", "N"} or body.get("four_eyes") or body.get("lead") else "low"
+
+
+def _reasons(body: Body, tr: Translator) -> list[str]:
     """Why it asks; the same reason for many commands of a batch is said once."""
     found: dict[str, list[str]] = {}
+    own = str(body.get("slot") or "").startswith(_OWN_ORIGINS)
     for reason in body.get("reasons") or ():
+        if own and reason["code"] == "gate-model-asks":
+            continue
         args = reason.get("args") or {}
         code = str(args.get("reason") or reason["code"]) if reason["code"] == "gate-batch-asks" else reason["code"]
         text = tr.say(code, **args)
@@ -46,106 +97,96 @@ def _reasons(body: Mapping[str, Any], tr: Translator) -> list[str]:
     return [texts[0] if len(texts) == 1 else tr.say("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
 
 
-def _lines(preview: Mapping[str, Any], tr: Translator) -> list[Spans]:
+def _lines(preview: Body, tr: Translator) -> Spans:
+    """The first lines as they are, further ones folded, and how many there are beyond."""
     lines = preview.get("lines") or ()
-    rows = [_line(line) for line in lines[:MAX_LINES]]
-    return [*rows, spans(tr.say("card-more", count=len(lines) - MAX_LINES))] if len(lines) > MAX_LINES else rows
+    if not lines:
+        return ()
+    folded = "\n".join(_flat(line) for line in lines[OPEN_LINES:MAX_LINES])
+    more = tr.say("card-more", count=len(lines) - MAX_LINES) if len(lines) > MAX_LINES else ""
+    return joined([*(_line(line) for line in lines[:OPEN_LINES]), spans(Span(folded, "quote")), spans(more)], "\n")
 
 
-def _line(line: Mapping[str, Any]) -> Spans:
+def _line(line: Body) -> Spans:
+    if len(str(line.get("before") or "")) + len(str(line["after"])) > LONG:
+        return spans(f"{line['name']}:\n", Span(_change(line), "quote"))
     before = f"{line['before']} → " if line.get("before") else ""
     return spans(f"{line['name']}: {before}", bold(line["after"]))
 
 
-def _items(preview: Mapping[str, Any], body: Mapping[str, Any], tr: Translator) -> list[Spans]:
-    """Every command of a batch: one line each, or, when there are many, one line for all that do the same to their records."""
-    items = preview.get("items") or []
-    reports = {report["key"]: report for report in body.get("commands") or ()}
-    if len(items) > MAX_ITEMS:
-        return _grouped(items, reports, tr)
-    rows = []
-    for number, item in enumerate(items, start=1):
-        changes = "; ".join(f"{line['name']}: {line['before'] or '—'} → {line['after']}" for line in item.get("lines") or ())
-        mark = _mark(item, reports)
-        rows.append(spans(f"{number}. {mark}", heading(item, item.get("method", ""), tr), f" — {changes}" if changes else ""))
-    return rows
+def _flat(line: Body) -> str:
+    return f"{line['name']}: {_change(line)}"
 
 
-def _grouped(items: Sequence[Mapping[str, Any]], reports: Mapping[str, Mapping[str, Any]], tr: Translator) -> list[Spans]:
-    """One line for all commands that do the same; what stood there before is said with its count where it differs."""
-    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for item in items:
-        changes = (f"{line['name']} → {line['after']}" for line in item.get("lines") or ())
-        words = plain(heading({**item, "title": ""}, item.get("method", ""), tr))
-        groups.setdefault((words, *changes), []).append(item)
-    return [_group(words, members, reports, tr) for (words, *_), members in groups.items()]
+def _change(line: Body) -> str:
+    return f"{line['before']} → {line['after']}" if line.get("before") else str(line["after"])
 
 
-def _group(words: str, members: Sequence[Mapping[str, Any]], reports: Mapping[str, Mapping[str, Any]], tr: Translator) -> Spans:
-    same = zip(*(item.get("lines") or () for item in members), strict=True)  # the members of a group have equally many lines
-    changes = "; ".join(_change_of_all(lines, tr) for lines in same)
-    names = [
-        spans(_mark(item, reports), Span(str(item.get("title") or item.get("id") or "?"), url=str(item.get("url") or "")))
-        for item in members
-    ]
-    return spans(bold(f"{words} × {len(members)}"), f" — {changes}: " if changes else ": ", joined(names, ", "))
-
-
-def _change_of_all(lines: Sequence[Mapping[str, Any]], tr: Translator) -> str:
-    """ "Ответственный: Анна (9), Вера (2) → Борис": the commonest values before, and how many others there are."""
-    name, after = lines[0]["name"], lines[0]["after"]
-    befores = Counter(str(line.get("before") or "") for line in lines)
-    if set(befores) == {""}:
-        return f"{name}: {after}"
-    if len(befores) == 1:
-        return f"{name}: {next(iter(befores))} → {after}"
-    named = befores.most_common(MAX_BEFORES)
-    said = [tr.say("card-group-before", value=value or "—", count=count) for value, count in named]
-    if len(befores) > MAX_BEFORES:
-        left = len(lines) - sum(count for _, count in named)
-        said.append(tr.say("card-group-rest", kinds=len(befores) - MAX_BEFORES, count=left))
-    return f"{name}: {', '.join(said)} → {after}"
-
-
-def _mark(item: Mapping[str, Any], reports: Mapping[str, Mapping[str, Any]]) -> str:
-    return _MARKS.get(str((reports.get(str(item.get("key"))) or {}).get("status", "")), "")
-
-
-def _state(body: Mapping[str, Any], tr: Translator) -> str:
+def _state(body: Body, tr: Translator) -> Spans:
     status = body["status"]
     who = body.get("approved_by_name") or body.get("denied_by_name") or ""
     at = body.get(f"{status}_at") or ""
     match status:
         case "approved":
-            return tr.say("card-running", who=who)
+            return bold(tr.say("card-running", who=who))
         case "denied":
-            return tr.say("card-denied-by", who=who, at=at)
+            reason = str(body.get("reason") or "")
+            said = bold(tr.say("card-denied-by", who=who, at=at))
+            return spans(said, f"\n{tr.say('card-denied-why')} ", Span(reason, "italic")) if reason else said
         case "refused":
-            code = str(body.get("code") or "")
-            if not code:  # nobody refused it: a look at the portal showed that it did not happen
-                return tr.say("card-not-done")
-            known = tr.say(code, **(body.get("args") or {})) if tr.knows(code) else str(body.get("detail") or "")
-            return tr.say("card-refused", text=known)
+            return bold(_refused(body, tr))
         case "expired":
-            return tr.say("card-expired-at", at=at)
+            return bold(tr.say("card-expired-at", at=at))
         case "superseded":
-            return tr.say("card-superseded-by")
+            return bold(tr.say("card-superseded-edited" if body.get("why") == "edited" else "card-superseded-by"))
         case "unknown":
-            return tr.say("card-unknown")
+            return bold(tr.say("card-unknown"))
         case _:
             return _executed(body, tr, who, at)
 
 
-def _executed(body: Mapping[str, Any], tr: Translator, who: str, at: str) -> str:
-    done = tr.say("card-executed", who=who, at=at)
+def _refused(body: Body, tr: Translator) -> str:
+    """Only where it is proven that nothing was changed."""
+    code = str(body.get("code") or "")
+    if not code:  # nobody refused it: a look at the portal showed that it did not happen
+        return tr.say("card-not-done")
+    known = tr.say(code, **(body.get("args") or {})) if tr.knows(code) else str(body.get("detail") or "")
+    return tr.say("card-refused", text=known)
+
+
+def _executed(body: Body, tr: Translator, who: str, at: str) -> Spans:
+    done = tr.say("card-executed", who=who, at=at, took=_took(body, tr))
     commands = body.get("commands") or []
     failed = [report for report in commands if report["status"] != "success"]
     if failed:
-        return f"{done}\n{tr.say('card-partly', failed=len(failed), count=len(commands))}"
-    return "\n".join([done, *_left_out(body.get("unchanged") or (), body.get("preview") or {}, tr)])
+        partly = tr.say("card-partly", failed=len(failed), count=len(commands))
+        return joined([bold(f"{done}\n{partly}"), *(spans(line) for line in failed_of(body, tr))], "\n")
+    preview = body.get("preview") or {}
+    left_out = [bold(line) for line in _left_out(body.get("unchanged") or (), preview, tr)]
+    undo = spans(tr.say("card-undo-until", until=tr.clock(body["undo_until"]))) if body.get("undo_until") else ()
+    return joined([bold(done), _made(body, preview, tr), *left_out, undo], "\n")
 
 
-def _left_out(written: Sequence[str], preview: Mapping[str, Any], tr: Translator) -> Iterator[str]:
+def _took(body: Body, tr: Translator) -> str:
+    """How long it took from the decision to the answer; nothing where a stop lay between."""
+    begun, over = body.get("approved_at"), body.get("executed_at")
+    seconds = (parse_iso(over) - parse_iso(begun)).total_seconds() if begun and over else -1.0
+    if not 0 <= seconds < _SECONDS:
+        return ""
+    number = f"{max(seconds, 0.1):.1f}"
+    return tr.say("card-took", seconds=number.replace(".", ",") if tr.locale == "ru" else number)
+
+
+def _made(body: Body, preview: Body, tr: Translator) -> Spans:
+    """The number of the record and the way to it."""
+    created = str(body.get("created") or "").rpartition(":")[2]
+    number, url = created or str(preview.get("id") or ""), str(preview.get("url") or "")
+    if created:
+        url = str(preview.get("made_url") or "").replace("{id}", created)
+    return spans(Span(tr.say("card-number", number=number), url=url)) if number else ()
+
+
+def _left_out(written: Sequence[str], preview: Body, tr: Translator) -> Iterator[str]:
     """What the portal said yes to and did not do: a new record lacks it, an old one is as it was."""
     added: list[str] = []
     kept: list[str] = []

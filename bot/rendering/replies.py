@@ -26,23 +26,23 @@ _PLAIN = frozenset(
 """Sentences that warn of nothing."""
 
 
-def reply_text(reply: Reply, tr: Translator) -> Spans:
-    """The whole reply; empty when there is nothing to say."""
-    blocks = [spans(part.text) if isinstance(part, Text) else table_text(part, tr) for part in reply.parts]
-    blocks.extend(spans(bold(tr.notice(title)), "\n", table_text(table, tr)) for title, table in reply.sections)
+def reply_text(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
+    """The whole reply, empty when there is nothing to say; of lists longer than `MAX_ROWS` the `first` rows."""
+    blocks = [spans(part.text) if isinstance(part, Text) else table_text(part, tr, first=first) for part in reply.parts]
+    blocks.extend(spans(bold(tr.notice(title)), "\n", table_text(table, tr, first=first)) for title, table in reply.sections)
     blocks.extend(_notice(notice, reply, tr) for notice in reply.notices)
     return joined(blocks, "\n\n")
 
 
-def table_text(table: Table, tr: Translator) -> Spans:
+def table_text(table: Table, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
     """A list with links, and count and sum below."""
     if not table.rows:
         return spans(tr.say("list-empty"))
+    shown = len(table.rows) if len(table.rows) <= MAX_ROWS else first
     lines: list[Spans] = []
-    for number, row in enumerate(table.rows[:MAX_ROWS], start=1):
+    for number, row in enumerate(table.rows[:shown], start=1):
         label = Span(row.label, url=row.url)
         lines.append(spans(f"{number}. ", label))
-    shown = min(len(table.rows), MAX_ROWS)
     count = tr.say("list-total", shown=shown, total=table.total) if table.total > shown else tr.say("list-all", total=table.total)
     foot = f"{count}, {table.sum_text}" if table.sum_text else count
     return spans(joined(lines, "\n"), "\n\n", bold(foot))

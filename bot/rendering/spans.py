@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Style = Literal["", "bold", "italic", "code"]
+Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote"]
+"""A "quote" is shown folded where the wire can, such as the long parameters of a call."""
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,24 @@ import re
 from dataclasses import dataclass
 
 _ID = "[0-9A-Za-z-]{1,36}"
-_OURS = re.compile(rf"c1:{_ID}:[0-9A-Za-z]{{1,20}}:[yn]|n1:{_ID}:[0-9]{{1,3}}|e1:example-[a-z]{{1,40}}|[ud]1:{_ID}")
+_WORD = "[0-9A-Za-z_.=-]{1,40}"
+_HOME = r"-?[0-9]{1,16}(?:\.[0-9]{1,10})?"
+_OURS = re.compile(
+    rf"c1:{_ID}:[0-9A-Za-z]{{1,20}}:[yn]|c2:[0-9a-f]{{10}}:[0-9a-f]{{8}}:[yn]:{_HOME}"
+    rf"|n1:{_ID}:[0-9]{{1,3}}|e1:example-[a-z]{{1,40}}|[ud]1:{_ID}|a1(?::{_WORD})+"
+)
 """What `pack` can make, and nothing else: what goes on from here is stored."""
+_LONGEST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardPress:
-    """A button of a card."""
+    """A button of a card; `home` is the session where the card lives when it is shown elsewhere, in the chat of a lead."""
 
     confirmation_id: str
     nonce: str
     approve: bool
+    home: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +53,32 @@ class DetailsPress:
     confirmation_id: str
 
 
-Press = CardPress | ChoicePress | ExamplePress | CheckPress | DetailsPress
+@dataclass(frozen=True, kw_only=True)
+class ActionPress:
+    """A button of a feature: the first word says whose, the others are its own."""
+
+    words: tuple[str, ...]
+
+
+Press = CardPress | ChoicePress | ExamplePress | CheckPress | DetailsPress | ActionPress
 
 
 def pack(press: Press) -> str:
-    """The callback data of a button."""
+    """The callback data of a button; ValueError for one that could not be read back or is longer than a button may carry."""
+    data = _packed(press)
+    if len(data) > _LONGEST or not _OURS.fullmatch(data):
+        msg = f"no button can carry {data!r}"
+        raise ValueError(msg)
+    return data
+
+
+def _packed(press: Press) -> str:
     match press:
-        case CardPress():
+        case CardPress(home=""):
             return f"c1:{press.confirmation_id}:{press.nonce}:{'y' if press.approve else 'n'}"
+        case CardPress():
+            home = press.home.removeprefix("tg:").replace(":", ".")
+            return f"c2:{press.confirmation_id}:{press.nonce}:{'y' if press.approve else 'n'}:{home}"
         case ChoicePress():
             return f"n1:{press.question_id}:{press.option}"
         case ExamplePress():
@@ -62,15 +87,20 @@ def pack(press: Press) -> str:
             return f"u1:{press.confirmation_id}"
         case DetailsPress():
             return f"d1:{press.confirmation_id}"
+        case ActionPress():
+            return ":".join(("a1", *press.words))
 
 
 def unpack(data: str) -> Press | None:
     """The press behind callback data; None for anything we never made."""
-    if not _OURS.fullmatch(data):
+    if len(data) > _LONGEST or not _OURS.fullmatch(data):
         return None
     match data.split(":"):
         case ["c1", confirmation_id, nonce, ("y" | "n") as verdict]:
             return CardPress(confirmation_id=confirmation_id, nonce=nonce, approve=verdict == "y")
+        case ["c2", confirmation_id, nonce, ("y" | "n") as verdict, home]:
+            session = f"tg:{home.replace('.', ':')}"
+            return CardPress(confirmation_id=confirmation_id, nonce=nonce, approve=verdict == "y", home=session)
         case ["n1", question_id, option]:
             return ChoicePress(question_id=question_id, option=int(option))
         case ["e1", code]:
@@ -79,5 +109,7 @@ def unpack(data: str) -> Press | None:
             return CheckPress(confirmation_id=confirmation_id)
         case ["d1", confirmation_id]:
             return DetailsPress(confirmation_id=confirmation_id)
+        case ["a1", *action]:
+            return ActionPress(words=tuple(action))
         case _:
             return None

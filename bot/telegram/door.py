@@ -1,30 +1,35 @@
-"""The Telegram door: polling, storing, delivering, under one owner. Ring 3."""
+"""The Telegram door: taking updates in, storing, delivering, under one owner. Ring 3."""
 
 import asyncio
 import contextlib
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from aiogram import Bot
 from aiogram.client.default import DefaultBotProperties
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
-from aiogram.exceptions import AiogramError
+from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramNetworkError, TelegramServerError
 from aiogram.types import BotCommand, Update
 from aiogram.utils.token import TokenValidationError, validate_token
+from fastapi import APIRouter
 
 from bot.i18n.translate import Translator
 from bot.leading import Lead
 from bot.telegram.delivery import Delivery
-from bot.telegram.ingest import Poller
+from bot.telegram.ingest import Intake, Poller
 from bot.telegram.people import People
 from bot.telegram.router import Card, Routed, route, session_of
+from bot.telegram.stopping import stopped
+from bot.telegram.webhook import Webhook, drop_webhook, keep_webhook, make_router
 from orchestrator.commands import NAMES
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Notice
 from orchestrator.queries import open_cards
 from orchestrator.workers import Orchestrator
 from state.clock import Clock, new_id
-from state.store import InboxRow, StoreError
+from state.store import InboxRow, StoreError, StoreUnwritable
 from state.worker import AsyncStore
 
 log = logging.getLogger(__name__)
@@ -45,31 +50,70 @@ def make_bot(token: str, api_base: str) -> Bot:
 class TelegramDoor:
     """Runs until cancelled; `delivery` is also the way to reach a chat when nothing can be stored."""
 
-    def __init__(self, bot: Bot, store: AsyncStore, people: People, clock: Clock) -> None:
-        """The orchestrator is given to `run`, since it needs `delivery` first."""
+    def __init__(self, bot: Bot, store: AsyncStore, people: People, clock: Clock, *, webhook: Webhook | None = None) -> None:
+        """The orchestrator is given to `run`, since it needs `delivery` first. Without a webhook the door polls."""
         self.bot = bot
         self._lead = Lead(store, clock, f"door:telegram:{bot.id}")
         self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._lead.held)
         self._store = store
         self._people = people
         self._clock = clock
+        self._webhook = webhook
+        self._intake = Intake(bot, self._accept, self._quarantine)
         self._orchestrator: Orchestrator | None = None
+        self._taking: asyncio.Task[None] | None = None
+        self._closing = False
+        self._told = False
 
     async def run(self, orchestrator: Orchestrator) -> None:
-        """Poll and deliver whenever no other process of ours does, until cancelled; raises when the token is wrong or a stranger polls."""
+        """Take in and deliver whenever no other process of ours does, until cancelled; raises at a wrong token or a stranger who polls."""
         self._orchestrator = orchestrator
         orchestrator.listeners.append(self.delivery.wake)
         self._store.listeners.append(self.delivery.wake)
         try:
-            await self._lead.run(self._serve)
+            async with asyncio.TaskGroup() as group:
+                showing = group.create_task(self.delivery.progress.run())
+                try:
+                    await self._lead.run(self._serve)
+                finally:
+                    showing.cancel()
         finally:
             await self.bot.session.close()
+
+    def router(self) -> APIRouter | None:
+        """What the HTTP door serves for the webhook; every process may take updates, one delivers. None while polling."""
+        return make_router(self._webhook, self._posted) if self._webhook is not None else None
+
+    def close(self) -> None:
+        """Take nothing more in: the program stops. What is not taken is not confirmed, and comes again after the start."""
+        self._closing = True
+        if self._taking is not None:
+            self._taking.cancel()
 
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._introduce())
             group.create_task(self.delivery.run())
-            group.create_task(Poller(self.bot, self._accept, self._quarantine).run())
+            self._taking = group.create_task(self._take())
+            if self._closing:
+                self._taking.cancel()
+
+    async def _take(self) -> None:
+        if self._webhook is not None:
+            await keep_webhook(self.bot, self._webhook)
+        with contextlib.suppress(ClientDecodeError, TelegramNetworkError, TelegramServerError):  # polling then says what is wrong
+            await drop_webhook(self.bot)
+        await Poller(self.bot, self._intake).run()
+
+    async def _posted(self, raw: Mapping[str, Any]) -> None:
+        """One update of the webhook. Raises StoreError: Telegram repeats it."""
+        if self._orchestrator is None or self._closing:
+            raise StoreUnwritable("the door is not open")
+        try:
+            await self.bot.me()  # asked once and kept: whoever accepts must know which commands and mentions are for this bot
+        except (AiogramError, ClientDecodeError):
+            raise StoreUnwritable("it is not known yet who the bot is") from None
+        await self._intake.take(raw)
 
     async def _introduce(self) -> None:
         """Set the command menu in both languages; not worth stopping for."""
@@ -80,33 +124,38 @@ class TelegramDoor:
                 await self.bot.set_my_commands(commands, language_code=locale if locale == "en" else None)
 
     async def _accept(self, update: Update) -> None:
-        routed = route(update, self._people.access, await self.bot.me(), await self._cards(update), self._clock.now())
+        """Store what the update means; raises StoreError, then it is not taken. Nobody waits for Telegram here."""
+        await self.delivery.chats.note(update)
+        update = self.delivery.chats.at_home(update)
+        routed = await self._routed(update)
         if routed.rows:
             await self._store_rows(routed)
         if routed.callback_id and (not routed.rows or routed.rows[0].kind != "decision"):
-            with contextlib.suppress(AiogramError):
-                text = self._people.translator(routed.session).notice(routed.toast) if routed.toast else None
-                await self.bot.answer_callback_query(routed.callback_id, text=text)
+            text = self._people.translator(routed.session).notice(routed.toast) if routed.toast else None
+            self.delivery.answer(routed.callback_id, text)
         if routed.say is not None and routed.session:
             await self.delivery.trouble(routed.session, routed.say)
 
+    async def _routed(self, update: Update) -> Routed:
+        me, now = await self.bot.me(), self._clock.now()
+        stop = stopped(update, self._people.access, f"telegram:{me.id}:{update.update_id}", now)
+        return stop or route(update, self._people.access, me, await self._cards(update), now)
+
     async def _store_rows(self, routed: Routed) -> None:
-        """Store durably, however long it takes: an update that is not stored must not be confirmed."""
+        """Durably: an update that is not stored must not be confirmed. The person is told once for each time the store gives out."""
         if self._orchestrator is None:
             msg = "the door is not running"
             raise RuntimeError(msg)
-        told = False
-        while True:
-            try:
-                await self._orchestrator.receive(routed.rows)
-            except StoreError:
-                log.exception("an update cannot be stored", extra={"action": "store_trouble"})
-                if not told:
-                    await self.delivery.trouble(routed.session, _STORE_TROUBLE)
-                    told = True
-                await asyncio.sleep(1)
-            else:
-                return
+        try:
+            fresh = await self._orchestrator.receive(routed.rows)
+        except StoreError:
+            if not self._told:
+                self._told = True
+                await self.delivery.trouble(routed.session, _STORE_TROUBLE)
+            raise
+        self._told = False
+        if any(new and row.kind == "message" for new, row in zip(fresh, routed.rows, strict=True)):
+            self.delivery.progress.seen(routed.session)
 
     async def _cards(self, update: Update) -> tuple[Card, ...]:
         """The open cards of the chat, only looked up for short texts that could be an answer."""

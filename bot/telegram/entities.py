@@ -3,6 +3,9 @@
 from aiogram.types import MessageEntity
 
 from bot.rendering.spans import Spans
+from bot.telegram.splitting import units
+
+_NAMES = {"quote": "expandable_blockquote", "strike": "strikethrough"}
 
 
 def render(text: Spans) -> tuple[str, list[MessageEntity]]:
@@ -11,9 +14,9 @@ def render(text: Spans) -> tuple[str, list[MessageEntity]]:
     entities: list[MessageEntity] = []
     offset = 0
     for span in text:
-        length = len(span.text.encode("utf-16-le")) // 2
+        length = units(span.text)
         if span.style:
-            entities.append(MessageEntity(type=span.style, offset=offset, length=length))
+            entities.append(MessageEntity(type=_NAMES.get(span.style, span.style), offset=offset, length=length))
         if span.url:
             entities.append(MessageEntity(type="text_link", offset=offset, length=length, url=span.url))
         words.append(span.text)

@@ -1,6 +1,6 @@
-"""Takes updates from Telegram by long polling and stores each durably before it is confirmed (facts: telegram §2, 1–5). Ring 3.
+"""Takes updates from Telegram and stores each durably before it is confirmed (facts: telegram §2, 1–5); polls for them. Ring 3.
 
-Updates are decoded one by one: a bad one is quarantined and stops nobody. Confirmed means stored.
+Updates are decoded one by one: a bad one is quarantined and stops nobody. Confirmed means stored. The webhook takes them the same way.
 """
 
 import asyncio
@@ -24,7 +24,8 @@ from state.store import StoreError
 
 log = logging.getLogger(__name__)
 
-ALLOWED = ["message", "edited_message", "callback_query", "my_chat_member"]
+ALLOWED = ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"]
+"""Said with each poll and with the webhook: what is not named does not come, and what is not said stays as it was."""
 LONG_POLL = 25
 STORE_PAUSE = 1.0
 LONGEST_WAIT = 3600
@@ -47,14 +48,47 @@ class RawUpdates(TelegramMethod[list[dict[str, Any]]]):
     allowed_updates: list[str] | None = None
 
 
-class Poller:
-    """Polls until cancelled."""
+class Intake:
+    """One raw update into the inbox, however it came."""
 
     def __init__(self, bot: Bot, accept: Accept, quarantine: Quarantine) -> None:
         """`accept` must return only when the update is stored."""
         self._bot = bot
         self._accept = accept
         self._quarantine = quarantine
+
+    async def take(self, raw: Mapping[str, Any]) -> int | None:
+        """Store one update, or set it aside if it cannot be read; its number, None where it has none. Raises StoreError: it is not stored.
+
+        An update that nothing can be made of is set aside too, so that it blocks nobody.
+        """
+        number = raw.get("update_id") if isinstance(raw, Mapping) else None
+        if not isinstance(number, int):
+            log.error("something that is no update was left out", extra={"action": "update_quarantined"})
+            return None
+        try:
+            update = Update.model_validate(raw, context={"bot": self._bot})
+        except ValidationError as error:
+            log.error("update %s cannot be read", number, extra={"action": "update_quarantined"})  # noqa: TRY400
+            await self._quarantine(number, f"{error.error_count()} faults, first at {error.errors()[0]['loc']}")
+            return number
+        try:
+            await self._accept(update)
+        except StoreError:
+            raise
+        except Exception as error:
+            log.exception("update %s cannot be taken", number, extra={"action": "update_quarantined"})
+            await self._quarantine(number, type(error).__name__)
+        return number
+
+
+class Poller:
+    """Polls until cancelled."""
+
+    def __init__(self, bot: Bot, intake: Intake) -> None:
+        """`intake` stores what comes."""
+        self._bot = bot
+        self._intake = intake
         self._offset: int | None = None
 
     async def run(self) -> None:
@@ -77,41 +111,15 @@ class Poller:
         await self._bot.me()  # asked once and kept: whoever accepts must know which commands and mentions are for this bot
         method = RawUpdates(offset=self._offset, timeout=LONG_POLL, allowed_updates=ALLOWED)
         for raw in await self._bot(method, request_timeout=LONG_POLL + 15):
-            await self._take(raw)
+            number = await self._taken(raw)
+            if number is not None:
+                self._offset = number + 1  # the next poll confirms it
 
-    async def _take(self, raw: Mapping[str, Any]) -> None:
-        """Store one update, then move the offset: the next poll confirms it."""
-        update_id = int(raw["update_id"])
-        try:
-            update = Update.model_validate(raw, context={"bot": self._bot})
-        except ValidationError as error:
-            log.error("update %s cannot be read", update_id, extra={"action": "update_quarantined"})  # noqa: TRY400
-            await self._set_aside(update_id, f"{error.error_count()} faults, first at {error.errors()[0]['loc']}")
-        else:
-            await self._stored(update)
-        self._offset = update_id + 1
-
-    async def _stored(self, update: Update) -> None:
-        """Accept, however long the store takes; an update that nothing can be made of is quarantined, so that it blocks nobody."""
+    async def _taken(self, raw: Mapping[str, Any]) -> int | None:
+        """Stored, however long the store takes: until then nothing is confirmed."""
         while True:
             try:
-                await self._accept(update)
+                return await self._intake.take(raw)
             except StoreError:
                 log.exception("an update waits for the store", extra={"action": "store_trouble"})
                 await asyncio.sleep(STORE_PAUSE)
-            except Exception as error:
-                log.exception("update %s cannot be taken", update.update_id, extra={"action": "update_quarantined"})
-                await self._set_aside(update.update_id, type(error).__name__)
-                return
-            else:
-                return
-
-    async def _set_aside(self, update_id: int, why: str) -> None:
-        while True:
-            try:
-                await self._quarantine(update_id, why)
-            except StoreError:
-                log.exception("a bad update waits for the store", extra={"action": "store_trouble"})
-                await asyncio.sleep(STORE_PAUSE)
-            else:
-                return

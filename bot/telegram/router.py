@@ -1,68 +1,46 @@
 """What an update means: an inbox row for the orchestrator, or a sentence for a stranger. Decides nothing about the CRM. Ring 3.
 
-Access is checked on every message and every press; data of a press is user input.
+Access is checked on every message and every press. Whoever speaks as a chat (an anonymous administrator, a channel) and other bots are
+nobody. Presses: `pressing`; «да» and «нет»: `typed`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from aiogram.types import CallbackQuery, Message, Update, User
+from aiogram.types import Message, Update, User
 
 from bot.access import Access
 from bot.i18n.translate import Translator
 from bot.telegram.addressing import is_for, words
-from bot.telegram.callbacks import CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, unpack
+from bot.telegram.callbacks import CardPress, unpack
+from bot.telegram.people import start_payload, stranger
+from bot.telegram.pressing import pressed
+from bot.telegram.quoting import quoted_of
+from bot.telegram.rows import Maker, Routed
+from bot.telegram.stopping import stopped
+from bot.telegram.typed import Card, typed_decision
 from orchestrator.messages import Actor, Notice
 from state.canonical import clean_text
-from state.clock import new_id
-from state.store import InboxRow, Lane
 
-MAX_TEXT = 20_000
-_YES = frozenset({"да", "yes", "ок", "ok", "подтверждаю", "выполняй"})
-_NO = frozenset({"нет", "no", "отмена", "отклонить"})
+__all__ = ["MAX_TEXT", "Card", "Routed", "route", "session_of"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Routed:
-    """An update as the product understands it: inputs to store, or an answer to give at once."""
-
-    session: str = ""
-    rows: tuple[InboxRow, ...] = ()
-    say: Notice | None = None
-    callback_id: str = ""
-    """A press that is answered at once, with `toast` if there is something to say."""
-    toast: Notice | None = None
+MAX_TEXT: Final = 20_000
+_RECORD = re.compile(r"(?P<kind>deal|lead|contact|company|task)_(?P<number>[0-9]{1,10})")
+"""A deep link that opens a conversation about a record."""
+_LONGEST_ARGS: Final = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """A card that waits, as the door knows it: where it was shown, for typed answers."""
-
-    confirmation_id: str
-    nonce: str
-    message_id: str
-    call_class: str
-    taps: int
-
-
-def route(update: Update, access: Access, me: User, cards: "tuple[Card, ...]", now: datetime) -> Routed:
+def route(update: Update, access: Access, me: User, cards: tuple[Card, ...], now: datetime) -> Routed:
     """The meaning of `update` for the bot `me`; `cards` are the open ones of its chat."""
     source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
-        return _press(update.callback_query, access, source, now)
+        return pressed(update.callback_query, access, source, now)
     if update.message is not None and is_for(update.message, me):
-        return _message(update.message, access, me, _Arrival(source=source, cards=cards, now=now))
+        return _message(update.message, access, me, source=source, cards=cards, now=now)
     if update.edited_message is not None and is_for(update.edited_message, me):
-        return _edited(update.edited_message, access, me)
-    return Routed()
-
-
-def _edited(message: Message, access: Access, me: User) -> Routed:
-    """Told that it changes nothing; what only moves by itself, such as a live location, is no edit of words."""
-    known = message.from_user is not None and access.actor(message.from_user.id) is not None
-    return Routed(session=session_of(message), say=Notice(code="edited-ignored")) if known and words(message, me) else Routed()
+        return _edited(update.edited_message, access, me, source=source, now=now)
+    return stopped(update, access, source, now) or Routed()
 
 
 def session_of(message: Message) -> str:
@@ -71,121 +49,100 @@ def session_of(message: Message) -> str:
     return f"tg:{message.chat.id}{thread}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Arrival:
-    """How and when a message came."""
-
-    source: str
-    cards: "tuple[Card, ...]"
-    now: datetime
+def _is_nobody(message: Message) -> bool:
+    """Written by no person who could answer for it."""
+    return message.from_user is None or message.from_user.is_bot or message.sender_chat is not None
 
 
-def _message(message: Message, access: Access, me: User, arrival: _Arrival) -> Routed:
+def _message(message: Message, access: Access, me: User, *, source: str, cards: tuple[Card, ...], now: datetime) -> Routed:
     session = session_of(message)
-    if message.from_user is None or message.from_user.is_bot:
+    if _is_nobody(message) or message.from_user is None:
         return Routed()
     actor = access.actor(message.from_user.id)
     if actor is None:
-        alone = message.chat.type == "private"
-        return Routed(session=session, say=Notice(code="stranger", args={"id": str(message.from_user.id)}) if alone else None)
-    text = words(message, me)
-    if not text:
+        rows, said = stranger(message, source, now)
+        return Routed(session=session, rows=rows, say=said)
+    make = Maker(source=source, session=session, actor=actor, now=now)
+    if message.voice is not None:
+        return make.row("voice", "turn", _voice(message))
+    text, quoted = words(message, me), quoted_of(message)
+    if not text and not quoted and message.media_group_id is None:
         return Routed(session=session, say=Notice(code="only-text"))
-    if len(text) > MAX_TEXT:
-        return Routed(session=session, say=Notice(code="too-long", args={"length": len(text), "limit": MAX_TEXT}))
-    make = _Maker(source=arrival.source, session=session, actor=actor, now=arrival.now)
+    length = len(text) + len(quoted)
+    if length > MAX_TEXT:
+        return Routed(session=session, say=Notice(code="too-long", args={"length": length, "limit": MAX_TEXT}))
     if text.startswith("/") and message.forward_origin is None:
-        return make.command(text)
-    return _typed_decision(message, text, arrival.cards, make) or make.message(message, text)
+        return _command(message, text, make)
+    return typed_decision(message, text, cards, make) or _reason(message, text, me, make) or _said(message, text, quoted, make)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Maker:
-    """Builds the inbox rows of one update."""
-
-    source: str
-    session: str
-    actor: Actor
-    now: datetime
-
-    def row(self, kind: str, lane: Lane, body: Mapping[str, Any]) -> Routed:
-        """One input."""
-        row = InboxRow(
-            id=new_id(),
-            source=self.source,
-            session=self.session,
-            lane=lane,
-            kind=kind,
-            actor=self.actor.model_dump(mode="json"),
-            body=body,
-            received_at=self.now,
-        )
-        return Routed(session=self.session, rows=(row,))
-
-    def command(self, text: str) -> Routed:
-        """A typed command; all but /new overtake a running turn."""
-        name = text[1:].split(maxsplit=1)[0].split("@", maxsplit=1)[0].lower() if len(text) > 1 else ""
-        return self.row("command", "turn" if name == "new" else "express", {"name": name})
-
-    def message(self, message: Message, text: str) -> Routed:
-        """A request; what was forwarded is somebody else's text, never an instruction."""
-        sent = int(message.date.timestamp())
-        if message.forward_origin is not None:
-            return self.row("message", "turn", {"text": "", "quoted": text, "origin": "typed", "at": sent})
-        quoted = message.quote.text if message.quote is not None else ""
-        return self.row("message", "turn", {"text": text, "quoted": clean_text(quoted), "origin": "typed", "at": sent})
+def _said(message: Message, text: str, quoted: str, make: Maker) -> Routed:
+    """A request; what was forwarded is somebody else's text, never an instruction."""
+    own = "" if message.forward_origin is not None else text
+    return make.row("message", "turn", {"text": own, "quoted": quoted, "origin": "typed", **_place(message)})
 
 
-def _typed_decision(message: Message, text: str, cards: "tuple[Card, ...]", make: _Maker) -> Routed | None:
-    """«да»/«нет» in a private chat, as DESIGN §3 allows it: never forwarded, edited or through another bot; only harmless classes."""
-    word = text.lower().strip(" .!")
-    if word not in _YES | _NO or not cards or message.chat.type != "private":
+def _place(message: Message) -> dict[str, Any]:
+    """When and where it stands, and what it belongs to."""
+    place: dict[str, Any] = {"at": int(message.date.timestamp()), "message_id": message.message_id}
+    if message.reply_to_message is not None and message.forward_origin is None:
+        place["reply_to"] = message.reply_to_message.message_id
+    return place | ({"album": message.media_group_id} if message.media_group_id else {})
+
+
+def _voice(message: Message) -> dict[str, Any]:
+    """A recording to be heard; what was forwarded stays somebody else's words."""
+    voice = message.voice
+    if voice is None:
+        return {}
+    recorded = {"file_id": voice.file_id, "seconds": voice.duration, "size": voice.file_size or 0}
+    return {**recorded, "forwarded": message.forward_origin is not None, **_place(message)}
+
+
+def _command(message: Message, text: str, make: Maker) -> Routed:
+    """A typed command with what stands after it; all but /new overtake a running turn."""
+    head, *rest = text[1:].split(maxsplit=1) or [""]
+    name, args = head.split("@", maxsplit=1)[0].lower(), (rest[0].strip()[:_LONGEST_ARGS] if rest else "")
+    payload = start_payload(text)
+    if name != "start" or not payload:
+        return make.row("command", "turn" if name == "new" else "express", {"name": name, "args": args})
+    record = _RECORD.fullmatch(payload)
+    if record is not None:
+        asked = Translator(make.actor.locale).say(f"start-{record['kind']}", number=record["number"])
+        return make.row("message", "turn", {"text": asked, "origin": "button"})
+    rows, said = stranger(message, make.source, make.now)  # a link that is brought by somebody who is in already
+    return Routed(session=make.session, rows=rows, say=said)
+
+
+def _reason(message: Message, text: str, me: User, make: Maker) -> Routed | None:
+    """Words in answer to a card of somebody else's request: why its reader says no. None for other messages.
+
+    Which card that is stands on its buttons: the message that is answered is the bot's own, and the gate checks nonce and person.
+    """
+    answered = message.reply_to_message
+    if answered is None or answered.from_user is None or answered.from_user.id != me.id or answered.reply_markup is None:
         return None
-    if message.forward_origin is not None or message.via_bot is not None or message.edit_date is not None:
+    if message.forward_origin is not None or message.via_bot is not None or message.chat.type != "private":
         return None
-    meant = _meant(message, cards)
-    if meant is None:
-        return Routed(session=make.session, say=Notice(code="which-card")) if len(cards) > 1 else None
-    if word in _YES and (meant.call_class != "W" or meant.taps > 1):
-        return Routed(session=make.session, say=Notice(code="only-button"))
-    body = {"confirmation_id": meant.confirmation_id, "nonce": meant.nonce, "approve": word in _YES, "via": "typed"}
-    return make.row("decision", "express", body)
-
-
-def _meant(message: Message, cards: "tuple[Card, ...]") -> Card | None:
-    """The card a typed answer is bound to: the one it replies to, or the only one when it was the bot's last message."""
-    if message.reply_to_message is not None:
-        wanted = str(message.reply_to_message.message_id)
-        return next((card for card in cards if card.message_id == wanted), None)
-    if len(cards) != 1 or not cards[0].message_id.isdecimal():
+    presses = (unpack(button.callback_data or "") for line in answered.reply_markup.inline_keyboard for button in line)
+    press = next((found for found in presses if isinstance(found, CardPress) and found.home), None)
+    if press is None:
         return None
-    return cards[0] if int(cards[0].message_id) == message.message_id - 1 else None
+    card = {"confirmation_id": press.confirmation_id, "nonce": press.nonce, "home": press.home}
+    return make.row("reason", "express", {**card, "text": clean_text(text), "message_id": message.message_id})
 
 
-def _press(query: CallbackQuery, access: Access, source: str, now: datetime) -> Routed:
-    actor = access.actor(query.from_user.id)
-    if actor is None:
-        return Routed(callback_id=query.id, toast=Notice(code="stranger", args={"id": str(query.from_user.id)}))
-    if query.message is None:
-        return Routed(callback_id=query.id, toast=Notice(code="card-outdated"))
-    chat = query.message.chat.id
-    thread = getattr(query.message, "message_thread_id", None) if getattr(query.message, "is_topic_message", None) else None
-    session = f"tg:{chat}:{thread}" if thread else f"tg:{chat}"
-    make = _Maker(source=source, session=session, actor=actor, now=now)
-    press = unpack(query.data or "")
-    match press:
-        case CardPress():
-            body = {"confirmation_id": press.confirmation_id, "nonce": press.nonce, "approve": press.approve}
-            return make.row("decision", "express", {**body, "via": "button", "callback_id": query.id})
-        case ChoicePress():
-            routed = make.row("message", "turn", {"answers": press.question_id, "option": press.option, "origin": "choice"})
-        case ExamplePress():
-            text = Translator(actor.locale).say(press.code)
-            routed = make.row("message", "turn", {"text": text, "origin": "button"})
-        case CheckPress():
-            routed = make.row("command", "express", {"name": "check", "confirmation_id": press.confirmation_id})
-        case DetailsPress():
-            routed = make.row("command", "express", {"name": "details", "confirmation_id": press.confirmation_id})
-        case None:
-            return Routed(session=session, callback_id=query.id, toast=Notice(code="card-outdated"))
-    return Routed(session=session, rows=routed.rows, callback_id=query.id)
+def _edited(message: Message, access: Access, me: User, *, source: str, now: datetime) -> Routed:
+    """New words for an old message; what only moves by itself, such as a live location, is no edit of words."""
+    actor = _writer(message, access)
+    text = words(message, me)
+    if actor is None or not text or message.forward_origin is not None or len(text) > MAX_TEXT:
+        return Routed()
+    make = Maker(source=source, session=session_of(message), actor=actor, now=now)
+    return make.row("edited", "express", {"text": text, **_place(message)})
+
+
+def _writer(message: Message, access: Access) -> Actor | None:
+    if _is_nobody(message) or message.from_user is None:
+        return None
+    return access.actor(message.from_user.id)

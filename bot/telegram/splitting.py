@@ -1,4 +1,4 @@
-"""Long texts in pieces Telegram accepts: measured in UTF-16 units, cut at paragraphs, entities kept whole or cut with the text. Pure."""
+"""Long texts in pieces Telegram accepts: measured in UTF-16 units, cut at paragraphs and between entities where that is possible. Pure."""
 
 from aiogram.types import MessageEntity
 
@@ -6,28 +6,47 @@ LIMIT = 4096
 _MIN_PIECE = 1024
 
 
-def split(text: str, entities: list[MessageEntity]) -> list[tuple[str, list[MessageEntity]]]:
-    """Pieces of at most 4096 UTF-16 units with the entities that lie in each; a surrogate pair is never torn."""
+def units(text: str) -> int:
+    """The length as Telegram counts it."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def split(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> list[tuple[str, list[MessageEntity]]]:
+    """Pieces of at most `limit` UTF-16 units with the entities that lie in each; a surrogate pair is never torn.
+
+    An entity that would be cut goes to the next piece as a whole, if it can; one that is too long for that goes on there.
+    """
     raw = text.encode("utf-16-le")
     pieces: list[tuple[str, list[MessageEntity]]] = []
     start, total = 0, len(raw) // 2
     while start < total or not pieces:
-        end = total if total - start <= LIMIT else _border(raw, start)
+        end = total if total - start <= limit else _between(raw, entities, start, _border(raw, start, limit), limit)
         pieces.append((raw[start * 2 : end * 2].decode("utf-16-le"), _within(entities, start, end)))
         start = end
     return pieces
 
 
-def _border(raw: bytes, start: int) -> int:
+def _between(raw: bytes, entities: list[MessageEntity], start: int, end: int, limit: int) -> int:
+    """The border before every entity that lies across `end`, where that leaves no tiny piece and the entity fits into the next one."""
+    across = [item for item in entities if item.offset < end < item.offset + item.length and item.length <= limit]
+    before = min((item.offset for item in across), default=end)
+    return before if before - start >= _MIN_PIECE and not _tears(raw, before) else end
+
+
+def _border(raw: bytes, start: int, limit: int) -> int:
     """The last paragraph, line or space before the limit; else the limit, not inside a surrogate pair."""
-    window = raw[start * 2 : (start + LIMIT) * 2]
+    window = raw[start * 2 : (start + limit) * 2]
     for mark in ("\n\n", "\n", " "):
         place = _last(window, mark.encode("utf-16-le"))
         if place >= _MIN_PIECE:
             return start + place + len(mark)
-    end = start + LIMIT
-    high = int.from_bytes(raw[(end - 1) * 2 : end * 2], "little")
-    return end - 1 if 0xD800 <= high <= 0xDBFF else end  # noqa: PLR2004 - the range of first halves
+    end = start + limit
+    return end - 1 if _tears(raw, end) else end
+
+
+def _tears(raw: bytes, place: int) -> bool:
+    """Whether a cut there would part the halves of a letter."""
+    return 0xD800 <= int.from_bytes(raw[(place - 1) * 2 : place * 2], "little") <= 0xDBFF  # noqa: PLR2004 - the range of first halves
 
 
 def _last(window: bytes, mark: bytes) -> int:

@@ -1,51 +1,249 @@
-"""`/today`: overdue tasks, tasks due today, deals closing within a week. Fixed reads of the person's own records. Ring 2."""
+"""`/today` and the morning digest: what is overdue, due, closing and idle, with counts and sums by code. Fixed reads. Ring 2.
 
-from collections.abc import Mapping
+The lists hold the person's own records alone; of a team there are only numbers. One request of the portal for all of it, as a rule.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import Any
+from decimal import Decimal
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from orchestrator.directory.date_format import bitrix_date, bitrix_datetime
+from bitrix.batch import Command, CommandOutcome, build_cmd, read_answer
+from bitrix.bulk_lists import rows_of
+from bitrix.errors import OutcomeUnknown, Refused
+from bitrix.limiter import Priority
+from bitrix.masking import mask
+from bitrix.paging import first_rows
+from orchestrator.directory.date_format import bitrix_date, bitrix_datetime, day_of, format_day
+from orchestrator.directory.labels import amount_of
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReads
+from orchestrator.directory.sum_format import format_sum_short
+from orchestrator.directory.zones import moment_of
 from orchestrator.messages import Actor, Notice, Row, Table
+from state.canonical import storable
 
-_DONE = 5
+IDLE: Final = timedelta(days=7)
+AHEAD: Final = timedelta(days=7)
+MOST: Final = 500
+"""So many rows of one list are added up; a longer one shows no sum."""
+TEAM: Final = 10
+"""So many people of a team are told apart; of a larger one there are the numbers of all together."""
+_DONE: Final = 5
+_METHODS: Final = {"task": "tasks.task.list", "deal": "crm.deal.list"}
+_OWNER: Final = {"task": "RESPONSIBLE_ID", "deal": "ASSIGNED_BY_ID"}
+_SELECT: Final = {
+    "task": ("ID", "TITLE", "STATUS", "DEADLINE"),
+    "deal": ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID", "CLOSEDATE", "DATE_MODIFY"),
+}
+_COUNTED: Final = {
+    "today-overdue-deals": "overdue",
+    "today-overdue": "overdue",
+    "today-tasks": "due",
+    "today-closing": "closing",
+    "today-idle": "idle",
+}
+"""The lists by their heading, and the number of a team that each adds to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamLine:
+    """How many records of somebody ("" of the whole team) are overdue, due today, closing, idle."""
+
+    name: str
+    overdue: int = 0
+    due: int = 0
+    closing: int = 0
+    idle: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agenda:
+    """What a day holds: headed lists that are not empty, the team's numbers, and the lists that the portal did not show."""
+
+    sections: tuple[tuple[Notice, Table], ...] = ()
+    team: tuple[TeamLine, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _List:
+    """One list of the portal."""
+
+    code: str
+    entity: str
+    filter: Mapping[str, Any]
+    date: str
+    """The field that it is ordered by and whose day is shown."""
+
+    def command(self, key: str, owner: Any, *, select: Sequence[str]) -> Command:
+        wanted = {_OWNER[self.entity]: owner, **self.filter}
+        params = {"filter": wanted, "select": list(select), "order": {self.date: "ASC", "ID": "ASC"}}
+        return Command(key=key, method=_METHODS[self.entity], params=params)
 
 
 async def today(reads: PortalReads, naming: Naming, actor: Actor, now: datetime) -> list[tuple[Notice, Table]]:
-    """The headed lists that are not empty; may raise BitrixError. Nothing for an actor without a Bitrix24 user."""
-    if actor.bitrix_user_id is None:
-        return []
-    here = now.astimezone(ZoneInfo(actor.time_zone))
-    midnight = datetime.combine(here.date(), time.min, here.tzinfo)
-    tomorrow = midnight + timedelta(days=1)
-    mine = {"RESPONSIBLE_ID": actor.bitrix_user_id, "<REAL_STATUS": _DONE}
-    overdue = {**mine, "<DEADLINE": bitrix_datetime(here)}
-    due = {**mine, ">=DEADLINE": bitrix_datetime(here), "<DEADLINE": bitrix_datetime(tomorrow)}
-    deals = {
-        "ASSIGNED_BY_ID": actor.bitrix_user_id,
-        "CLOSED": "N",
-        ">=CLOSEDATE": bitrix_date(here.date()),
-        "<=CLOSEDATE": bitrix_date(here.date() + timedelta(days=7)),
-    }
-    sections = [
-        (Notice(code="today-overdue"), await _table("task", "tasks.task.list", overdue, reads, naming, actor)),
-        (Notice(code="today-tasks"), await _table("task", "tasks.task.list", due, reads, naming, actor)),
-        (Notice(code="today-closing"), await _table("deal", "crm.deal.list", deals, reads, naming, actor)),
-    ]
-    return [(heading, table) for heading, table in sections if table.rows]
+    """The headed lists alone; may raise BitrixError."""
+    return list((await agenda(reads, naming, actor, now)).sections)
 
 
-async def _table(entity: str, method: str, wanted: Mapping[str, Any], reads: PortalReads, naming: Naming, actor: Actor) -> Table:
-    select = ["ID", "TITLE", "STATUS", "DEADLINE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID"]
-    rows = await reads.rows(method, {"filter": wanted, "select": select, "order": {"ID": "ASC"}})
-    me = actor.bitrix_user_id or 0
-    shown = [
-        Row(
-            label=await naming.label(entity, row, actor.locale),
-            url=naming.card_url(entity, int(row.get("ID") or row.get("id") or 0), user=me),
-        )
-        for row in rows
+async def agenda(
+    reads: PortalReads,
+    naming: Naming,
+    actor: Actor,
+    now: datetime,
+    *,
+    team: Sequence[int] = (),
+    priority: Priority = Priority.INTERACTIVE,
+) -> Agenda:
+    """The day of `actor` and how the employees of `team` stand; nothing for an actor without a Bitrix24 user. May raise BitrixError."""
+    me = actor.bitrix_user_id
+    lists = _lists(now.astimezone(ZoneInfo(actor.time_zone)))
+    sections: list[tuple[Notice, Table]] = []
+    unread: list[str] = []
+    if me is not None:
+        commands = [one.command(one.code, me, select=_SELECT[one.entity]) for one in lists]
+        outcomes = await _batch(reads, commands, priority)
+        for one, command, outcome in zip(lists, commands, outcomes, strict=True):
+            if outcome.status != "success":
+                unread.append(one.code)
+                continue
+            table = await _table(one, command, outcome, _Shown(reads=reads, naming=naming, actor=actor, now=now, priority=priority))
+            if table.rows:
+                sections.append((Notice(code=one.code), table))
+    numbers = await _team(reads, naming, lists, [user for user in team if user != me], priority)
+    if numbers is None:
+        unread.append("today-team")
+    return Agenda(sections=tuple(sections), team=numbers or (), unread=tuple(unread))
+
+
+def _lists(here: datetime) -> tuple[_List, ...]:
+    """What is looked for at that moment of the person's day, the most pressing first."""
+    day = here.date()
+    tomorrow = datetime.combine(day + timedelta(days=1), time.min, here.tzinfo)
+    idle = bitrix_datetime(here - IDLE)
+    open_task = {"<REAL_STATUS": _DONE}
+    open_deal = {"CLOSED": "N"}
+    closing = {**open_deal, ">=CLOSEDATE": bitrix_date(day), "<=CLOSEDATE": bitrix_date(day + AHEAD)}
+    return (
+        _List(code="today-overdue-deals", entity="deal", filter={**open_deal, "<CLOSEDATE": bitrix_date(day)}, date="CLOSEDATE"),
+        _List(code="today-overdue", entity="task", filter={**open_task, "<DEADLINE": bitrix_datetime(here)}, date="DEADLINE"),
+        _List(
+            code="today-tasks",
+            entity="task",
+            filter={**open_task, ">=DEADLINE": bitrix_datetime(here), "<DEADLINE": bitrix_datetime(tomorrow)},
+            date="DEADLINE",
+        ),
+        _List(code="today-closing", entity="deal", filter=closing, date="CLOSEDATE"),
+        _List(
+            code="today-idle",
+            entity="deal",
+            filter={**open_deal, "<DATE_MODIFY": idle, "<LAST_ACTIVITY_TIME": idle},
+            date="DATE_MODIFY",
+        ),
+    )
+
+
+async def _batch(reads: PortalReads, commands: Sequence[Command], priority: Priority) -> tuple[CommandOutcome, ...]:
+    """All lists in one request; raises where not one of them could be read."""
+    params = {"halt": 0, "cmd": build_cmd(commands)}
+    outcomes = read_answer(commands, await reads.client.call("batch", params, repeatable=True, priority=priority))
+    if any(outcome.status == "success" for outcome in outcomes):
+        return outcomes
+    first = outcomes[0]
+    if first.status == "error":
+        raise Refused(first.error, first.description, 400)
+    raise OutcomeUnknown("the portal answered nothing about the lists")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shown:
+    """For whom a list is shown, and where the rest of it is read."""
+
+    reads: PortalReads
+    naming: Naming
+    actor: Actor
+    now: datetime
+    priority: Priority
+
+
+async def _table(one: _List, command: Command, outcome: CommandOutcome, shown: _Shown) -> Table:
+    """The list with its count and its sums over all pages."""
+    rows = [storable(row) for row in rows_of(outcome.result)]
+    total = outcome.total if outcome.total is not None else len(rows)
+    if total > len(rows):
+        reads = shown.reads
+        pages = await first_rows(reads.client, command.method, command.params, max_rows=MOST, priority=shown.priority)
+        rows, total = [storable(row) for row in pages.rows], max(total, pages.total or 0)
+    made = [await _row(one, row, shown) for row in rows]
+    sums = await _sums(rows, shown) if one.entity == "deal" and total <= len(rows) else ""
+    return Table(rows=tuple(made), shown=len(made), total=max(total, len(made)), sum_text=sums)
+
+
+async def _row(one: _List, row: Mapping[str, Any], shown: _Shown) -> Row:
+    label = mask(await shown.naming.label(one.entity, row, shown.actor.locale))
+    number = int(row.get("ID") or row.get("id") or 0)
+    url = shown.naming.card_url(one.entity, number, user=shown.actor.bitrix_user_id or 0)
+    when = await _when(one, row, shown)
+    return Row(label=f"{label} · {when}" if when else label, url=url)
+
+
+async def _when(one: _List, row: Mapping[str, Any], shown: _Shown) -> str:
+    """The day that the list is about, or the hour where that is today; "" where the record has none."""
+    text = str(row.get(one.date) or row.get(one.date.lower()) or "")
+    here = shown.now.astimezone(ZoneInfo(shown.actor.time_zone))
+    if one.date == "CLOSEDATE":
+        try:
+            return format_day(day_of(text), today=here.date(), locale=shown.actor.locale)
+        except ValueError:
+            return ""
+    found = moment_of(text, zone=await shown.naming.portal_zone()) if text else None
+    if found is None:
+        return ""
+    at = found.astimezone(here.tzinfo)
+    return f"{at:%H:%M}" if at.date() == here.date() else format_day(at.date(), today=here.date(), locale=shown.actor.locale)
+
+
+async def _sums(rows: Sequence[Mapping[str, Any]], shown: _Shown) -> str:
+    """ "12,4 млн ₽", one part for each currency."""
+    totals: dict[str, Decimal] = {}
+    for row in rows:
+        amount = amount_of(row.get("OPPORTUNITY"))
+        if amount is not None:
+            currency = str(row.get("CURRENCY_ID") or "")
+            totals[currency] = totals.get(currency, Decimal(0)) + amount
+    book = await shown.naming.book()
+    parts = [format_sum_short(total, currency or None, locale=shown.actor.locale, book=book) for currency, total in sorted(totals.items())]
+    return " + ".join(parts)
+
+
+async def _team(
+    reads: PortalReads, naming: Naming, lists: Sequence[_List], users: Sequence[int], priority: Priority
+) -> tuple[TeamLine, ...] | None:
+    """One line for each of a small team, the busiest first, then one for all of them; None where not all could be counted."""
+    people: list[int | list[int]] = list(users) if len(users) <= TEAM else [list(users)]
+    if not users:
+        return ()
+    commands = [
+        one.command(f"p{place}_{number}", owner, select=("ID",)) for place, owner in enumerate(people) for number, one in enumerate(lists)
     ]
-    return Table(rows=tuple(shown), shown=len(shown), total=len(shown))
+    answered = await _batch(reads, commands, priority)
+    if any(outcome.status != "success" for outcome in answered):
+        return None
+    outcomes = iter(answered)
+    lines = []
+    for owner in people:
+        found = dict.fromkeys(_COUNTED.values(), 0)
+        for one in lists:
+            found[_COUNTED[one.code]] += _count(next(outcomes))
+        lines.append(TeamLine(name=await naming.user(owner) if isinstance(owner, int) else "", **found))
+    if len(users) > TEAM:
+        return tuple(lines)
+    whole = TeamLine(name="", **{key: sum(getattr(line, key) for line in lines) for key in dict.fromkeys(_COUNTED.values())})
+    return (*sorted(lines, key=lambda line: (-line.overdue, -line.due, line.name)), whole)
+
+
+def _count(outcome: CommandOutcome) -> int:
+    return outcome.total if outcome.total is not None else len(rows_of(outcome.result))

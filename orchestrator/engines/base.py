@@ -20,6 +20,8 @@ class TurnInput:
     quoted: str = ""
     origin: str = "typed"
     answers: str = ""
+    ref: int = 0
+    """The messenger's number of the message, or of the first of several."""
     choice: Mapping[str, Any] = field(default_factory=dict)
 
 

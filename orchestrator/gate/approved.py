@@ -65,21 +65,21 @@ async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledg
         return await _cannot_run(row, _NO_CARD, ledger)
     if parse_iso(entry["expires_at"]) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _cannot_run(row, Refuse(reason=Notice(code="approval-too-old"), detail="approved, but not run in time"), ledger)
-    judged = await _judged(row, entry, means, mode)
+    judged = await _judged(row, entry, means, mode, ledger)
     if isinstance(judged, Refuse):
         return await _cannot_run(row, judged, ledger)
     call, facts, actor = judged.call, judged.facts, judged.actor
     new = again(call, facts=facts, actor=actor, stored=row.call, entry=entry, verdict=judged.verdict)
     if new is not None:
         return await _drifted(row, entry, new, means, ledger)
-    order = order_of(row, call, approved_by=entry.get("approved_by", ""))
+    order = replace(order_of(row, call, approved_by=entry.get("approved_by", "")), policy=means.policy.digest)
     try:
         return Decided(outcome=await executor.act(order, means.performers[call.kind], ledger))
     except EffectConflict:
         return Decided(notice=OUTDATED)
 
 
-async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: Mode) -> _Judged | Refuse:
+async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: Mode, ledger: Ledger) -> _Judged | Refuse:
     """The stored call before the rules, the rights and the records of this moment."""
     actor = means.present(Actor.model_validate(row.call["actor"]))
     if actor is None:
@@ -87,6 +87,7 @@ async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: 
     try:
         call = thaw(row.call["call"], means.catalogue)
         facts = await look_up(call, actor, means)  # no more than was read for the card, or the before-images could not be equal
+        facts = replace(facts, written=await means.tally.written(actor, ledger))
     except Unthawable:
         return refuse("gate-method-unknown", method=row.call["call"]["method"], hint="")
     except BitrixError as error:
@@ -110,6 +111,7 @@ async def _drifted(row: EffectRow, entry: Mapping[str, Any], new: Again, means: 
         effect_id=effect_id_of(f"{row.effect_id}/again"),
         before=before_image(new.call, new.facts),
         confirmation_id="",
+        policy=means.policy.digest,
         named=named(new.call, shown),
     )
     provenance = Provenance.model_validate(entry.get("provenance") or {})
@@ -119,10 +121,12 @@ async def _drifted(row: EffectRow, entry: Mapping[str, Any], new: Again, means: 
         ask=new.ask,
         preview=shown,
         actor=new.actor,
+        told=means.told(order, new.ask, new.actor),
         replaces=entry["confirmation_id"],
     )
     old = confirmations.superseded(entry, why=new.reason.code, expect=("approved",))
-    event = await confirmations.request(asked, ledger, means.ttl, supersede=[old])
+    remind_after = means.policy.remind_lead_after
+    event = await confirmations.request(asked, ledger, means.ttl, remind_after=remind_after, supersede=[old])
     return Decided(notice=new.reason, replaced_by=event)
 
 

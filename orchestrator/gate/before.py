@@ -12,7 +12,9 @@ from bitrix.names import MULTIFIELDS
 from orchestrator.gate.effects import Call, Facts
 from orchestrator.gate.fields import squeeze
 
-_ALWAYS_SHOWN = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID")
+_ALWAYS_SHOWN = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID", "STATUS", "REAL_STATUS")
+_MEANT_WITH = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "categoryid": "STAGE_ID"}
+"""What gives a value its meaning: a sum is one of its currency, a stage one of its funnel."""
 
 
 def before_image(call: Call, facts: Facts) -> dict[str, Any]:
@@ -47,6 +49,7 @@ def _shown(call: Call, record: Mapping[str, Any] | None, entity: Entity | None) 
         wanted |= set(MULTIFIELDS)
     if entity is not None:
         wanted |= {entity.owner_field, entity.title_field}
+        wanted |= {_MEANT_WITH[key] for name in wanted if (key := squeeze(name, entity.name)) in _MEANT_WITH}
     if call.spec.verb != "update":
         wanted |= set(_ALWAYS_SHOWN)
     kind = entity.name if entity is not None else call.entity

@@ -6,11 +6,12 @@ Consent is bound to the exact call, to the before-image shown, and to a nonce; i
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from bitrix.catalogue import Catalogue
+from orchestrator.gate.approvers import same_person
 from orchestrator.gate.effects import Ask
 from orchestrator.gate.executor import Order, stored_call
 from orchestrator.gate.freeze import essence
@@ -28,6 +29,10 @@ from state.events import (
 from state.store import EffectChange, EffectStatus, OutboxRow, Timer
 
 TIMER = "confirmation_expires"
+REMIND = "lead_reminder"
+ARRIVED = "lead_arrived"
+LOOK_AFTER = timedelta(seconds=90)
+"""When it is looked whether a card got through to a lead at all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +56,8 @@ class Asked:
     ask: Ask
     preview: Mapping[str, Any]
     actor: Actor
+    told: Sequence[Actor] = ()
+    """The leads to whom it is shown in their own chats."""
     replaces: str = ""
 
 
@@ -59,7 +66,9 @@ def second_nonce(nonce: str) -> str:
     return hashlib.sha256(f"{nonce}/2".encode()).hexdigest()[:8]
 
 
-async def request(asked: Asked, ledger: Ledger, ttl: timedelta, *, supersede: Sequence[Any] = ()) -> ConfirmationRequested:
+async def request(
+    asked: Asked, ledger: Ledger, ttl: timedelta, *, remind_after: timedelta = timedelta(hours=2), supersede: Sequence[Any] = ()
+) -> ConfirmationRequested:
     """Note the card and its effect as `requested`, together with what it supersedes; stored before the card goes out."""
     now = ledger.now
     order = asked.order
@@ -85,6 +94,11 @@ async def request(asked: Asked, ledger: Ledger, ttl: timedelta, *, supersede: Se
         expires_at=iso(now + ttl),
         taps=asked.ask.taps,
         four_eyes=asked.ask.four_eyes,
+        lead=asked.ask.lead,
+        told=[lead.key for lead in asked.told],
+        told_names=[lead.name for lead in asked.told],
+        requested_by_user=asked.actor.bitrix_user_id,
+        policy=order.policy,
         replaces=asked.replaces,
         provenance=asked.effect.provenance.model_dump(mode="json"),
     )
@@ -92,16 +106,11 @@ async def request(asked: Asked, ledger: Ledger, ttl: timedelta, *, supersede: Se
     change = EffectChange(
         effect_id=order.effect_id, expect=("absent",), status="requested", fingerprint=order.call.fingerprint, call=stored
     )
-    timer = Timer(
-        id=f"confirmation:{event.confirmation_id}",
-        due_at=now + ttl,
-        session=ledger.key,
-        kind=TIMER,
-        body={"confirmation_id": event.confirmation_id},
-    )
+    waits = {TIMER: ttl, **({ARRIVED: LOOK_AFTER, REMIND: remind_after} if asked.told else {})}
+    timers = [_timer(kind, event.confirmation_id, ledger, due=now + wait) for kind, wait in waits.items() if wait <= ttl]
     changes = [change, *(extra.change for extra in supersede)]
     events = [*(extra.event for extra in supersede), event]
-    await ledger.note(*events, actor=asked.actor.key, effects=changes, timers=[timer])
+    await ledger.note(*events, actor=asked.actor.key, effects=changes, timers=timers)
     return event
 
 
@@ -121,7 +130,20 @@ def closing(entry: Mapping[str, Any], event: Any, status: EffectStatus, *expect:
 
 def drop_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
     """The timer row that ends the waiting of this card."""
-    return Timer(id=f"confirmation:{entry['confirmation_id']}", due_at=ledger.now, session=ledger.key, kind=TIMER, delete=True)
+    return replace(_timer(TIMER, entry["confirmation_id"], ledger, due=ledger.now), delete=True)
+
+
+def drop_timers(entry: Mapping[str, Any], ledger: Ledger) -> list[Timer]:
+    """That one, and those of the leads to whom it was shown."""
+    kinds = (REMIND, ARRIVED) if entry.get("told") else ()
+    others = [replace(_timer(kind, entry["confirmation_id"], ledger, due=ledger.now), delete=True) for kind in kinds]
+    return [drop_timer(entry, ledger), *others]
+
+
+def _timer(kind: str, confirmation_id: str, ledger: Ledger, *, due: datetime) -> Timer:
+    name = "confirmation" if kind == TIMER else kind
+    body = {"confirmation_id": confirmation_id}
+    return Timer(id=f"{name}:{confirmation_id}", due_at=due, session=ledger.key, kind=kind, body=body)
 
 
 async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
@@ -143,7 +165,7 @@ async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, 
         actor=decision.actor.key,
         effects=[close.change],
         outbox=outbox,
-        timers=[drop_timer(entry, ledger)],
+        timers=drop_timers(entry, ledger),
     )
 
 
@@ -156,7 +178,7 @@ async def deny(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, out
         actor=decision.actor.key,
         effects=[close.change],
         outbox=outbox,
-        timers=[drop_timer(entry, ledger)],
+        timers=drop_timers(entry, ledger),
     )
 
 
@@ -173,7 +195,8 @@ def denied_event(entry: Mapping[str, Any], actor: Actor, ledger: Ledger, *, via:
         reason=reason,
         turn_id=(ledger.state.get("turn") or {}).get("turn_id", ""),
         method=entry["method"],
-        params=dict(entry["params"]),
+        # Sealed under the key of who denies: what somebody else had asked for stays with their own card.
+        params=dict(entry["params"]) if entry.get("requested_by", actor.key) == actor.key else {},
     )
 
 
@@ -181,7 +204,7 @@ async def expire(entry: Mapping[str, Any], ledger: Ledger, outbox: Sequence[Outb
     """Note that the time of a card is over."""
     event = ConfirmationExpired(confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], expired_at=iso(ledger.now))
     close = closing(entry, event, "expired")
-    await ledger.note(event, actor="system", effects=[close.change], outbox=outbox, timers=[drop_timer(entry, ledger)])
+    await ledger.note(event, actor="system", effects=[close.change], outbox=outbox, timers=drop_timers(entry, ledger))
 
 
 def superseded(entry: Mapping[str, Any], *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
@@ -214,13 +237,23 @@ def not_entitled(entry: Mapping[str, Any], decision: Decision, catalogue: Catalo
     if not actor.may_approve:
         return Notice(code="may-not-approve")
     own = actor.key == entry["requested_by"]
-    if decision.approve and entry.get("four_eyes") and (own or actor.role == "manager"):
+    leads = actor.role in {"lead", "admin"}
+    if (
+        decision.approve
+        and entry.get("four_eyes")
+        and (not leads or same_person(actor, entry["requested_by"], entry.get("requested_by_user")))
+    ):
         return Notice(code="four-eyes", args={"who": entry["requested_by_name"]})
-    if own:
+    if decision.approve and entry.get("lead") and not leads:
+        return Notice(code="lead-only", args={"who": ", ".join(entry.get("told_names") or ()) or "?"})
+    if own or (leads and sees_all(actor, entry.get("before") or {}, catalogue)):
         return None
-    records = (entry.get("before") or {}).items()
-    sees = all(may_touch(actor, catalogue.entities.get(name.split(":")[0]), record) for name, record in records)
-    return None if actor.role in {"lead", "admin"} and sees else Notice(code="not-your-card", args={"who": entry["requested_by_name"]})
+    return Notice(code="not-your-card", args={"who": entry["requested_by_name"]})
+
+
+def sees_all(actor: Actor, before: Mapping[str, Any], catalogue: Catalogue) -> bool:
+    """Whether the actor may see every record of this before-image."""
+    return all(may_touch(actor, catalogue.entities.get(name.split(":")[0]), record) for name, record in before.items())
 
 
 def _same(given: str, wanted: str) -> bool:

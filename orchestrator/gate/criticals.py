@@ -77,11 +77,16 @@ def before(call: Call, facts: Facts) -> Mapping[str, Any] | None:
 
 def amount(call: Call, facts: Facts) -> Decimal:
     """The largest sum that the call writes or that stands on the record it changes."""
-    sums = [value for name, value in written_fields(call).items() if fields.squeeze(name) in _SUMS]
+    found = [value for _, value in sums(call)]
     record = before(call, facts)
     if record is not None:
-        sums.append(fields.value_of(record, "OPPORTUNITY"))
-    return max((found for value in sums if (found := fields.number(value)) is not None), default=Decimal(0))
+        found.append(fields.value_of(record, "OPPORTUNITY"))
+    return max((known for value in found if (known := fields.number(value)) is not None), default=Decimal(0))
+
+
+def sums(call: Call) -> Iterator[tuple[str, Any]]:
+    """The sums that the call writes, by the name it writes them under, read or not."""
+    return ((name, value) for name, value in written_fields(call).items() if fields.squeeze(name) in _SUMS)
 
 
 def path_of(call: Call, name: str) -> str:
@@ -92,9 +97,8 @@ def path_of(call: Call, name: str) -> str:
 def code_of(call: Call, name: str) -> str:
     """The field by the name the catalogue knows it under, so that doors can say it in words."""
     name = call.spec.stands_for.get(name, name)
-    wanted = fields.squeeze(name, call.entity)
     entity = call.entities.get(call.entity)
-    return next((known for known in (entity.fields if entity else ()) if fields.squeeze(known, call.entity) == wanted), name)
+    return entity.by_key.get(fields.squeeze(name, entity.name), name) if entity else name
 
 
 def _of_class(call: Call) -> Iterator[Notice]:

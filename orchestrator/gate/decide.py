@@ -6,32 +6,44 @@ What a model writes never lowers a verdict: `confirmed: true` is read nowhere in
 from collections.abc import Iterator
 from decimal import Decimal
 
-from orchestrator.gate import criticals, modes, refusals, taint
+from orchestrator.gate import criticals, limits, modes, refusals, ruling, taint
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.reasons import ask, in_batch, refuse
 from orchestrator.gate.rights import visible_users
+from orchestrator.gate.rules import Rule
 from orchestrator.messages import Actor, Effect, Mode, Notice
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
     """Allow, Ask, Refuse or PlanOnly for exactly this call (DESIGN §3; S004-8, S004-25, S004-28 to S004-30). Never raises."""
     mode = modes.effective(mode, actor)
-    refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)
+    ruled = [
+        (leaf, rule)
+        for leaf in call.leaves
+        for rule in (ruling.applying(policy.rules, leaf, mode=mode, actor=actor, facts=facts) if policy.rules else ())
+    ]
+    refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect) or _ruled_out(call, ruled)
     if refusal is not None:
         return refusal
     if mode == "shadow":
         return PlanOnly()
-    four_eyes = _over(call, policy.four_eyes_above, facts)
     found = list(_of_the_whole(call, policy=policy, actor=actor, facts=facts, effect=effect))
     found.extend(_of_the_parts(call, policy=policy, actor=actor, facts=facts, effect=effect))
+    jumps = list(_of_jumps(call, policy.sum_jump, facts))
+    found.extend(jumps)
+    found.extend(_worded(call, leaf, ask("gate-rule", why=rule.why)) for leaf, rule in ruled)
     if not found:
         return Allow()
     reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
-    return Ask(reasons=tuple(reasons), taps=2 if "D" in call.classes else 1, four_eyes=four_eyes is not None)
+    demanded = {rule.then for _, rule in ruled}
+    twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
+    four_eyes = "two_people" in demanded or _over(call, policy.four_eyes_above, facts) is not None
+    return Ask(reasons=tuple(reasons), taps=2 if twice else 1, four_eyes=four_eyes, lead=four_eyes or "lead" in demanded)
 
 
 def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Refuse | None:
+    """What no person may let through."""
     if (effect.confirmation_decision or "").strip().lower() == "deny":
         return refuse("gate-withdrawn")
     if visible_users(actor) == frozenset():
@@ -45,7 +57,15 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     ]
     if found:
         return _worst(call, found)
-    return refuse("gate-denied-now") if facts.denied_in_turn else None
+    if facts.denied_in_turn:
+        return refuse("gate-denied-now")
+    return limits.problem(call, policy.caps, facts)
+
+
+def _ruled_out(call: Call, ruled: list[tuple[Call, Rule]]) -> Refuse | None:
+    """The refusal of the first rule that refuses; after those of rights, so that nobody learns of a record by it."""
+    found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
+    return _worst(call, found) if found else None
 
 
 def _worst(call: Call, found: list[tuple[Call, Refuse]]) -> Refuse:
@@ -82,7 +102,28 @@ def _of_the_parts(call: Call, *, policy: Policy, actor: Actor, facts: Facts, eff
         notices.extend(criticals.reasons(leaf, policy=policy, actor=actor, facts=facts))
         notices.extend(taint.reasons(leaf, effect.provenance, policy))
         for notice in notices:
-            yield in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method) if call.commands else notice
+            yield _worded(call, leaf, notice)
+
+
+def _of_jumps(call: Call, times: int | None, facts: Facts) -> Iterator[Notice]:
+    """Sums that become so many times as large or as small: one digit too many is the commonest slip, and the dearest."""
+    if times is None:
+        return
+    for leaf in call.leaves:
+        for field, before, after in [] if leaf.reads_only else ruling.jumps(leaf, facts, times):
+            shown = _plain(after) if after is not None else "?"
+            ratio = 0 if not after else int(max(abs(after / before), abs(before / after)))
+            yield _worded(call, leaf, ask("gate-sum-jump", field=field, times=ratio, before=_plain(before), after=shown))
+
+
+def _plain(value: Decimal) -> str:
+    """1000000.00 as "1 000 000"."""
+    return f"{value:,.2f}".removesuffix(".00").replace(",", " ")
+
+
+def _worded(call: Call, leaf: Call, notice: Notice) -> Notice:
+    """The reason, with the command it belongs to where the call is a batch."""
+    return in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method) if call.commands else notice
 
 
 def _over(call: Call, limit: Decimal | None, facts: Facts) -> Decimal | None:

@@ -84,6 +84,8 @@ class Call:
 
 
 def _unmarked(value: Any) -> Any:
+    if isinstance(value, str | int):
+        return value
     if isinstance(value, Mapping):
         return {key: _unmarked(item) for key, item in value.items() if key not in MARKS}
     if isinstance(value, (list, tuple)):
@@ -110,6 +112,8 @@ class Facts:
     denied_at: str = ""
     denied_by: str = ""
     denied_in_turn: bool = False
+    written: int = 0
+    """So many changes this person has had made within the last day."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,11 +123,12 @@ class Allow:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """A person must decide. `taps` is 2 for what cannot be undone; `four_eyes` = not the requester, and a lead."""
+    """A person must decide. `taps` is 2 for what cannot be undone; `lead` = one with that role, `four_eyes` = and not who asked."""
 
     reasons: tuple[Notice, ...]
     taps: int = 1
     four_eyes: bool = False
+    lead: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

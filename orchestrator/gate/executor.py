@@ -14,9 +14,10 @@ from typing import Any, assert_never
 from orchestrator.gate import criticals
 from orchestrator.gate.effects import Call
 from orchestrator.gate.freeze import essence, freeze
+from orchestrator.gate.limits import changes
 from orchestrator.gate.named import doubt
 from orchestrator.gate.ports import SAID_NO, Ledger, Performed, Performer, ReadsBack, Rejected, Succeeded, Unknown
-from orchestrator.gate.recovery import look_again
+from orchestrator.gate.recovery import MARK, SETTLED, look_again
 from orchestrator.messages import Notice, Outcome
 from state.clock import iso
 from state.events import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
@@ -42,6 +43,8 @@ class Order:
     approved_by: str = ""
     confirmation_id: str = ""
     before: Mapping[str, Any]
+    policy: str = ""
+    """The digest of the rules that it was judged by."""
     named: Mapping[str, Any] = field(default_factory=dict)
     """How a sentence for people names the call."""
 
@@ -91,8 +94,7 @@ async def _act(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
         performed: Performed = Rejected(code="not_sent", detail="the program was held up before the call, so it was not made", sent=False)
     else:
         performed = await _checked(order, await _performed(order, performer), performer)
-    await _settle(order, performed, ledger, seconds=time.monotonic() - started)
-    return _outcome(order, performed)
+    return await _settle(order, performed, ledger, seconds=time.monotonic() - started)
 
 
 async def _performed(order: Order, performer: Performer) -> Performed:
@@ -130,6 +132,8 @@ async def _intend(order: Order, ledger: Ledger) -> None:
         confirmation_id=order.confirmation_id,
         proposed_by=order.proposed_by,
         essence=essence(order.call),
+        policy=order.policy,
+        writes=changes(order.call),
         before=dict(order.before),
     )
     change = EffectChange(
@@ -137,17 +141,19 @@ async def _intend(order: Order, ledger: Ledger) -> None:
         expect=("approved",) if order.confirmation_id else ("absent",),
         status="started",
         fingerprint=order.call.fingerprint,
-        call=stored_call(order) | {"started_at": iso(ledger.now)},
+        call=stored_call(order) | {"started_at": iso(ledger.now), MARK: ledger.mark()},
     )
     await ledger.commit(event, actor=order.requested_by, effects=[change])
 
 
-async def _settle(order: Order, performed: Performed, ledger: Ledger, *, seconds: float) -> None:
+async def _settle(order: Order, performed: Performed, ledger: Ledger, *, seconds: float) -> Outcome:
     event = _outcome_event(order, performed, seconds, params={})
-    outcome = _outcome(order, performed).model_dump(mode="json", exclude={"result", "call"})
-    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_status(performed), outcome=outcome)
-    timers = [look_again(order.effect_id, ledger, sent_at=ledger.now)] if isinstance(performed, Unknown) else []
+    outcome = _outcome(order, performed)
+    told = outcome.model_dump(mode="json", exclude={"result", "call"})
+    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_status(performed), outcome=told)
+    timers = [look_again(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
     await ledger.note(event, actor=order.requested_by, effects=[change], timers=timers)
+    return outcome
 
 
 def stored_call(order: Order) -> dict[str, Any]:
@@ -270,6 +276,8 @@ def _refusal(performed: Rejected, call: Call) -> Notice:
         return Notice(code="portal-no-access", args={"code": performed.code})
     if performed.code == "insufficient_scope":
         return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
+    if call.kind == "schedule":
+        return Notice(code=performed.code)
     if not performed.sent:
         return Notice(code="portal-not-reached")
     return Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})

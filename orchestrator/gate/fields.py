@@ -13,6 +13,9 @@ from bitrix.names import squeeze
 __all__ = ["MULTIFIELDS", "has", "ids", "info", "label", "number", "same", "squeeze", "value_of"]
 
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
+_PLAIN = (str, int, float)
+_BEYOND = 10**15
+"""The first whole number that has too many digits for it."""
 _DATE = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?P<offset>Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII
 )
@@ -29,6 +32,8 @@ def value_of(record: Mapping[str, Any], name: str, entity: str = "") -> Any:
 
 def has(record: Mapping[str, Any], name: str, entity: str = "") -> bool:
     """Whether the record shows this field at all: one that it leaves out may hold anything."""
+    if name in record:
+        return True
     wanted = squeeze(name, entity)
     return any(squeeze(key, entity) == wanted for key in record)
 
@@ -37,8 +42,8 @@ def info(entity: Entity | None, name: str) -> FieldInfo | None:
     """How a field is called and reads; None for one that the catalogue does not describe."""
     if entity is None:
         return None
-    wanted = squeeze(name, entity.name)
-    return next((field for key, field in entity.fields.items() if squeeze(key, entity.name) == wanted), None)
+    known = entity.by_key.get(squeeze(name, entity.name))
+    return None if known is None else entity.fields[known]
 
 
 def label(entity: Entity | None, name: str, locale: str) -> str:
@@ -55,10 +60,11 @@ def same(new: Any, old: Any, *, kind: str = "text") -> bool:
         return _empty(new, kind) and _empty(old, kind)
     if kind == "multifield":
         return _same_multifield(new, old)
-    if _is_list(new) or _is_list(old):
-        return _as_words(new) == _as_words(old)
-    if isinstance(new, Mapping) or isinstance(old, Mapping):
-        return bool(new == old)
+    if not (isinstance(new, _PLAIN) and isinstance(old, _PLAIN)):
+        if _is_list(new) or _is_list(old):
+            return _as_words(new) == _as_words(old)
+        if isinstance(new, Mapping) or isinstance(old, Mapping):
+            return bool(new == old)
     return _same_scalar(_text(new), _text(old), kind)
 
 
@@ -66,6 +72,8 @@ def number(value: Any) -> Decimal | None:
     """The number behind a JSON number or its plain text; None for everything else, also for odd digits and spaces."""
     if isinstance(value, bool):
         return None
+    if isinstance(value, int) and -_BEYOND < value < _BEYOND:
+        return Decimal(value)
     text = _text(value)
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bitrix.catalogue import Catalogue
+from orchestrator.gate import kinds
 from orchestrator.gate.effects import Call
 from orchestrator.gate.params import ordered
 from orchestrator.gate.targets import definitions
@@ -39,7 +40,7 @@ def freeze(call: Call) -> dict[str, Any]:
 
 def thaw(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
     """The Call behind `data`; raises Unthawable when its method is no longer listed."""
-    spec = catalogue.find(data["method"])
+    spec = catalogue.find(data["method"]) if data["kind"] == "bitrix" else kinds.find(data["kind"], data["method"])
     if spec is None:
         msg = f"{data['method']} is no longer in the catalogue"
         raise Unthawable(msg)

@@ -12,6 +12,7 @@ from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.gate import approved, confirmations, executor
 from orchestrator.gate.approved import OUTDATED, Decided
+from orchestrator.gate.approvers import Approvers, NoLeads
 from orchestrator.gate.before import before_image
 from orchestrator.gate.confirmations import Asked, Decision
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
@@ -19,6 +20,8 @@ from orchestrator.gate.executor import Order
 from orchestrator.gate.facts import look_up
 from orchestrator.gate.freeze import effect_id_of, essence
 from orchestrator.gate.judged import judged
+from orchestrator.gate.limits import SessionTally, Tally
+from orchestrator.gate.live_policy import FixedPolicy, Policies
 from orchestrator.gate.means import Means
 from orchestrator.gate.modes import effective
 from orchestrator.gate.named import named, named_offline
@@ -51,28 +54,47 @@ class _Case:
 class Gate:
     """See the module docstring. Holds no state of its own: all of it is in the ledger it is handed."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the composition root hands in each part once
         self,
         *,
         catalogue: Catalogue,
-        policy: Policy,
+        policy: Policy | Policies,
         performers: Mapping[str, Performer],
         records: Records,
         names: Names,
         ttl: timedelta,
         present: Callable[[Actor], Actor | None],
+        approvers: Approvers | None = None,
+        tally: Tally | None = None,
     ) -> None:
         """`present` gives the rights that a person has now, None for those who have none any more."""
         self._means = Means(
-            catalogue=catalogue, policy=policy, performers=performers, records=records, names=names, ttl=ttl, present=present
+            catalogue=catalogue,
+            policies=FixedPolicy(policy) if isinstance(policy, Policy) else policy,
+            performers=performers,
+            records=records,
+            names=names,
+            ttl=ttl,
+            present=present,
+            approvers=approvers or NoLeads(),
+            tally=tally or SessionTally(),
         )
-        self._catalogue, self._policy, self._performers = catalogue, policy, performers
-        self._records, self._names = records, names
+        self._catalogue, self._performers = catalogue, performers
 
     @property
     def halt_on_block(self) -> bool:
         """Whether a plan stops at its first step that does not run."""
-        return self._policy.halt_on_block
+        return self._means.policy.halt_on_block
+
+    @property
+    def policy(self) -> Policy:
+        """The rules of this moment."""
+        return self._means.policy
+
+    @property
+    def means(self) -> Means:
+        """What it works with, for what is built on it: undo reads and names records as cards do."""
+        return self._means
 
     async def submit(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger) -> Outcome | Pending:
         """Judge `effect` and do what the verdict says; the same slot never runs twice, whatever happens.
@@ -95,7 +117,7 @@ class Gate:
             facts = await self._facts(case, call)
         except BitrixError as error:
             return await self._refuse(case, unreadable(error))
-        call, verdict = judged(call, mode=mode, policy=self._policy, actor=actor, facts=facts, effect=effect)
+        call, verdict = judged(call, mode=mode, policy=self._means.policy, actor=actor, facts=facts, effect=effect)
         verdict = unless_held(with_doubts(verdict, call, ledger.state, actor), call, facts)
         return await self._carry_out(case, call, facts, verdict)
 
@@ -126,6 +148,7 @@ class Gate:
         What came of it is noted: the caller commits it with what the person is told.
         """
         entry = ledger.state["agent"]["confirmations"].get(decision.confirmation_id)
+        decision = replace(decision, actor=self._means.approvers.acting(decision.actor))
         notice = confirmations.objection(entry, decision, ledger) or confirmations.not_entitled(entry, decision, self._catalogue)
         if notice is not None:
             return Decided(notice=notice)
@@ -160,13 +183,16 @@ class Gate:
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
         shown = await self._means.preview(call, facts, case.actor)
         order = self._order(case, call, facts, named(call, shown))
-        asked = Asked(order=order, effect=case.effect, ask=verdict, preview=shown, actor=case.actor)
-        event = await confirmations.request(asked, case.ledger, self._means.ttl)
+        asked = Asked(
+            order=order, effect=case.effect, ask=verdict, preview=shown, actor=case.actor, told=self._means.told(order, verdict, case.actor)
+        )
+        event = await confirmations.request(asked, case.ledger, self._means.ttl, remind_after=self._means.policy.remind_lead_after)
         return Pending(
             effect_id=case.effect_id,
             confirmation_id=event.confirmation_id,
             method=call.method,
             reasons=verdict.reasons,
+            notice=self._means.nobody(asked.told, verdict, case.actor),
         )
 
     async def _refuse(self, case: _Case, verdict: Refuse) -> Outcome:
@@ -220,10 +246,12 @@ class Gate:
     async def _facts(self, case: _Case, call: Call) -> Facts:
         """What judging needs; in shadow a proposed read is not even looked up, since looking up would be making it."""
         only_planned = case.mode == "shadow" and call.reads_only
+        written = 0 if call.reads_only else await self._means.tally.written(case.actor, case.ledger)
         found = Facts(by_webhook=self._means.by_webhook(call)) if only_planned else await look_up(call, case.actor, self._means)
         denied = case.ledger.state["denied"].get(essence(call)) or {}
         return replace(
             found,
+            written=written,
             denied_at=denied.get("at", ""),
             denied_by=denied.get("by", ""),
             denied_in_turn=bool(denied) and denied.get("turn_id") == case.turn_id,
@@ -241,6 +269,7 @@ class Gate:
             call=call,
             requested_by=case.actor.key,
             proposed_by=case.effect.proposed_by,
+            policy=self._means.policy.digest,
             before=before_image(call, facts),
             named=name,
         )

@@ -1,16 +1,21 @@
 """What the gate works with, made once: the catalogue, the rules, the performers, and where records and names are read. Ring 2."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from bitrix.catalogue import Catalogue
-from orchestrator.gate.effects import Call, Facts
+from orchestrator.gate.approvers import Approvers
+from orchestrator.gate.confirmations import sees_all
+from orchestrator.gate.effects import Ask, Call, Facts
+from orchestrator.gate.executor import Order
+from orchestrator.gate.limits import Tally
+from orchestrator.gate.live_policy import Policies
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Performer, Records
 from orchestrator.gate.preview import Names, preview
-from orchestrator.messages import Actor
+from orchestrator.messages import Actor, Notice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +23,7 @@ class Means:
     """See the module docstring."""
 
     catalogue: Catalogue
-    policy: Policy
+    policies: Policies
     performers: Mapping[str, Performer]
     records: Records
     names: Names
@@ -26,11 +31,31 @@ class Means:
     """How long a card waits."""
     present: Callable[[Actor], Actor | None]
     """The rights that a person has now, None for those who have none any more."""
+    approvers: Approvers
+    tally: Tally
+
+    @property
+    def policy(self) -> Policy:
+        """The rules of this moment."""
+        return self.policies.now()
 
     def by_webhook(self, call: Call) -> bool:
         """Whether calls of this kind go through a webhook of the portal."""
         performer = self.performers.get(call.kind)
         return call.kind == "bitrix" and performer is not None and not performer.is_application
+
+    def told(self, order: Order, verdict: Ask, actor: Actor) -> Sequence[Actor]:
+        """The leads to whom a request is shown; nobody where the one who asks may decide it."""
+        if not self._needs_another(verdict, actor):
+            return ()
+        return self.approvers.of(actor, lambda lead: sees_all(lead, order.before, self.catalogue))
+
+    def nobody(self, told: Sequence[Actor], verdict: Ask, actor: Actor) -> Notice | None:
+        """What is said where no lead is known who could decide."""
+        return Notice(code="lead-nobody") if self._needs_another(verdict, actor) and not told else None
+
+    def _needs_another(self, verdict: Ask, actor: Actor) -> bool:
+        return verdict.four_eyes or (verdict.lead and self.approvers.acting(actor).role == "manager")
 
     async def preview(self, call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
         """The card of `call` in the language and the zone of `actor`."""

@@ -10,10 +10,10 @@ from typing import Any
 from bitrix.batch import references
 from bitrix.catalogue import Catalogue, Method
 from bitrix.methods import is_method_name
-from orchestrator.gate import batch, enrich, kinds, params, targets, ties
+from orchestrator.gate import batch, enrich, kinds, params, reminders, targets, ties
 from orchestrator.gate.effects import Call, Refuse
 from orchestrator.gate.params import Refusal, refused
-from orchestrator.messages import Actor, Effect
+from orchestrator.messages import Actor, Effect, EffectKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,9 @@ def normalise(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor
 
 def _call(effect: Effect, bench: Bench) -> Call:
     given = params.copied(effect.params)
-    if effect.kind != "bitrix":
-        return _other_kind(effect, given, bench)
+    kind = kinds.kind_of(effect.kind, effect.method)
+    if kind != "bitrix":
+        return _other_kind(kind, effect.method, given, bench)
     spec = lookup(effect.method, bench.catalogue)
     if spec.name == "batch":
         return _batch(spec, given, bench)
@@ -123,12 +124,14 @@ def _check_plain(call: Call, tied: Iterable[ties.Tie]) -> None:
             raise refused("gate-param-invalid", param=path, expected="the number of a record")
 
 
-def _other_kind(effect: Effect, given: dict[str, Any], bench: Bench) -> Call:
-    spec = kinds.find(effect.kind, effect.method)
+def _other_kind(kind: EffectKind, method: str, given: dict[str, Any], bench: Bench) -> Call:
+    spec = kinds.find(kind, method)
     if spec is None:
-        hint = params.hint(effect.method, kinds.names(effect.kind))
-        raise refused("gate-method-unknown", method=f"{effect.kind}: {effect.method}", hint=hint)
-    return Call(kind=effect.kind, method=spec.name, params=given, spec=spec, classes=spec.classes, portal=bench.portal)
+        hint = params.hint(method, kinds.names(kind))
+        raise refused("gate-method-unknown", method=f"{kind}: {method}", hint=hint)
+    if spec.name == reminders.ADD:
+        given = reminders.settled(given, person=bench.actor.key, effect_id=bench.effect_id)
+    return Call(kind=kind, method=spec.name, params=given, spec=spec, classes=spec.classes, portal=bench.portal, entity=spec.entity)
 
 
 def _batch(spec: Method, given: dict[str, Any], bench: Bench) -> Call:

@@ -184,8 +184,7 @@ def _field_name(spec: Method, name: str, entity: Entity | None, *, originals: bo
         return name
     if found is None:
         return _own_name(name, in_items=in_items, originals=originals) if entity.name.partition(":")[0] in _RECORDS else name
-    key = fields.squeeze(name, entity.name)
-    upper = next(known for known in entity.fields if fields.squeeze(known, entity.name) == key)
+    upper = entity.by_key[fields.squeeze(name, entity.name)]
     return names.universal(upper, entity.name) if in_items else upper
 
 

@@ -1,20 +1,30 @@
-"""What the owner of the portal decided in data/policy.yaml and POLICY_FILE. Ring 2: it is read once, at start, and whole."""
+"""What the owner of the portal decided in data/policy.yaml and POLICY_FILE. Ring 2; it is read whole, `live_policy` follows its changes."""
 
-import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final, NamedTuple
 
-import yaml
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from bitrix.catalogue import Catalogue, Method
+from bitrix.names import squeeze
 from orchestrator.errors import SettingsError
 from orchestrator.gate import kinds
+from orchestrator.gate.limits import Caps
+from orchestrator.gate.policy_text import Place, Places, duration, mistakes, read, suggest, where
+from orchestrator.gate.rules import Rule, fits
 from orchestrator.messages import EffectKind, Frozen
+from state.canonical import dumps, sha256
 
 SHIPPED = Path(__file__).resolve().parents[2] / "data" / "policy.yaml"
+_PARTS: Final[dict[str, type[BaseModel]]] = {"catalogue": Method, "rules": Rule, "caps": Caps}
+_OWN_FIELDS: Final = ("uf", "parentid", "property")
+"""How fields begin that every portal has others of."""
+
+Span = Annotated[timedelta, BeforeValidator(duration), Field(gt=timedelta(0))]
 
 
 class Policy(Frozen):
@@ -34,6 +44,15 @@ class Policy(Frozen):
     """Above this sum another person with role lead must approve."""
     critical_fields: frozenset[str] = frozenset()
     """Further fields, such as UF_CRM_DISCOUNT, whose change asks."""
+    rules: tuple[Rule, ...] = ()
+    """All that concern a call apply, and the strictest wins."""
+    sum_jump: int | None = Field(default=10, ge=2)
+    """A sum that becomes so many times as large, or falls to that part of it, is asked about twice."""
+    caps: Caps = Caps()
+    undo_for: Span = timedelta(hours=1)
+    """How long a change can be taken back with one button."""
+    remind_lead_after: Span = timedelta(hours=2)
+    """When a lead who has not decided is reminded."""
     halt_on_block: bool = False
     """Stop a plan at its first step that waits or is refused (S004-A4)."""
     event_handler_hosts: frozenset[str] = frozenset()
@@ -49,71 +68,89 @@ class Policy(Frozen):
 
     def names(self, listed: frozenset[str], method: str) -> bool:
         """Whether `method` is in one of the lists above."""
-        return method.lower() in {name.strip().lower() for name in listed}
+        return bool(listed) and method.lower() in {name.strip().lower() for name in listed}
+
+    @cached_property
+    def digest(self) -> str:
+        """Which policy this is, for the journal: the same rules have the same digest, however they are written down."""
+        return sha256(dumps(_ordered(self.model_dump())))[:12]
+
+
+class Loaded(NamedTuple):
+    """A policy, and where its keys stand."""
+
+    policy: Policy
+    places: Places
 
 
 def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
     """The shipped policy with the keys of `path` in their place; raises SettingsError with every mistake at once."""
+    return load_with_places(path, shipped=shipped).policy
+
+
+def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> Loaded:
+    """As `load_policy`, with the lines."""
     merged: dict[str, Any] = {}
-    lines: dict[str, tuple[str, int]] = {}
+    places: dict[Place, tuple[str, int]] = {}
     for source in (shipped, path) if path else (shipped,):
-        content, places = _read(source)
+        content, found = read(source)
         merged.update(content)
-        lines.update({key: (source.name, line) for key, line in places.items()})
+        places = {place: line for place, line in places.items() if place[0] not in content} | found
     try:
-        return Policy.model_validate(merged)
+        return Loaded(Policy.model_validate(merged), places)
     except ValidationError as error:
-        raise SettingsError("\n".join(_mistakes(error, lines))) from None
+        raise SettingsError("\n".join(mistakes(error, places, Policy, _PARTS))) from None
 
 
-def check_policy(policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
-    """A sentence for every listed method that the catalogue does not know: a misspelt refusal would refuse nothing."""
-    return tuple(_unknown_names(policy, catalogue))
+def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None) -> tuple[str, ...]:
+    """A sentence for every name that the catalogue does not know: a misspelt refusal would refuse nothing."""
+    return tuple(f"{_at(place, places or {})}: {text}" for place, text in _unknown_names(policy, catalogue))
 
 
-def _unknown_names(policy: Policy, catalogue: Catalogue) -> Iterator[str]:
+def _at(place: Place, places: Places) -> str:
+    return where(place, places) if places else f"policy: {'.'.join(str(part) for part in place)}"
+
+
+def _unknown_names(policy: Policy, catalogue: Catalogue) -> Iterator[tuple[Place, str]]:
     known = [*(method.name for method in catalogue), *kinds.listed()]
     for key in ("open_methods", "refuse_methods", "ask_methods"):
         for name in sorted(getattr(policy, key)):
             if name.strip().lower() not in {one.lower() for one in known}:
-                yield f"policy: {key}: {name!r} is not in the catalogue.{_suggest(name, known)}"
+                yield (key,), f"{name!r} is not in the catalogue.{suggest(name, known)}"
+    fields = {squeeze(name, entity.name): name for entity in catalogue.entities.values() for name in entity.fields}
+    fields |= {squeeze(name, method.entity): name for method in catalogue for name in method.critical}
+    for number, rule in enumerate(policy.rules):
+        yield from (((("rules", number, key)), text) for key, text in _unknown_in(rule, catalogue, known, fields))
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
-    except (OSError, UnicodeError) as error:
-        raise SettingsError(
-            f"POLICY_FILE {path.name}: cannot be read ({type(error).__name__}); check the path and the encoding (UTF-8)"
-        ) from None
-    except yaml.YAMLError as error:
-        raise SettingsError(f"POLICY_FILE {path.name}: not valid YAML: {' '.join(str(error).split())}") from None
-    if content is None:
-        return {}, {}
-    if not isinstance(content, Mapping) or not isinstance(node, yaml.MappingNode):
-        raise SettingsError(f"POLICY_FILE {path.name}: line 1: must be a map of keys such as `refuse_methods: [crm.deal.add]`")
-    places: dict[str, int] = {}
-    for key, _ in node.value:
-        if key.value in places:
-            raise SettingsError(f"POLICY_FILE {path.name}: line {key.start_mark.line + 1}: `{key.value}` is given twice; keep one")
-        places[key.value] = key.start_mark.line + 1
-    return {str(key): value for key, value in content.items()}, places
+def _unknown_in(rule: Rule, catalogue: Catalogue, methods: list[str], fields: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for pattern in rule.method:
+        if not any(fits(pattern, name) for name in methods):
+            yield "method", f"{pattern!r} fits no method of the catalogue.{suggest(pattern, methods)}"
+    for pattern in rule.entity:
+        if not any(fits(pattern, name) for name in (*catalogue.entities, "binding")) and not pattern.lower().startswith("item:"):
+            yield "entity", f"{pattern!r} is no kind of record.{suggest(pattern, list(catalogue.entities))}"
+    for name in rule.field:
+        if squeeze(name) not in fields and not squeeze(name).startswith(_OWN_FIELDS):
+            yield "field", f"{name!r} is no field of the catalogue.{_alike(name, fields)}"
 
 
-def _mistakes(error: ValidationError, lines: Mapping[str, tuple[str, int]]) -> Iterator[str]:
-    for found in error.errors():
-        top, *rest = (str(part) for part in found["loc"])
-        name, line = lines[top]
-        where = f"POLICY_FILE {name}: line {line}: `{'.'.join([top, *rest])}`"
-        if found["type"] == "extra_forbidden":
-            known = Method.model_fields if top == "catalogue" and rest else Policy.model_fields
-            yield f"{where}: no such key; remove it.{_suggest((rest or [top])[-1], list(known))}"
-        else:
-            yield f"{where}: {found['msg']}; got {found['input']!r:.60}"
+def _alike(name: str, fields: dict[str, str]) -> str:
+    found = suggest(squeeze(name), list(fields))
+    key = found.split("'")[1] if found else ""
+    return f" Did you mean {fields[key]!r}?" if key else ""
 
 
-def _suggest(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""
+def _ordered(value: Any) -> Any:
+    """The same data as JSON, sets in one order."""
+    match value:
+        case frozenset() | set():
+            return sorted(str(item) for item in value)
+        case dict():
+            return {key: _ordered(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_ordered(item) for item in value]
+        case Decimal() | timedelta():
+            return str(value.normalize() if isinstance(value, Decimal) else value.total_seconds())
+        case _:
+            return value

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.directory.reference_data import Field
@@ -20,6 +20,14 @@ class Ledger(Protocol):
     @property
     def now(self) -> datetime:
         """The present moment."""
+        ...
+
+    def mark(self) -> str:
+        """See `state.clock.Clock.mark`."""
+        ...
+
+    def since(self, mark: str) -> timedelta | None:
+        """See `state.clock.Clock.since`."""
         ...
 
     @property

@@ -46,6 +46,8 @@ _PARAMS: dict[str, tuple[str, str, str]] = {
     "items": ("Контакты", "Contacts", "text"),
     "chatid": ("Куда", "Where to", "text"),
     "url": ("Куда", "Where to", "text"),
+    "at": ("Когда", "When", "datetime"),
+    "record": ("Запись", "Record", "text"),
 }
 
 

@@ -7,7 +7,8 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 TIMER = "reconcile"
 SETTLED = timedelta(seconds=75)
 """The cloud cuts requests at 60 s; before that a "not done" may still become "done"."""
+MARK = "started_mark"
+"""Beside `started_at`: what tells how long a call may have been under way although a clock was set meanwhile."""
 DETAIL = "the program stopped between sending and hearing the answer"
 
 
@@ -37,9 +40,15 @@ Announce = Callable[[Recovered], Sequence[OutboxRow]]
 """What a person is told of it; goes out with the commit that settles it."""
 
 
-def look_again(effect_id: str, ledger: Ledger, *, sent_at: datetime) -> Timer:
+def look_again(effect_id: str, ledger: Ledger, *, after: timedelta) -> Timer:
     """The timer that looks at the portal once it cannot be working on the call any more."""
-    return Timer(id=f"{TIMER}:{effect_id}", due_at=sent_at + SETTLED, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
+    return Timer(id=f"{TIMER}:{effect_id}", due_at=ledger.now + after, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
+
+
+def too_early(row: EffectRow, ledger: Ledger) -> timedelta:
+    """For how long still the portal may be working on the call: until then, that nothing is seen of it proves nothing."""
+    passed = ledger.since(row.call.get(MARK, ""))
+    return SETTLED if passed is None else max(SETTLED - passed, timedelta())
 
 
 async def recover_started(ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce) -> list[Recovered]:
@@ -62,9 +71,21 @@ async def _name_unknown(row: EffectRow, ledger: Ledger) -> None:
         detail=DETAIL,
         confirmation_id=stored["confirmation_id"],
     )
-    change = EffectChange(effect_id=row.effect_id, expect=("started",), status="unknown")
-    timer = look_again(row.effect_id, ledger, sent_at=parse_iso(stored["started_at"]))
+    change = EffectChange(effect_id=row.effect_id, expect=("started",), status="unknown", call=_countable(row, ledger))
+    timer = look_again(row.effect_id, ledger, after=too_early(row, ledger))
     await ledger.commit(event, actor="system", effects=[change], timers=[timer])
+
+
+def _countable(row: EffectRow, ledger: Ledger) -> dict[str, Any] | None:
+    """What is stored of a call whose mark is of another machine or of an earlier start: it is counted from now on."""
+    return {**row.call, MARK: ledger.mark()} if ledger.since(row.call.get(MARK, "")) is None else None
+
+
+async def recount(row: EffectRow, ledger: Ledger) -> None:
+    """Of an `unknown` call that nobody can tell the age of: count it from now on, and look again when it is settled."""
+    if (call := _countable(row, ledger)) is not None:
+        change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="unknown", call=call)
+        await ledger.commit(actor="system", effects=[change], timers=[look_again(row.effect_id, ledger, after=SETTLED)])
 
 
 async def reconcile(
@@ -72,7 +93,7 @@ async def reconcile(
 ) -> Recovered:
     """Ask the portal whether an `unknown` call happened and record the verdict; `unclear` leaves it unknown and tells nobody."""
     seen = await _look(row, catalogue, performers)
-    if seen.verdict == "not_done" and ledger.now < parse_iso(row.call["started_at"]) + SETTLED:
+    if seen.verdict == "not_done" and too_early(row, ledger):
         seen = Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
     found = Recovered(row=row, reconciled=seen)
     if seen.verdict == "unclear":

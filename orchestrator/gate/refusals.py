@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from orchestrator.gate import criticals, fields, hosts, modes
+from orchestrator.gate import criticals, fields, hosts, kinds, modes
 from orchestrator.gate.effects import Call, Facts, Refuse, Target
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.reasons import refuse
@@ -38,7 +38,7 @@ def _of_policy(call: Call, policy: Policy) -> Refuse | None:
 def _kind_is_open(call: Call, policy: Policy) -> bool:
     """Opened by the policy, and for messages and requests the address is listed; deleting is opened by name as elsewhere."""
     if call.kind not in policy.open_kinds:
-        return False
+        return kinds.is_open(call.kind, call.method)
     if "D" in call.classes and not policy.names(policy.open_methods, call.listed_as):
         return False
     if call.kind == "telegram":

@@ -41,18 +41,23 @@ def again(
     if not changed and not _stricter(entry, fresh):
         return None
     why = CHANGED if changed else STRICTER
-    return Again(call=call, facts=facts, actor=actor, ask=Ask(reasons=(why, *fresh.reasons), taps=fresh.taps, four_eyes=fresh.four_eyes))
+    return Again(
+        call=call,
+        facts=facts,
+        actor=actor,
+        ask=Ask(reasons=(why, *fresh.reasons), taps=fresh.taps, four_eyes=fresh.four_eyes, lead=fresh.lead),
+    )
 
 
 def _stricter(entry: Mapping[str, Any], fresh: Ask) -> bool:
-    known = {_kind(Notice.model_validate(reason)) for reason in entry["reasons"]}
-    more_hands = fresh.taps > entry["taps"] or (fresh.four_eyes and not entry.get("four_eyes"))
-    return more_hands or not {_kind(reason) for reason in fresh.reasons} <= known
+    known = {_kind(reason["code"], reason["args"]) for reason in entry["reasons"]}
+    more_hands = fresh.taps > entry["taps"] or (fresh.four_eyes and not entry.get("four_eyes")) or (fresh.lead and not entry.get("lead"))
+    return more_hands or not {_kind(reason.code, reason.args) for reason in fresh.reasons} <= known
 
 
-def _kind(reason: Notice) -> tuple[str, ...]:
+def _kind(code: str, args: Mapping[str, Any]) -> tuple[str, ...]:
     """What makes a reason another one: its code, the command, and the field or record it is about, but no amounts."""
-    return (reason.code, *(str(reason.args.get(name, "")) for name in ("reason", "key", "field", "entity", "id")))
+    return (code, *(str(args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")))
 
 
 def unless_held(verdict: Verdict, call: Call, facts: Facts) -> Verdict:

@@ -17,7 +17,7 @@ _GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
 
 def reasons(call: Call, provenance: Provenance, policy: Policy) -> Iterator[Notice]:
     """Why this write may come from text of the CRM, and not from the person."""
-    if call.reads_only or call.kind != "bitrix":
+    if call.reads_only or (call.kind != "bitrix" and call.spec.entity != "reminder"):
         return
     if provenance.prose:
         yield ask("gate-taint-prose")

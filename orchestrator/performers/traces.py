@@ -1,6 +1,7 @@
 """What a call without a mark may have left on the portal: a comment, a plan or a task with the same text from that time. Ring 2.
 
 It only reads. A trace is a hint for who decides, never a verdict: others may have written the same, and what is not found may still come.
+The portal's clock and ours may differ by any amount: its moments are compared with ours only by way of what it says the time is now.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +14,9 @@ from orchestrator.gate import fields
 from orchestrator.gate.effects import Call
 from state.canonical import storable
 
-SLACK: Final = timedelta(minutes=2)
-"""The portal's clock and ours differ."""
-LATEST: Final = timedelta(minutes=5)
+SLACK: Final = timedelta(seconds=30)
+"""How far a moment of ours, told by the portal's clock, may be off: what a clock has drifted since, and the way of an answer."""
+LATEST: Final = timedelta(minutes=2)
 """The cloud cuts requests at a minute; what came later is somebody else's."""
 _BOXES: Final = ("tasks", "items")
 
@@ -41,9 +42,22 @@ async def _one(call: Call, since: datetime, client: BitrixClient) -> list[str]:
     if where is None:
         return []
     answer = await client.call(where.method, where.params, repeatable=True)
-    numbers = [_number(row) for row in _rows(storable(answer.result)) if _is_it(row, where, since)]
+    ahead = _ahead(answer.time, client.now())
+    if ahead is None:
+        return []
+    numbers = [_number(row) for row in _rows(storable(answer.result)) if _is_it(row, where, since + ahead)]
     place = f"{call.key}: " if call.key else ""
     return [f"{place}found {number}" for number in numbers if number]
+
+
+def _ahead(time: Mapping[str, Any], now: datetime) -> timedelta | None:
+    """How far the portal's clock is ahead of ours, by the moment of an answer that just came; None where it names none."""
+    told = time.get("date_finish") or time.get("date_start")
+    try:
+        moment = datetime.fromisoformat(str(told))
+    except ValueError:
+        return None
+    return moment - now if moment.tzinfo is not None else None
 
 
 def _where(call: Call) -> _Where | None:
@@ -71,7 +85,7 @@ def _where(call: Call) -> _Where | None:
 
 
 def _is_it(row: Mapping[str, Any], where: _Where, since: datetime) -> bool:
-    """The same text on the same record, from that very time: filters may have been dropped, so everything is compared here."""
+    """The same text on the same record, from that very time of the portal: filters may have been dropped, so all is compared here."""
     try:
         made = datetime.fromisoformat(str(fields.value_of(row, where.made_at)))
     except ValueError:

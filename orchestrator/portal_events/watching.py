@@ -4,7 +4,7 @@ Events of one storm share one look. Events, looks and messages are commits like 
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
@@ -18,6 +18,7 @@ from orchestrator.portal_events.looking import Look, Records
 from orchestrator.portal_events.recent import RecentWrites
 from orchestrator.portal_events.watched import rule, target_of, values_of
 from orchestrator.session import Session
+from orchestrator.turns import Handler, Handlers, Tools
 from state.clock import Clock, iso, new_id, parse_iso
 from state.events import PortalEventReceived, PortalLookFailed, RecordsSeen
 from state.store import InboxRow, OutboxRow, StoreError, Timer
@@ -38,6 +39,15 @@ START: Final = "portal_start"
 """The kind of the input that a start of the program is."""
 
 
+def _alone(work: Callable[[InboxRow, Session], Awaitable[None]]) -> Handler:
+    """As a handler: it needs nothing of what turns work with."""
+
+    async def handler(row: InboxRow, session: Session, _: Tools) -> None:
+        await work(row, session)
+
+    return handler
+
+
 class PortalWatch:
     """See the module docstring. Remembers nothing but the bot's own fresh writes; all else is in the session's state."""
 
@@ -55,6 +65,10 @@ class PortalWatch:
     def session(self) -> str:
         """The key of the portal's own session."""
         return f"{SESSION}{self._reads.client.portal}"
+
+    def handlers(self) -> Handlers:
+        """What it does with the inputs of its session."""
+        return Handlers(inbox={START: _alone(self.started), "portal_event": _alone(self.received)}, timers={TIMER: _alone(self.look)})
 
     def start_row(self, now: datetime) -> InboxRow:
         """The input that this start of the program is."""

@@ -20,7 +20,7 @@ from state.interaction_log import DamagedArchive, erase_user, read_records, rewr
 from state.sealing import DamagedSeal
 from state.sql.erasing import SEALED
 from state.sql.store import SqlStore
-from state.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError
+from state.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError, StoreUnwritable
 
 OPEN: Mapping[str, str] = {
     "requested": "a card waits for a decision",
@@ -31,6 +31,9 @@ OPEN: Mapping[str, str] = {
 OPS = "ops"
 """The session whose journal says who was erased, when and by whom."""
 _LEASE = timedelta(seconds=60)
+NOTHING_KNOWN = "the audit log was deleted, but this journal held nothing of the person to search for (check STATE_DIR and LOG_DIR)"
+_UNREADABLE = (DamagedSeal, StoreUnwritable)
+"""A record that was changed, and a key that the database itself cannot decode."""
 _THE_KEY = "(the key itself)"
 
 
@@ -58,6 +61,8 @@ class Survey:
     answers: frozenset[str] = field(repr=False)
     """Digests of the large answers that only they got; `shared` are those that somebody else got too, word for word."""
     shared: frozenset[str] = field(repr=False)
+    gaps: tuple[str, ...]
+    """What damage keeps from being known: that would have to be searched for too."""
 
     @property
     def empty(self) -> bool:
@@ -82,8 +87,8 @@ class Erased:
     """Places that should hold nothing any more."""
     held: tuple[Trace, ...]
     """Records of other people in which the same words stand: theirs, and left alone."""
-    unproven: bool
-    """Their log was deleted, and the journal held nothing of them that could have been searched for."""
+    unproven: tuple[str, ...]
+    """Why the search proves nothing, if so."""
 
 
 def people_of(store: SqlStore, place: Place, name_of: Callable[[str], str]) -> dict[str, set[str]]:
@@ -118,7 +123,7 @@ def _names_in_journal(store: SqlStore) -> dict[str, set[str]]:
     """What cards and decisions call people; nothing where the journal is too damaged to be read through."""
     try:
         return {key: {name} for key, name in names_in(store).items() if ":" in key}
-    except DamagedSeal:
+    except _UNREADABLE:
         return {}
 
 
@@ -137,9 +142,12 @@ def survey(store: SqlStore, person: str, place: Place, *, name: str = "") -> Sur
     for known in (name, *erasure.actors().get(person, ()), *names_in_logs(place.logs, person)):
         probes.name(known)
     mine, in_clear = erasure.records(person), 0
+    unread = 0
     for stream, seq in mine:
         event = _read(store, stream, seq)
-        if event is not None:
+        if event is None:
+            unread += 1
+        else:
             in_clear += _learn(event, person, probes)
             digests.add(str(event.data.get("result_blob") or ""))
     shared = _shared(store, set(mine), digests - {""})
@@ -158,18 +166,35 @@ def survey(store: SqlStore, person: str, place: Place, *, name: str = "") -> Sur
         secrets=tuple(erasure.secrets(person)),
         answers=frozenset(digests - {""} - shared),
         shared=frozenset(shared),
+        gaps=tuple(_gaps(store, person, unread)),
     )
+
+
+def _gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
+    """What of the person's is sealed under a key that is damaged, or no longer known as theirs."""
+    erasure = store.erasure()
+    for row in erasure.list_keys():
+        if row.damage and row.person == person:
+            yield f"the row of their key {row.key_id} is damaged ({row.damage})"
+        elif row.damage:
+            yield f"a row of the keys is damaged and may be theirs ({row.damage})"
+    if unread:
+        yield f"{unread} of their records cannot be read, so nobody knows what to search for"
+    if lost := erasure.unkeyed(person):
+        yield f"{lost} of their records are sealed under a key that is not known as theirs: it was not removed"
 
 
 def erase(store: SqlStore, found: Survey, place: Place, *, now: datetime, by: str) -> Erased:
     """Do it, whatever stands in the way, and prove it; afterwards it stands in the journal of `session:ops`. Raises StoreError."""
     erasure, person, names = store.erasure(), found.person, found.names
+    dropped = erasure.drop_damaged(person, now)
     _close_open(store, person, now)
     unname = partial(unnamed, person=person, names=names)
     removed = erasure.erase(person, now, digests=found.answers, change=unname)
     # A session that was opened for the first time in between has not seen its lease end: what it wrote meanwhile goes now.
     for name, count in erasure.erase(person, now, digests=found.answers, change=unname).items():
         removed[name] = removed.get(name, 0) + count
+    removed["person_keys"] = removed.get("person_keys", 0) + dropped
     removed["log records"] = erase_user(place.logs, person)
     change = partial(blanked, person=person, names=names)
     rewritten = {user: rewrite_user(place.logs, user, change) for user in users(place.logs) if user != person}
@@ -182,7 +207,7 @@ def erase(store: SqlStore, found: Survey, place: Place, *, now: datetime, by: st
         searched=len(found.probes.all),
         remains=tuple(remains),
         held=tuple(held),
-        unproven=found.unknown,
+        unproven=(*found.gaps, *((NOTHING_KNOWN,) if found.unknown else ())),
     )
     _record(store, done, now=now, by=by)
     return done
@@ -222,7 +247,7 @@ def _read(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
     """One record; None for a damaged one, which must not keep anybody from being erased."""
     try:
         found = store.read_events(stream, after=seq - 1, limit=1)
-    except DamagedSeal:
+    except _UNREADABLE:
         return None
     return found[0] if found and found[0].seq == seq else None
 
@@ -234,7 +259,7 @@ def _shared(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> s
         while digests and (page := store.scan(["CallSucceeded"], after=after)):
             shared |= {str(event.data["result_blob"]) for event in page if (event.stream, event.seq) not in mine}
             after = page[-1].id
-    except DamagedSeal:
+    except _UNREADABLE:
         shared = {str(event.data["result_blob"]) for event in _one_by_one(store) if (event.stream, event.seq) not in mine}
     return shared & digests
 

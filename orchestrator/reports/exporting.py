@@ -43,6 +43,18 @@ NAMES: Final = {
     "PortalLookFailed": ("Portal could not be read", 5),
     "RecordsSeen": ("Records looked at", 1),
     "PersonErased": ("Person erased", 7),
+    "ReminderSet": ("Reminder set", 1),
+    "ReminderMoved": ("Reminder put off", 1),
+    "ReminderFired": ("Reminder sent", 1),
+    "ReminderDropped": ("Reminder dropped", 1),
+    "DailySent": ("Daily message sent", 1),
+    "PersonInvited": ("Person invited", 5),
+    "InvitationRefused": ("Invitation refused", 5),
+    "AccessAsked": ("Access asked for", 4),
+    "PersonJoined": ("Person joined", 6),
+    "PersonDismissed": ("Person dismissed", 6),
+    "PersonReturned": ("Person returned", 6),
+    "PreferenceSet": ("Preference set", 1),
 }
 """The name and the severity (0 to 10) of each type of event; others are exported under their type with severity 3."""
 _SERIOUS: Final = {"D": 8, "M": 7, "C": 7, "N": 5}

@@ -19,7 +19,7 @@ from orchestrator.reports.log_turns import Turn
 from orchestrator.reports.reading import paged, session_of
 from state import agent_state
 from state.agent_state import State
-from state.clock import parse_iso
+from state.clock import SystemClock, parse_iso
 from state.interaction_log import LIMIT, InteractionLogger, log_path
 from state.store import Store, StoredEvent
 
@@ -101,9 +101,10 @@ def rebuild_logs(
 ) -> dict[str, int]:
     """Write the logs of everybody, or of `user`, into `folder`, which must be empty or not exist; how many records for whom.
 
-    `names` of people by key complete those that the journal knows. FileExistsError where something stands there. Everything is kept: the
-    ten archives of the product's own logs are no limit here.
+    Where there is nothing to write nothing is left that was not there. `names` of people by key complete those that the journal knows.
+    FileExistsError where something stands there. Everything is kept: the ten archives of the product's own logs are no limit here.
     """
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
@@ -112,6 +113,8 @@ def rebuild_logs(
     for person, spool in sorted(spools.items()):
         counts[person] = _written(folder, person, spool, limit)
         spool.unlink()
+    for place in made if not counts else ():
+        place.rmdir()
     return counts
 
 
@@ -146,7 +149,7 @@ def _written(folder: Path, person: str, spool: Path, limit: int) -> int:
     return len(places)
 
 
-class _RecordClock:
+class _RecordClock(SystemClock):
     """Stands where the record at hand was made, so that archives are named as they would have been."""
 
     at: datetime

@@ -12,7 +12,7 @@ _ARGUMENT: Final = re.compile(r"\{(\w+)\}", re.ASCII)
 Say = Callable[[str, Mapping[str, Any]], str]
 """The sentence of a code with its arguments; a door's catalogue."""
 
-_NAMED = (("requested_by", "requested_by_name"), ("approved_by", "approved_by_name"), ("denied_by", "denied_by_name"))
+_NAMED = (("requested_by", "requested_by_name"), ("approved_by", "approved_by_name"), ("denied_by", "denied_by_name"), ("person", "name"))
 _OURS = {"system": "the program itself", "portal": "the portal", "": "nobody named"}
 
 

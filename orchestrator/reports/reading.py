@@ -13,7 +13,7 @@ from state.store import Store, StoredEvent
 
 PAGE = 1000
 ERASED = "(erased)"
-_MILLISECOND = 13
+MILLISECOND = 13
 """So many characters of an id say when it was made, to the millisecond."""
 
 _PLAIN = re.compile("[ -~А-яЁё«»“”—–…№₽→·]*")
@@ -48,7 +48,7 @@ def paged(store: Store, stream: str, *, after: int = 0) -> Iterator[StoredEvent]
 
 def scanned(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent]:
     """The events of all streams, of these types (all without), nearly in time and, within a millisecond, in the order of their streams."""
-    made_together = groupby(_by_id(store, types), key=lambda event: event.id[:_MILLISECOND])
+    made_together = groupby(_by_id(store, types), key=lambda event: event.id[:MILLISECOND])
     for _, events in made_together:
         yield from sorted(events, key=lambda event: (event.stream, event.seq))
 

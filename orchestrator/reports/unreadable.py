@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from state import events, sealing
+from state import event_data, sealing
 from state.sealing import DamagedSeal
 from state.store import Store, StoredEvent
 
@@ -82,7 +82,7 @@ class PastDamage:
         clear = dict(head.pop("data"))
         clear.pop(sealing.FIELD, None)
         self.met.add((head["stream"], head["seq"]))
-        data = events.joined(head["type"], head["v"], clear, {})
+        data = event_data.joined(head["type"], head["v"], clear, {})
         return Unreadable(**head, data=data, raw=raw, prev="", hash=hash_, erased=True)
 
     def _all(self) -> list[Record]:

@@ -4,7 +4,8 @@ First all streams are looked through for calls that fit, by the few types of eve
 were found are read once more for what belongs to them. Nothing but what fits is kept.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,8 +13,9 @@ import orjson
 
 from bitrix.catalogue import Catalogue
 from orchestrator.gate.freeze import effect_id_of
-from orchestrator.reports.reading import PAGE, NotFound, Several, paged, scanned
+from orchestrator.reports.reading import MILLISECOND, PAGE, NotFound, Several, scanned
 from orchestrator.reports.touching import Touch, made, touches
+from state.sql.sifting import Sift
 from state.store import Store, StoredEvent
 
 _CALLS: Final = ("ConfirmationRequested", "ConfirmationDenied", "CallStarted", "StepRefused", "PlanRecorded")
@@ -22,6 +24,12 @@ _IDENTIFIED: Final = (*_CALLS, "CallSucceeded", "CallRefused", "CallOutcomeUnkno
 _OF_TURNS: Final = frozenset({"MessageReceived", "ModelAnswered", "PlanRecorded"})
 _SHORTEST: Final = 4
 _SOON: Final = 3
+_MANY: Final = 5000
+"""So many records one by one take longer than all of them page by page."""
+_ADDING: Final = ".add"
+"""A new record has its number only in the answer."""
+Effects = dict[str, dict[str, set[str]]]
+"""By stream the effects that are looked for, and the turns in which they were met."""
 
 
 @dataclass(kw_only=True)
@@ -51,13 +59,16 @@ class Found:
     """Calls that were sent and cannot be read any more: they may have been about any record."""
 
 
-def about_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "") -> Found:
-    """Every call that changed `record` ("deal:481") or was to change it, and every look at it; only of that field if one is named."""
-    effects: dict[str, set[str]] = {}
+def about_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "", sift: Sift | None = None) -> Found:
+    """Every call that changed `record` ("deal:481") or was to change it, and every look at it; only of that field if one is named.
+
+    `sift` says which records are worth reading; without it all are read.
+    """
+    effects: Effects = {}
     seen: list[StoredEvent] = []
     unassigned: list[StoredEvent] = []
     kind, _, number = record.rpartition(":")
-    for event in scanned(store, (*_CALLS, *_PORTAL)):
+    for event in _worth_reading(store, number, sift):
         if event.type in _PORTAL:
             if _is_seen(event, record):
                 seen.append(event)
@@ -69,7 +80,7 @@ def about_record(store: Store, record: str, catalogue: Catalogue, *, field_name:
             fitting = [touch for touch in touched if _fits(touch, field_name)]
             adds = [touch for touch in fitting if touch.makes == kind] if event.type == "CallStarted" else []
             if any(touch.target == record for touch in fitting) or (adds and _made_it(event, adds, record, store)):
-                effects.setdefault(event.stream, set()).add(effect_id)
+                _note(effects, event, effect_id)
     return Found(trails=_trails(store, effects), seen=seen, unassigned=unassigned)
 
 
@@ -78,15 +89,42 @@ def about_id(store: Store, text: str) -> Found:
     wanted = text.strip().lower().rstrip("…")
     if len(wanted) < _SHORTEST:
         raise NotFound(f"{text!r} is too short for an id: give at least {_SHORTEST} characters")
-    hits: dict[str, str] = {}
+    hits: dict[str, Effects] = {}
     for event in scanned(store, _IDENTIFIED):
         for effect_id, card in _ids(event):
             if any(name.startswith(wanted) or name.endswith(wanted) for name in (effect_id, card) if name):
-                hits[effect_id] = event.stream
+                _note(hits.setdefault(effect_id, {}), event, effect_id)
     if len(hits) > 1 and wanted not in hits:
         raise Several(text, sorted(hits))
-    effects = {hits[wanted]: {wanted}} if wanted in hits else {stream: {effect_id} for effect_id, stream in hits.items()}
-    return Found(trails=_trails(store, effects))
+    return Found(trails=_trails(store, hits.get(wanted) or next(iter(hits.values()), {})))
+
+
+def _note(effects: Effects, event: StoredEvent, effect_id: str) -> None:
+    turns = effects.setdefault(event.stream, {}).setdefault(effect_id, set())
+    turns.update({_turn_of(event)} - {""})
+
+
+def _worth_reading(store: Store, number: str, sift: Sift | None) -> Iterator[StoredEvent]:
+    """The events that may be about a record of that number, or have made it."""
+    types = (*_CALLS, *_PORTAL)
+    if sift is None:
+        yield from scanned(store, types)
+        return
+    names = _naming(number)
+    places = sift({**dict.fromkeys(types, names), "CallStarted": lambda text: _ADDING in text or names(text)})
+    # Of what is erased only that a call was sent can still be told.
+    near = [place for place in places if place.why != "erased" or place.type == "CallStarted"]
+    if len(near) > _MANY:
+        yield from scanned(store, types)
+        return
+    for place in sorted(near, key=lambda place: (place.id[:MILLISECOND], place.stream, place.seq)):
+        yield from store.scan((), place.id[:-1], 1)
+
+
+def _naming(number: str) -> Callable[[str], bool]:
+    """Whether a text holds the number by itself, also in the query of a batch command; most texts do not even hold its digits."""
+    alone = re.compile(rf"(?:(?<!\d)|(?<=%[0-9A-Fa-f]{{2}}))0*{int(number)}(?!\d)")
+    return lambda text: number in text and alone.search(text) is not None
 
 
 def _fits(touch: Touch, field_name: str) -> bool:
@@ -168,17 +206,38 @@ def _ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
         yield effect_id_of(data["slot"]), ""
 
 
-def _trails(store: Store, effects: Mapping[str, set[str]]) -> list[Trail]:
+def _trails(store: Store, effects: Effects) -> list[Trail]:
     return [trail for stream, wanted in effects.items() for trail in _in_stream(store, stream, wanted)]
 
 
-def _in_stream(store: Store, stream: str, wanted: set[str]) -> Iterator[Trail]:
+def _around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[StoredEvent]:
+    """The events of a stream that name one of these effects or their turns, and all questions; ids stand clear in every record."""
+    records = [orjson.loads(raw) for raw in _records(store, stream)]
+    named = [(record["seq"], record["type"], {record["data"].get("effect_id"), record["data"].get("turn_id")}) for record in records]
+    turns = set[str]().union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
+    near = turns.union(wanted) - {None}
+    seqs = [seq for seq, kind, ids in named if kind == "NameAsked" or not ids.isdisjoint(near)]
+    start = 0
+    for index, seq in enumerate(seqs):
+        if index + 1 == len(seqs) or seqs[index + 1] != seq + 1 or index - start + 1 == PAGE:
+            yield from store.read_events(stream, after=seqs[start] - 1, limit=index - start + 1)
+            start = index + 1
+
+
+def _records(store: Store, stream: str) -> Iterator[str]:
+    after = 0
+    while page := store.records(stream, after, PAGE):
+        yield from (raw for _, raw, _ in page)
+        after = page[-1][0]
+
+
+def _in_stream(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[Trail]:
     """What belongs to these effects of one stream. Their turns began before them, so all turns under way are kept until they end."""
     trails: dict[str, Trail] = {}
     turns: dict[str, list[StoredEvent]] = {}
     questions: dict[str, str] = {}
     turn_id = ""
-    for event in paged(store, stream):
+    for event in _around(store, stream, wanted):
         if event.type == "NameAsked":
             questions[event.data["question_id"]] = event.data["text"]
         if event.type in _OF_TURNS:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from bitrix.batch import BatchError, parse_commands
 from bitrix.events import RECORDS
+from orchestrator.reports import words_daily, words_people
 from orchestrator.reports.people import Voice
 from orchestrator.reports.reading import gone, one_line, said
 from orchestrator.reports.unreadable import CANNOT, Unreadable
@@ -113,7 +114,7 @@ def _message(event: StoredEvent, voice: Voice) -> str:
     text = said(event, "text", limit=300)
     quoted = ", with text of somebody else" if event.data.get("quoted") else ""
     match event.data.get("origin", "typed"):
-        case "typed":
+        case "typed" | "voice":
             return f"{who} asked: {text}{quoted}"
         case "portal":
             return f"a change in the portal began a turn: {text}"
@@ -314,4 +315,6 @@ _WORDS: Final[dict[str, Words]] = {
     "PortalLookFailed": _look_failed,
     "RecordsSeen": _seen,
     "PersonErased": _erased,
+    **words_daily.WORDS,
+    **words_people.WORDS,
 }

@@ -31,7 +31,24 @@ PEOPLE = (
 
 
 async def main(options: argparse.Namespace) -> int:
-    """Start everything, say where it is, and go on until stopped."""
+    """Start everything, say where it is, and go on until stopped, which may be at any moment; 0 for a stop."""
+    stop = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
+    showing = asyncio.ensure_future(_show(options))
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({showing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if showing.done():
+        await showing  # it ends by itself only with an error
+    showing.cancel()  # once: a second signal must not cut short the ending of the children
+    with contextlib.suppress(asyncio.CancelledError):
+        await showing
+    return 0
+
+
+async def _show(options: argparse.Namespace) -> None:
+    """All of the demo, until cancelled."""
     with tempfile.TemporaryDirectory(prefix="sdelka-demo-") as temporary:
         folder = await asyncio.to_thread(Path(options.data or temporary).resolve)
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,8 +63,7 @@ async def main(options: argparse.Namespace) -> int:
             await stack.enter_async_context(bot)
             await _ready(addresses)
             _announce(addresses, options)
-            await _until_stopped()
-    return 0
+            await asyncio.Event().wait()
 
 
 async def _start(folder: Path, options: argparse.Namespace, stack: contextlib.AsyncExitStack, supervisor: str) -> dict[str, str]:
@@ -94,8 +110,8 @@ async def _events(portal: str) -> dict[str, str]:
 
 
 async def _ready(addresses: dict[str, str]) -> None:
-    """Wait until the bot has polled once; raises TimeoutError with what its log says."""
-    async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(30):
+    """Wait until the bot has polled once; raises TimeoutError where it takes too long even for a busy machine."""
+    async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(120):
         while True:
             answer = (await client.get(f"{addresses['telegram']}/sandbox/requests")).json()
             if any(item.get("method", "").lower() == "getupdates" for item in answer.get("requests", [])):
@@ -120,13 +136,6 @@ def _announce(addresses: dict[str, str], options: argparse.Namespace) -> None:
     else:
         sys.stdout.write(f"\n  Sdelka demo: open {addresses['telegram']} in a browser. Ctrl+C stops it.\n\n")
     sys.stdout.flush()
-
-
-async def _until_stopped() -> None:
-    stop = asyncio.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    await stop.wait()
 
 
 def parse(argv: list[str]) -> argparse.Namespace:

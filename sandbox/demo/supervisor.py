@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 import httpx
@@ -33,11 +33,20 @@ class Supervisor:
         return Scene(bot=self.bot, portal=self.portal, telegram=self.telegram)
 
 
+class _Server(uvicorn.Server):
+    """uvicorn without signal handlers: the demo's own must end the children too."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take none."""
+        yield
+
+
 async def serve_supervisor(stack: contextlib.AsyncExitStack) -> Supervisor:
     """Listen on a free loopback port until the stack closes."""
     listener = socket.create_server(("127.0.0.1", 0))
     supervisor = Supervisor(address=f"http://127.0.0.1:{listener.getsockname()[1]}")
-    server = uvicorn.Server(uvicorn.Config(_app(supervisor), log_level="error", lifespan="off"))
+    server = _Server(uvicorn.Config(_app(supervisor), log_level="error", lifespan="off"))
     serving = asyncio.ensure_future(server.serve(sockets=[listener]))
 
     async def close() -> None:

@@ -1,18 +1,19 @@
-"""What people do: send, edit, press, stop a draft. Builds the updates that a real client would cause."""
+"""What people write: messages, forwards, pastes, files, edits. Builds the updates that a real client would cause."""
 
-import uuid
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from sandbox.telegram import text as texts
 from sandbox.telegram.clock import unix
-from sandbox.telegram.keyboards import buttons_of
 from sandbox.telegram.methods.sending import without_reply
-from sandbox.telegram.storage import callbacks, messages, people
+from sandbox.telegram.storage import messages, people, standings
 from sandbox.telegram.storage.messages import StoredMessage
-from sandbox.telegram.storage.people import BOT, Person
+from sandbox.telegram.storage.people import ANONYMOUS, CHANNEL, Person
 from sandbox.telegram.views import show_message
 from sandbox.telegram.wire import JsonObject
 from sandbox.telegram.world import World
+
+_CHANNEL_ID = -100_900_000_000
 
 
 class CannotActError(Exception):
@@ -20,111 +21,129 @@ class CannotActError(Exception):
 
 
 @dataclass(frozen=True)
-class Sending:
-    """What a person writes, and how."""
+class Origin:
+    """Where a forwarded message comes from."""
 
-    text: str
+    kind: Literal["user", "hidden_user", "chat", "channel"]
+    name: str = ""
+    id: int | None = None
+    date: int | None = None
+
+
+@dataclass(frozen=True)
+class Around:
+    """Where and how something is written: the chat, the topic, in answer to what, in whose name, forwarded from where."""
+
     chat_id: int | None = None
+    thread: int | None = None
     reply_to: int | None = None
+    quote: str | None = None
     forward_from: int | str | None = None
+    origin: Origin | None = None
     via_bot: str | None = None
+    as_chat: Literal["anonymous_admin", "channel"] | None = None
 
 
-def send(world: World, person: Person, sending: Sending) -> list[tuple[int, int | None]]:
+Sent = tuple[int, int | None]
+"""The number of a message, and of the update it caused; None when the bot does not hear of it."""
+
+
+def send(world: World, person: Person, text: str, around: Around, entities: Any = None) -> list[Sent]:
     """Write into a chat and give (message_id, update_id) of each message: a paste above 4096 arrives as several."""
-    chat = _chat_for(world, person, sending.chat_id)
-    text = sending.text.strip()
+    text = text.strip()
     if not text:
         raise CannotActError("a message needs a text that is not blank")
-    extras = {**_reply(world, chat["id"], sending.reply_to), **_origin(world, sending)}
-    sent = []
-    for part in texts.split_like_a_client(text):
-        entities = texts.plain_entities(part)
-        body = {"from": person.user(), "chat": chat, "date": unix(world.clock()), "text": part, **extras}
-        stored = messages.insert(world.db, {**body, **({"entities": entities} if entities else {})})
-        show_message(world, StoredMessage(stored, deleted=False, reactions=[]))
-        sent.append((stored["message_id"], world.queue_update("message", stored)))
-    return sent
+    parts = texts.split_like_a_client(text)
+    if entities and len(parts) == 1:
+        return [put(world, person, around, {"text": text, "entities": entities})]
+    return [put(world, person, around, plain("text", part)) for part in parts]
+
+
+def plain(name: str, text: str) -> JsonObject:
+    """Give a text or caption with the entities that Telegram finds by itself."""
+    entities = texts.plain_entities(text)
+    found = {"entities" if name == "text" else "caption_entities": entities} if entities else {}
+    return {name: text, **found} if text else {}
+
+
+def put(world: World, person: Person, around: Around, content: JsonObject) -> Sent:
+    """Store one message of a person, show it, and queue its update; raise `CannotActError` for what no client would do."""
+    chat = chat_for(world, person, around.chat_id)
+    _reachable(world, chat["id"])
+    body: JsonObject = {
+        **_sender(person, chat, around),
+        "chat": chat,
+        "date": unix(world.clock()),
+        **_reply(world, chat, around),
+        **_topic(world, chat, around),
+        **_origin(world, around),
+        **content,
+    }
+    stored = messages.insert(world.db, body)
+    show_message(world, StoredMessage(stored, deleted=False, reactions=[]))
+    return stored["message_id"], tell(world, "message", stored)
 
 
 def edit(world: World, person: Person, message_id: int, text: str) -> int | None:
-    """Change one's own message and give the id of the `edited_message` update."""
+    """Change one's own message, or the caption of one's own file, and give the id of the `edited_message` update."""
     message = _own_message(world, person, message_id)
-    entities = texts.plain_entities(text)
-    body = {**message.body, "text": text, "entities": entities, "edit_date": unix(world.clock())}
+    name = "text" if "text" in message.body else "caption"
+    kept = {key: value for key, value in message.body.items() if key not in {"entities", "caption_entities"}}
+    body = {**kept, **plain(name, text.strip()), "edit_date": unix(world.clock())}
     messages.replace(world.db, body)
     show_message(world, StoredMessage(body, deleted=False, reactions=message.reactions))
-    return world.queue_update("edited_message", body)
+    return tell(world, "edited_message", body)
 
 
-def press(world: World, person: Person, message: StoredMessage, data: str) -> str:
-    """Press a button that carries this data and give the id of the press; `find_button` has checked that it exists."""
-    callback_id = str(uuid.uuid4().int)[:19]
-    visible: JsonObject = without_reply(message.body)
-    if "reply_to_message" in message.body:
-        visible["reply_to_message"] = message.body["reply_to_message"]
-    if message.deleted:
-        visible = {"chat": message.body["chat"], "message_id": message.message_id, "date": 0}
-    press_record = {
-        "id": callback_id,
-        "chat_id": message.chat_id,
-        "message_id": message.message_id,
-        "user_id": person.id,
-        "data": data,
-        "pressed_at": world.now(),
-    }
-    callbacks.insert(world.db, press_record)
-    query = {"id": callback_id, "from": person.user(), "message": visible, "chat_instance": str(message.chat_id)}
-    world.queue_update("callback_query", {**query, "data": data})
-    return callback_id
-
-
-def find_message(world: World, person: Person, message_id: int, chat_id: int | None) -> StoredMessage:
-    """Give the message whose button is to be pressed; raise `CannotActError` when the person does not see such a message."""
-    chat = _chat_for(world, person, chat_id)
+def delete(world: World, person: Person, message_id: int, chat_id: int | None) -> None:
+    """Take a message away for everybody: one's own, in a private chat the bot's too. No bot is ever told of it."""
+    chat = chat_for(world, person, chat_id)
     found = messages.find(world.db, chat["id"], message_id)
-    if found is None:
+    if found is None or found.deleted:
         raise CannotActError(f"chat {chat['id']} has no message {message_id}")
-    return found
+    if chat["type"] != "private" and found.body["from"]["id"] != person.id:
+        raise CannotActError(f"message {message_id} is not one of person {person.id}")
+    messages.mark_deleted(world.db, message_id)
+    show_message(world, StoredMessage(found.body, deleted=True, reactions=found.reactions))
 
 
-def find_button(message: StoredMessage, data: str | None, text: str | None) -> str:
-    """Give the data of the button with this data or this text; raise `CannotActError` naming the buttons there are."""
-    if message.deleted:
-        raise CannotActError(f"message {message.message_id} is deleted; its buttons can only be forged (force: true)")
-    if message.body["from"]["id"] != BOT["id"]:
-        raise CannotActError(f"message {message.message_id} was not sent by the bot and has no buttons")
-    for button in buttons_of(message.body):
-        matches = button.get("callback_data") == data if data is not None else _same(button["text"], text)
-        if matches and "callback_data" in button:
-            return str(button["callback_data"])
-        if matches:
-            raise CannotActError(f"the button «{button['text']}» of message {message.message_id} sends nothing to the bot")
-    known = ", ".join(f"«{button['text']}»" for button in buttons_of(message.body)) or "no buttons at all"
-    wanted = f"data {data!r}" if data is not None else f"text {text!r}"
-    raise CannotActError(f"message {message.message_id} has no button with {wanted}; it has {known}")
+def tell(world: World, kind: str, body: JsonObject) -> int | None:
+    """Queue the update of a message; None when the bot is not in that chat and hears nothing of it."""
+    if standings.state_of(world.db, body["chat"]["id"]) in {"kicked", "left"}:
+        return None
+    return world.queue_update(kind, messages.over_the_wire(body))
 
 
-def stop_draft(world: World, person: Person) -> int | None:
-    """Press "stop" on the draft being written; raise `CannotActError` when there is none that can be stopped."""
-    draft = world.draft_of(person.id)
-    if draft is None or not draft.can_stop:
-        raise CannotActError("there is no draft to stop in this chat")
-    chat = _chat_for(world, person, None)
-    return world.queue_update("stopped_message_generation", {"chat": chat, "draft_id": draft.draft_id})
-
-
-def _same(shown: str, wanted: str | None) -> bool:
-    """Compare button texts as a person would: the sign in front ("✅ ") may be left out."""
-    return wanted is not None and (shown == wanted or shown.split(" ", 1)[-1] == wanted)
-
-
-def _chat_for(world: World, person: Person, chat_id: int | None) -> JsonObject:
+def chat_for(world: World, person: Person, chat_id: int | None) -> JsonObject:
+    """Give a chat that the person sits in, the private one when none is named."""
     wanted = person.id if chat_id is None else chat_id
     chat = people.find_chat(world.db, wanted)
     if chat is None or person.id not in people.members_of(world.db, wanted):
         raise CannotActError(f"person {person.id} is not in chat {wanted}")
     return chat
+
+
+def _reachable(world: World, chat_id: int) -> None:
+    match standings.state_of(world.db, chat_id):
+        case "blocked":
+            raise CannotActError(f"person {chat_id} has blocked the bot: unblock it first")
+        case "deactivated":
+            raise CannotActError(f"the account {chat_id} is deleted")
+        case "migrated":
+            raise CannotActError(f"chat {chat_id} became supergroup {standings.moved_to(world.db, chat_id)}")
+        case "unstarted":
+            standings.clear(world.db, chat_id)
+
+
+def _sender(person: Person, chat: JsonObject, around: Around) -> JsonObject:
+    if around.as_chat is None:
+        return {"from": person.user()}
+    if chat["type"] == "private":
+        raise CannotActError("a private chat knows only the person")
+    if around.as_chat == "channel":
+        channel = {"id": _CHANNEL_ID - person.id, "type": "channel", "title": f"Канал: {person.first_name}"}
+        return {"from": CHANNEL, "sender_chat": channel}
+    return {"from": ANONYMOUS, "sender_chat": chat, "author_signature": "админ"}
 
 
 def _own_message(world: World, person: Person, message_id: int) -> StoredMessage:
@@ -135,25 +154,67 @@ def _own_message(world: World, person: Person, message_id: int) -> StoredMessage
     return found
 
 
-def _reply(world: World, chat_id: int, reply_to: int | None) -> JsonObject:
-    if reply_to is None:
+def _reply(world: World, chat: JsonObject, around: Around) -> JsonObject:
+    if around.reply_to is None:
         return {}
-    replied = messages.find(world.db, chat_id, reply_to)
+    replied = messages.find(world.db, chat["id"], around.reply_to)
     if replied is None:
-        raise CannotActError(f"chat {chat_id} has no message {reply_to} to reply to")
-    return {"reply_to_message": without_reply(replied.body)}
+        raise CannotActError(f"chat {chat['id']} has no message {around.reply_to} to reply to")
+    given: JsonObject = {"reply_to_message": without_reply(replied.body)}
+    for name in ("message_thread_id", "is_topic_message"):
+        if name in replied.body:
+            given[name] = replied.body[name]
+    # In a supergroup each chain of answers is a thread of its own, and no topic.
+    if chat["type"] == "supergroup" and "is_forum" not in chat:
+        given.setdefault("message_thread_id", around.reply_to)
+    if around.quote:
+        given["quote"] = _quote(replied, around.quote)
+    return given
 
 
-def _origin(world: World, sending: Sending) -> JsonObject:
+def _quote(replied: StoredMessage, quote: str) -> JsonObject:
+    text = str(replied.body.get("text", replied.body.get("caption", "")))
+    position = text.find(quote)
+    if position < 0:
+        raise CannotActError(f"message {replied.message_id} does not hold the words {quote!r}")
+    return {"text": quote, "position": texts.utf16_length(text[:position]), "is_manual": True}
+
+
+def _topic(world: World, chat: JsonObject, around: Around) -> JsonObject:
+    if around.thread is None:
+        return {}
+    if standings.find_topic(world.db, chat["id"], around.thread) is None:
+        raise CannotActError(f"chat {chat['id']} has no topic {around.thread}")
+    return {"message_thread_id": around.thread, "is_topic_message": True}
+
+
+def _origin(world: World, around: Around) -> JsonObject:
     extras: JsonObject = {}
-    if sending.via_bot:
-        extras["via_bot"] = {"id": 2, "is_bot": True, "first_name": sending.via_bot, "username": sending.via_bot}
-    if sending.forward_from is None:
+    if around.via_bot:
+        extras["via_bot"] = {"id": 2, "is_bot": True, "first_name": around.via_bot, "username": around.via_bot}
+    origin = around.origin or _named(world, around.forward_from)
+    if origin is None:
         return extras
-    origin: JsonObject = {"date": unix(world.clock())}
-    known = people.find_person(world.db, sending.forward_from) if isinstance(sending.forward_from, int) else None
-    if known:
-        origin.update(type="user", sender_user=known.user())
-    else:
-        origin.update(type="hidden_user", sender_user_name=str(sending.forward_from))
-    return {**extras, "forward_origin": origin}
+    date = unix(world.clock()) if origin.date is None else origin.date
+    given: JsonObject = {"type": origin.kind, "date": date}
+    match origin.kind:
+        case "user":
+            known = people.find_person(world.db, origin.id or 0)
+            stranger = {"id": origin.id or 777_001, "is_bot": False, "first_name": origin.name or "Клиент"}
+            given["sender_user"] = known.user() if known else stranger
+        case "hidden_user":
+            given["sender_user_name"] = origin.name
+        case "chat":
+            given["sender_chat"] = {"id": origin.id or _CHANNEL_ID, "type": "supergroup", "title": origin.name}
+        case "channel":
+            given["chat"] = {"id": origin.id or _CHANNEL_ID, "type": "channel", "title": origin.name}
+            given["message_id"] = 1
+    return {**extras, "forward_origin": given}
+
+
+def _named(world: World, source: int | str | None) -> Origin | None:
+    if source is None:
+        return None
+    if isinstance(source, int) and people.find_person(world.db, source):
+        return Origin("user", id=source)
+    return Origin("hidden_user", name=str(source))

@@ -20,7 +20,10 @@ from sandbox.telegram.world import World
 
 _STATIC = Path(__file__).with_name("static")
 # The page shows text written by anybody; nothing but its own files may run or be fetched.
-_CONTENT_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'"
+_CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "media-src 'self'; frame-src 'self'; base-uri 'none'"
+)
 
 
 def create_app(world: World) -> FastAPI:

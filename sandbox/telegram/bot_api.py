@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from sandbox.telegram.faults import Fault, refusal, undecodable_update
-from sandbox.telegram.methods import callbacks, chats, commands, editing, fetching, sending
+from sandbox.telegram.methods import callbacks, chats, commands, editing, ephemeral, fetching, live, sending
 from sandbox.telegram.settings import TOKEN
 from sandbox.telegram.storage import files, people, updates
 from sandbox.telegram.wire import ApiError, JsonObject, Params, read_params
@@ -43,14 +43,18 @@ METHODS: dict[str, Method] = {
     "sendmessage": sending.send_message,
     "senddocument": sending.send_document,
     "sendphoto": sending.send_photo,
-    "sendchataction": sending.send_chat_action,
-    "sendmessagedraft": sending.send_message_draft,
+    "sendvoice": sending.send_voice,
+    "sendchataction": live.send_chat_action,
+    "sendmessagedraft": live.send_message_draft,
     "getfile": sending.get_file,
     "editmessagetext": editing.edit_message_text,
     "editmessagecaption": editing.edit_message_caption,
     "editmessagereplymarkup": editing.edit_message_reply_markup,
     "deletemessage": editing.delete_message,
     "setmessagereaction": editing.set_message_reaction,
+    "editephemeralmessagetext": ephemeral.edit_text,
+    "editephemeralmessagereplymarkup": ephemeral.edit_reply_markup,
+    "deleteephemeralmessage": ephemeral.delete,
     "answercallbackquery": callbacks.answer_callback_query,
     "setmycommands": commands.set_my_commands,
     "getmycommands": commands.get_my_commands,
@@ -88,13 +92,32 @@ async def _serve(world: World, request: Request) -> Response:
     try:
         params = await read_params(request)
     except ApiError as error:
-        return _finished(entry, error.envelope())
+        answer = _finished(entry, error.envelope())
+        _count(world, entry, "")
+        return answer
     entry["params"] = params.loggable()
-    fault = world.faults.take(name, params.text("chat_id") if params.has("chat_id") else "")
+    chat = _chat_of(params)
+    world.counters.came(name, chat, world.now())
+    fault = world.faults.take(name, chat)
     if fault is None:
-        return _finished(entry, await _called(world, name, params))
-    entry["fault"] = fault.kind
-    return await _faulty(world, name, params, fault, entry)
+        answer = _finished(entry, await _called(world, name, params))
+    else:
+        entry["fault"] = fault.kind
+        world.counters.ordered(fault.kind)
+        answer = await _faulty(world, name, params, fault, entry)
+    _count(world, entry, chat)
+    return answer
+
+
+def _chat_of(params: Params) -> str:
+    return params.text("chat_id") if params.has("chat_id") else ""
+
+
+def _count(world: World, entry: JsonObject, chat: str) -> None:
+    if entry.get("ok"):
+        world.counters.passed(entry["method"], chat, world.now())
+    elif "ok" in entry:
+        world.counters.refused(entry, chat, entry.get("retry_after"), world.now())
 
 
 async def _called(world: World, name: str, params: Params) -> JsonObject:
@@ -102,8 +125,7 @@ async def _called(world: World, name: str, params: Params) -> JsonObject:
     if handler is None:
         return ApiError(404, "Not Found: method not found").envelope()
     try:
-        chat = params.text("chat_id") if params.has("chat_id") else ""
-        world.rate.admit(name.lower(), chat, world.clock())
+        world.rate.admit(name, _chat_of(params), world.clock())
         result = handler(world, params)
         if asyncio.iscoroutine(result):
             result = await result
@@ -115,15 +137,22 @@ async def _called(world: World, name: str, params: Params) -> JsonObject:
 async def _faulty(world: World, name: str, params: Params, fault: Fault, entry: JsonObject) -> Response:
     refused = refusal(fault)
     if refused is not None:
+        if fault.kind == "429" and fault.hold:
+            world.rate.close(_chat_of(params), world.now() + (fault.retry_after or fault.seconds))
         return _finished(entry, refused.envelope())
     match fault.kind:
         case "html":
             entry["status"] = 502
             return HTMLResponse(_BAD_GATEWAY, status_code=502)
+        case "html_after":
+            _finished(entry, await _called(world, name, params))
+            return HTMLResponse(_BAD_GATEWAY, status_code=502)
         case "timeout":
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(world.closing.wait(), fault.seconds)
+            await _pause(world, fault.seconds)
             return CutConnection()
+        case "slow":
+            await _pause(world, fault.seconds)
+            return _finished(entry, await _called(world, name, params))
         case "bad_update":
             updates.add_raw(world.db, undecodable_update(), world.clock())
             world.announce_update()
@@ -131,6 +160,11 @@ async def _faulty(world: World, name: str, params: Params, fault: Fault, entry: 
         case _:
             _finished(entry, await _called(world, name, params))
             return CutConnection()
+
+
+async def _pause(world: World, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(world.closing.wait(), seconds)
 
 
 class CutConnection(Response):
@@ -159,6 +193,7 @@ def _finished(entry: JsonObject, body: JsonObject) -> Response:
     entry["status"] = 200 if body["ok"] else body["error_code"]
     if not body["ok"]:
         entry["description"] = body["description"]
+        entry.update(body.get("parameters", {}))
     return _answer(body)
 
 

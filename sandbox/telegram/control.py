@@ -1,4 +1,4 @@
-"""The control side, `/sandbox/…`: people are driven here, chats are read, faults are armed. The bot never calls it."""
+"""The control side, `/sandbox/…`: chats are read, faults are armed, the clock is pushed. The bot never calls it."""
 
 from dataclasses import asdict
 from typing import Any
@@ -6,22 +6,13 @@ from typing import Any
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import FileResponse, StreamingResponse
 
-from sandbox.telegram import acting
-from sandbox.telegram.control_bodies import (
-    Advance,
-    ArmedFault,
-    Edited,
-    Limits,
-    NewGroup,
-    NewPerson,
-    Pressed,
-    Sent,
-)
+from sandbox.telegram.control_bodies import Advance, Again, ArmedFault, Limits
+from sandbox.telegram.control_people import acting_routes, joining_routes, people_routes
+from sandbox.telegram.counters import Counters
 from sandbox.telegram.faults import Fault
-from sandbox.telegram.limits import RateLimits, RateWatch
+from sandbox.telegram.limits import RateWatch
 from sandbox.telegram.methods.commands import menu_of_chat
 from sandbox.telegram.storage import callbacks, files, messages, people, updates
-from sandbox.telegram.storage.people import Person
 from sandbox.telegram.views import draft_view, message_view
 from sandbox.telegram.wire import JsonObject
 from sandbox.telegram.world import World
@@ -30,68 +21,15 @@ from sandbox.telegram.world import World
 def control_router(world: World) -> APIRouter:
     """Build `/sandbox/…`: people and what they do, chats, and the machinery of tests."""
     router = APIRouter(prefix="/sandbox")
-    _people_routes(router, world)
-    _acting_routes(router, world)
+    people_routes(router, world)
+    acting_routes(router, world)
+    joining_routes(router, world)
     _reading_routes(router, world)
     _stream_routes(router, world)
-    _machinery_routes(router, world)
+    _counting_routes(router, world)
+    _fault_routes(router, world)
+    _update_routes(router, world)
     return router
-
-
-def _people_routes(router: APIRouter, world: World) -> None:
-    @router.get("/health")
-    async def health() -> JsonObject:
-        return {"ok": True, "service": "telegram", "people": len(people.all_people(world.db))}
-
-    @router.get("/users")
-    async def users() -> JsonObject:
-        return {"users": [_person_view(person) for person in people.all_people(world.db)]}
-
-    @router.post("/users")
-    async def add_user(body: NewPerson) -> JsonObject:
-        person = Person(**body.model_dump())
-        people.add_person(world.db, person)
-        world.hub.publish("people", 0)
-        return _person_view(person)
-
-    @router.get("/chats")
-    async def chats() -> JsonObject:
-        last = messages.last_of_chats(world.db)
-        rows = [{"chat_id": person.id, "title": person.first_name, "members": [person.id]} for person in people.all_people(world.db)]
-        listed = rows + people.groups(world.db)
-        return {"chats": [{**row, "last": message_view(last[row["chat_id"]]) if row["chat_id"] in last else None} for row in listed]}
-
-    @router.post("/chats")
-    async def add_chat(body: NewGroup) -> JsonObject:
-        chat_id = people.add_group(world.db, body.title, [_person(world, member).id for member in body.members])
-        world.hub.publish("people", 0)
-        return {"chat_id": chat_id}
-
-
-def _acting_routes(router: APIRouter, world: World) -> None:
-    @router.post("/users/{user_id}/send")
-    async def send(user_id: int, body: Sent) -> JsonObject:
-        sent = _acted(acting.send, world, _person(world, user_id), acting.Sending(**body.model_dump()))
-        message_id, update_id = sent[-1]
-        return {"message_id": message_id, "update_id": update_id, "message_ids": [each[0] for each in sent]}
-
-    @router.post("/users/{user_id}/edit")
-    async def edit(user_id: int, body: Edited) -> JsonObject:
-        return {"update_id": _acted(acting.edit, world, _person(world, user_id), body.message_id, body.text)}
-
-    @router.post("/users/{user_id}/press")
-    async def press(user_id: int, body: Pressed) -> JsonObject:
-        person = _person(world, user_id)
-        if (body.data is None) == (body.text is None):
-            raise HTTPException(400, "name the button by its data or by its text, one of the two")
-        message = _acted(acting.find_message, world, person, body.message_id, body.chat_id)
-        forged = body.data if body.force else None
-        data = forged if forged is not None else _acted(acting.find_button, message, body.data, body.text)
-        return {"callback_id": acting.press(world, person, message, data)}
-
-    @router.post("/users/{user_id}/stop")
-    async def stop(user_id: int) -> JsonObject:
-        return {"update_id": _acted(acting.stop_draft, world, _person(world, user_id))}
 
 
 def _reading_routes(router: APIRouter, world: World) -> None:
@@ -122,7 +60,7 @@ def _reading_routes(router: APIRouter, world: World) -> None:
         stored = files.find(world.db, file_id)
         if stored is None:
             raise HTTPException(404, f"there is no file {file_id}")
-        # Only a download or a picture: a page or script sent as a document must not run in this page's origin.
+        # Only a download, a picture or a sound: a page or script sent as a document must not run in this page's origin.
         headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
         return FileResponse(world.files_dir / stored["path"], media_type=stored["mime"], headers=headers)
 
@@ -137,11 +75,22 @@ def _stream_routes(router: APIRouter, world: World) -> None:
         return StreamingResponse(world.hub.stream(), media_type="text/event-stream")
 
 
-def _machinery_routes(router: APIRouter, world: World) -> None:
+def _counting_routes(router: APIRouter, world: World) -> None:
     @router.get("/requests")
     async def requests(after: int = 0) -> JsonObject:
         return {"requests": [entry for entry in world.requests if entry["seq"] > after]}
 
+    @router.get("/counters")
+    async def counters() -> JsonObject:
+        return world.counters.view()
+
+    @router.delete("/counters")
+    async def reset_counters() -> JsonObject:
+        world.counters = Counters()
+        return world.counters.view()
+
+
+def _fault_routes(router: APIRouter, world: World) -> None:
     @router.get("/faults")
     async def faults() -> JsonObject:
         return {"faults": [asdict(fault) for fault in world.faults.armed()]}
@@ -158,9 +107,11 @@ def _machinery_routes(router: APIRouter, world: World) -> None:
 
     @router.post("/limits")
     async def limits(body: Limits) -> JsonObject:
-        world.rate = RateWatch(RateLimits(**body.model_dump()))
+        world.rate = RateWatch(body.limits())
         return asdict(world.rate.limits)
 
+
+def _update_routes(router: APIRouter, world: World) -> None:
     @router.post("/clock")
     async def clock(body: Advance) -> JsonObject:
         world.clock.advance(body.seconds)
@@ -172,20 +123,13 @@ def _machinery_routes(router: APIRouter, world: World) -> None:
         world.announce_update()
         return {"update_id": update_id}
 
-
-def _person(world: World, user_id: int) -> Person:
-    person = people.find_person(world.db, user_id)
-    if person is None:
-        raise HTTPException(404, f"there is no person {user_id}; see GET /sandbox/users")
-    return person
-
-
-def _acted(action: Any, *arguments: Any) -> Any:
-    try:
-        return action(*arguments)
-    except acting.CannotActError as refusal:
-        raise HTTPException(400, str(refusal)) from None
-
-
-def _person_view(person: Person) -> JsonObject:
-    return {"telegram_id": person.id, "chat_id": person.id, "name": person.first_name, **asdict(person)}
+    @router.post("/updates/again")
+    async def again(body: Again) -> JsonObject:
+        latest = list(world.handed)[-body.last :]
+        if body.new_ids:
+            renewed = [updates.add_raw(world.db, {k: v for k, v in update.items() if k != "update_id"}, world.clock()) for update in latest]
+        else:
+            world.again.extend(latest)
+            renewed = [update["update_id"] for update in latest]
+        world.announce_update()
+        return {"update_ids": renewed}

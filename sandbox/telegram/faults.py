@@ -5,19 +5,25 @@ from typing import Literal
 
 from sandbox.telegram.wire import ApiError, JsonObject
 
-FaultKind = Literal["429", "500", "timeout", "html", "bad_update", "403_blocked", "lost_answer"]
+FaultKind = Literal[
+    "429", "500", "refuse", "403_blocked", "html", "html_after", "timeout", "slow", "lost_answer", "bad_update",
+]  # fmt: skip
 ANY_METHOD = "*"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault waiting for calls: `times` is how many it still meets."""
+    """A fault waiting for calls: `skip` go well first, then it meets `times` of them."""
 
     method: str
     kind: FaultKind
     times: int
-    retry_after: int = 3
+    skip: int = 0
+    retry_after: int | None = 3
+    hold: bool = False
     seconds: float = 90.0
+    code: int = 400
+    description: str = "Bad Request"
     chat_id: int | None = None
 
 
@@ -45,6 +51,9 @@ class Faults:
             meant = fault.method.lower() in {ANY_METHOD, method.lower()}
             if not meant or (fault.chat_id is not None and str(fault.chat_id) != chat):
                 continue
+            if fault.skip:
+                self._armed[index] = replace(fault, skip=fault.skip - 1)
+                continue
             if fault.times <= 1:
                 del self._armed[index]
             else:
@@ -62,12 +71,16 @@ def refusal(fault: Fault) -> ApiError | None:
             return ApiError(500, "Internal Server Error")
         case "403_blocked":
             return ApiError(403, "Forbidden: bot was blocked by the user")
+        case "refuse":
+            return ApiError(fault.code, fault.description)
         case _:
             return None
 
 
-def too_many_requests(seconds: int) -> ApiError:
-    """Build Telegram's flood answer."""
+def too_many_requests(seconds: int | None) -> ApiError:
+    """Build Telegram's flood answer; None leaves the number out, as proxies in front of it do."""
+    if seconds is None:
+        return ApiError(429, "Too Many Requests")
     return ApiError(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)
 
 

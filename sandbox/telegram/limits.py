@@ -7,46 +7,101 @@ from datetime import datetime
 
 from sandbox.telegram.faults import too_many_requests
 
-COUNTED = frozenset({"sendmessage", "editmessagetext", "editmessagereplymarkup", "senddocument", "sendphoto"})
+_SENDS = frozenset({"sendmessage", "senddocument", "sendphoto", "sendvoice"})
+_EDITS = frozenset({
+    "editmessagetext", "editmessagereplymarkup", "editmessagecaption", "editephemeralmessagetext",
+    "editephemeralmessagereplymarkup",
+})  # fmt: skip
+# What rounding leaves of a wait that is over.
+_NOTHING = 0.001
+_DRAFTS = frozenset({"sendmessagedraft"})
 
 
 @dataclass(frozen=True)
 class RateLimits:
-    """How many calls pass within a window; None leaves that limit out. Figures of Telegram's bot FAQ."""
+    """How many calls pass; None leaves that limit out. `chat_burst` is how many a chat that was silent takes at once."""
 
-    chat_per_second: int | None = None
+    chat_per_second: float | None = None
+    chat_burst: int = 1
     group_per_minute: int | None = None
     total_per_second: int | None = None
+    drafts_per_second: float | None = None
+
+
+# What Telegram's bot FAQ states; the burst is unspecified there ("short bursts pass").
+DOCUMENTED = RateLimits(chat_per_second=1, chat_burst=5, group_per_minute=20, total_per_second=30)
+
+
+def kind_of(method: str) -> str | None:
+    """Tell what a call counts as: "sends", "edits", "drafts", or None when it counts as nothing."""
+    name = method.lower()
+    for kind, names in (("sends", _SENDS), ("edits", _EDITS), ("drafts", _DRAFTS)):
+        if name in names:
+            return kind
+    return None
 
 
 class RateWatch:
-    """Remembers when calls passed and refuses the one too many."""
+    """Remembers when calls passed and tells how long the one too many has to wait."""
 
     def __init__(self, limits: RateLimits) -> None:
         self.limits = limits
+        self._levels: dict[str, tuple[float, float]] = {}
         self._passed: dict[str, deque[float]] = {}
+        self._closed: dict[str, float] = {}
+
+    def close(self, chat_id: str, until: float) -> None:
+        """Take nothing for a chat before that moment, as after a flood wait."""
+        self._closed[chat_id] = max(until, self._closed.get(chat_id, 0))
 
     def admit(self, method: str, chat_id: str, now: datetime) -> None:
         """Count the call; raise `ApiError` 429 with the seconds to wait when a limit is used up."""
-        if method not in COUNTED:
-            return
-        windows = [("all", self.limits.total_per_second, 1.0)]
-        if chat_id.startswith("-"):
-            windows.append((chat_id, self.limits.group_per_minute, 60.0))
-        else:
-            windows.append((chat_id, self.limits.chat_per_second, 1.0))
-        moment = now.timestamp()
-        for name, limit, window in windows:
-            self._check(name, limit, window, moment)
-        for name, limit, _ in windows:
-            if limit is not None:
-                self._passed.setdefault(name, deque()).append(moment)
+        kind, moment = kind_of(method), now.timestamp()
+        wait = self.wait_of(kind, chat_id, moment) if kind else 0
+        if wait > _NOTHING:
+            raise too_many_requests(max(1, math.ceil(wait)))
+        if kind:
+            self.count(kind, chat_id, moment)
 
-    def _check(self, name: str, limit: int | None, window: float, moment: float) -> None:
+    def wait_of(self, kind: str, chat_id: str, moment: float) -> float:
+        """Give the seconds that a call of this kind has to wait in a chat; 0 or less when it may pass."""
+        waits = [self._closed.get(chat_id, 0) - moment]
+        if kind == "drafts":
+            return max(*waits, self._bucket(f"{chat_id} drafts", self.limits.drafts_per_second, 1, moment))
+        waits.append(self._window("all", self.limits.total_per_second, 1.0, moment))
+        if chat_id.startswith("-"):
+            waits.append(self._window(chat_id, self.limits.group_per_minute, 60.0, moment))
+        else:
+            waits.append(self._bucket(chat_id, self.limits.chat_per_second, self.limits.chat_burst, moment))
+        return max(waits)
+
+    def count(self, kind: str, chat_id: str, moment: float) -> None:
+        """Use up one call of this kind in a chat."""
+        if kind == "drafts":
+            return self._draw(f"{chat_id} drafts", self.limits.drafts_per_second, 1, moment)
+        if self.limits.total_per_second is not None:
+            self._passed.setdefault("all", deque()).append(moment)
+        if chat_id.startswith("-"):
+            if self.limits.group_per_minute is not None:
+                self._passed.setdefault(chat_id, deque()).append(moment)
+            return None
+        return self._draw(chat_id, self.limits.chat_per_second, self.limits.chat_burst, moment)
+
+    def _level(self, name: str, rate: float, size: int, moment: float) -> float:
+        level, at = self._levels.get(name, (float(size), moment))
+        return min(float(size), level + (moment - at) * rate)
+
+    def _bucket(self, name: str, rate: float | None, size: int, moment: float) -> float:
+        return 0 if rate is None else (1 - self._level(name, rate, size, moment)) / rate
+
+    def _draw(self, name: str, rate: float | None, size: int, moment: float) -> None:
+        if rate is not None:
+            self._levels[name] = (self._level(name, rate, size, moment) - 1, moment)
+
+    def _window(self, name: str, limit: int | None, window: float, moment: float) -> float:
         passed = self._passed.get(name)
-        if limit is None or passed is None:
-            return
+        if passed is None:
+            return 0
         while passed and passed[0] <= moment - window:
             passed.popleft()
-        if len(passed) >= limit:
-            raise too_many_requests(max(1, math.ceil(passed[0] + window - moment)))
+        return passed[-limit] + window - moment if limit is not None and len(passed) >= limit else 0

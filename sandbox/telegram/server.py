@@ -1,6 +1,8 @@
 """Runs the sandbox on a loopback port: in this process until stopped, or in a thread beside a test."""
 
+import signal
 import socket
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -68,6 +70,8 @@ def run(
     Without a folder the chats are forgotten at the end.
     """
     listener = listen(port)
+    # uvicorn gives the signal back once it has stopped: its default would end the process before the folder is removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with tempfile.TemporaryDirectory(prefix="sandbox-telegram-") as temporary:
         settings = TelegramSandboxSettings(
             data_dir=data_dir or Path(temporary),

@@ -19,4 +19,5 @@ class TelegramSandboxSettings:
     limits: RateLimits = field(default_factory=RateLimits)
     # Undocumented by Telegram; bots report that answers fail after some 10-20 seconds.
     callback_answer_seconds: float = 15.0
+    download_limit: int = 20 * 1024 * 1024
     webhook_retry_seconds: float = 1.0

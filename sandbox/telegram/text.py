@@ -16,6 +16,8 @@ _ENTITY_TYPES = frozenset({
 _FOUND = re.compile(
     r"(?P<url>https?://[^\s<>\"]+[^\s<>\".,;:!?)\]»])"
     r"|(?<![\w/])(?P<bot_command>/[A-Za-z0-9_]{1,32}(?:@[A-Za-z0-9_]{3,32})?)(?![\w/])"
+    r"|(?<![\w.+-])(?P<email>[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})"
+    r"|(?<![\w+])(?P<phone_number>\+\d[\d ()-]{8,16}\d)(?!\w)"
     r"|(?<!\w)(?P<mention>@[A-Za-z0-9_]{4,32})\b"
     r"|(?<!\w)(?P<hashtag>#[^\W\d]\w*)",
 )
@@ -80,16 +82,20 @@ def _checked(entities: Any, text: str) -> list[JsonObject]:
     checked = []
     for entity in entities:
         if not isinstance(entity, dict) or entity.get("type") not in _ENTITY_TYPES:
-            raise bad_request("can't parse MessageEntity: unsupported type specified")
+            raise bad_request("can't parse MessageEntity: Unsupported type specified")
         start, length = entity.get("offset"), entity.get("length")
         if not isinstance(start, int) or not isinstance(length, int) or start < 0:
             raise bad_request("can't parse MessageEntity: offset and length must be integers")
-        end = min(start + length, limit)
-        if end <= start:
+        end = start + length
+        if length <= 0:
             continue
+        if start >= limit:
+            raise bad_request(f"entity begins after the end of the text at UTF-16 offset {start}")
+        if end > limit:
+            raise bad_request(f"entity beginning at UTF-16 offset {start} ends after the end of the text at UTF-16 offset {end}")
         if start not in borders or end not in borders:
             raise bad_request("entity begins or ends in a middle of a UTF-16 symbol")
-        checked.append({**entity, "length": end - start})
+        checked.append(entity)
     return checked
 
 

@@ -1,21 +1,27 @@
 """How the control side shows a message: flat, small, the same for the chat page and for tests."""
 
-from sandbox.telegram.storage.messages import StoredMessage
+from sandbox.telegram.storage.messages import EPHEMERAL, StoredMessage
 from sandbox.telegram.storage.people import BOT
 from sandbox.telegram.wire import JsonObject
 from sandbox.telegram.world import Draft, World
 
-_COPIED = ("edit_date", "forward_origin", "via_bot", "document", "photo", "force_reply")
+_COPIED = (
+    "edit_date", "forward_origin", "via_bot", "document", "photo", "voice", "force_reply", "quote", "message_thread_id",
+    "is_topic_message", "sender_chat",
+)  # fmt: skip
+_SERVICE = (
+    "migrate_to_chat_id", "migrate_from_chat_id", "new_chat_members", "left_chat_member", "forum_topic_created",
+)  # fmt: skip
 
 
 def message_view(message: StoredMessage) -> JsonObject:
     """Give one message as `GET /sandbox/chats/{id}/messages` lists it."""
     body = message.body
-    sender = body["from"]["id"]
+    sender = body["from"]
     view: JsonObject = {
         "message_id": body["message_id"],
         "chat_id": message.chat_id,
-        "from": "bot" if sender == BOT["id"] else sender,
+        "from": "bot" if sender["id"] == BOT["id"] else sender["id"],
         "date": body["date"],
         "text": body.get("text", body.get("caption", "")),
         "entities": body.get("entities", body.get("caption_entities", [])),
@@ -24,8 +30,13 @@ def message_view(message: StoredMessage) -> JsonObject:
         "reactions": message.reactions,
     }
     view.update({name: body[name] for name in _COPIED if name in body})
+    if service := {name: body[name] for name in _SERVICE if name in body}:
+        view["service"] = service
     if "reply_to_message" in body:
         view["reply_to"] = body["reply_to_message"]["message_id"]
+    if EPHEMERAL in body:
+        view["only_for"] = body[EPHEMERAL]["receiver"]["id"]
+        view["replaces"] = body[EPHEMERAL].get("replaces")
     return view
 
 

@@ -1,4 +1,4 @@
-"""Carries updates to the bot's webhook: one at a time, in order, again and again until it answers 2xx."""
+"""Carries updates to the bot's webhook: in order within a chat or a person's presses, again and again until it answers 2xx."""
 
 import asyncio
 import contextlib
@@ -13,46 +13,80 @@ from sandbox.telegram.world import World
 
 _LONGEST_PAUSE = 60.0
 _ANSWER_SECONDS = 60.0
+_LOOKED_AT = 1_000
 
 
 async def deliver_forever(world: World) -> None:
     """Deliver whatever waits, whenever a webhook is set; ends only when cancelled."""
-    failures = 0
-    async with httpx.AsyncClient(timeout=_ANSWER_SECONDS, trust_env=False) as client:
+    async with httpx.AsyncClient(timeout=_ANSWER_SECONDS, trust_env=False) as client, asyncio.TaskGroup() as tasks:
+        carrier = _Carrier(world, client, tasks)
         while True:
             world.news.clear()
             webhook = world.db.setting(WEBHOOK)
-            waiting = updates.pending(world.db, world.clock(), 1) if webhook else []
-            if not waiting:
-                await world.news.wait()
+            if webhook:
+                carrier.start(webhook)
+            await world.news.wait()
+
+
+class _Carrier:
+    """The deliveries under way: one at a time in each queue, as many queues as the bot allows connections."""
+
+    def __init__(self, world: World, client: httpx.AsyncClient, tasks: asyncio.TaskGroup) -> None:
+        self._world = world
+        self._client = client
+        self._tasks = tasks
+        self._busy: set[str] = set()
+
+    def start(self, webhook: JsonObject) -> None:
+        """Take up the first waiting update of every queue that is free."""
+        world = self._world
+        again = list(world.again)
+        for update in again + updates.pending(world.db, world.clock(), _LOOKED_AT):
+            queue = _queue_of(update)
+            if queue in self._busy or len(self._busy) >= webhook["max_connections"]:
                 continue
-            problem = await _deliver(client, webhook, waiting[0])
-            if problem is None:
-                failures = 0
-                updates.confirm_below(world.db, waiting[0]["update_id"] + 1)
-                continue
-            failures += 1
-            _note_failure(world, problem)
-            pause = min(world.settings.webhook_retry_seconds * 2 ** (failures - 1), _LONGEST_PAUSE)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(_webhook_changed(world, webhook["url"]), pause)
+            if update in again:
+                world.again.remove(update)
+            self._busy.add(queue)
+            self._tasks.create_task(self._carry(queue, update))
+
+    async def _carry(self, queue: str, update: JsonObject) -> None:
+        """Bring one update until it is taken, or until the bot sets another webhook, where it is tried anew."""
+        failures = 0
+        try:
+            while webhook := self._world.db.setting(WEBHOOK):
+                changed = self._world.webhook_changed
+                problem = await self._deliver(webhook, update)
+                if problem is None:
+                    updates.remove(self._world.db, update["update_id"])
+                    self._world.hand_out([update])
+                    return
+                failures += 1
+                _note_failure(self._world, problem)
+                pause = min(self._world.settings.webhook_retry_seconds * 2 ** (failures - 1), _LONGEST_PAUSE)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), pause)
+                    return
+        finally:
+            self._busy.discard(queue)
+            self._world.news.set()
+
+    async def _deliver(self, webhook: JsonObject, update: JsonObject) -> str | None:
+        """Post one update; give the sentence of the failure, or None."""
+        headers = {"X-Telegram-Bot-Api-Secret-Token": webhook["secret"]} if webhook["secret"] else {}
+        try:
+            answer = await self._client.post(webhook["url"], json=update, headers=headers)
+        except httpx.HTTPError as error:
+            return f"Connection failed: {type(error).__name__}"
+        return None if answer.is_success else f"Wrong response from the webhook: {answer.status_code} {answer.reason_phrase}"
 
 
-async def _deliver(client: httpx.AsyncClient, webhook: JsonObject, update: JsonObject) -> str | None:
-    """Post one update; give the sentence of the failure, or None."""
-    headers = {"X-Telegram-Bot-Api-Secret-Token": webhook["secret"]} if webhook["secret"] else {}
-    try:
-        answer = await client.post(webhook["url"], json=update, headers=headers)
-    except httpx.HTTPError as error:
-        return f"Connection failed: {type(error).__name__}"
-    return None if answer.is_success else f"Wrong response from the webhook: {answer.status_code} {answer.reason_phrase}"
-
-
-async def _webhook_changed(world: World, url: str) -> None:
-    """Return when the bot sets another address, which is tried at once."""
-    while (world.db.setting(WEBHOOK) or {}).get("url") == url:
-        await world.news.wait()
-        world.news.clear()
+def _queue_of(update: JsonObject) -> str:
+    """Name the queue of an update: a message waits behind its chat, a press behind its person only."""
+    kind = next((name for name in update if name != "update_id"), "")
+    body = update[kind] if isinstance(update.get(kind), dict) else {}
+    place = body.get("from") if kind == "callback_query" else body.get("chat")
+    return f"{kind == 'callback_query'}:{place.get('id') if isinstance(place, dict) else ''}"
 
 
 def _note_failure(world: World, problem: str) -> None:

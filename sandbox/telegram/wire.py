@@ -11,19 +11,19 @@ JsonObject = dict[str, Any]
 
 
 class ApiError(Exception):
-    """An answer with `ok: false`: the code, the sentence of the Bot API, and the seconds to wait if there are any."""
+    """An answer with `ok: false`: the code, the sentence of the Bot API, and what to do about it (`parameters`) if it says so."""
 
-    def __init__(self, code: int, description: str, *, retry_after: int | None = None) -> None:
+    def __init__(self, code: int, description: str, **parameters: int) -> None:
         super().__init__(description)
         self.code = code
         self.description = description
-        self.retry_after = retry_after
+        self.parameters = parameters
 
     def envelope(self) -> JsonObject:
         """Give the body that goes over the wire."""
         body: JsonObject = {"ok": False, "error_code": self.code, "description": self.description}
-        if self.retry_after is not None:
-            body["parameters"] = {"retry_after": self.retry_after}
+        if self.parameters:
+            body["parameters"] = self.parameters
         return body
 
 

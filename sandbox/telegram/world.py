@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 
 from sandbox.telegram.clock import SandboxClock
+from sandbox.telegram.counters import Counters
 from sandbox.telegram.faults import Faults
 from sandbox.telegram.hub import Hub
 from sandbox.telegram.limits import RateWatch
@@ -18,6 +19,7 @@ from sandbox.telegram.wire import JsonObject
 DRAFT_SECONDS = 30.0
 ACTION_SECONDS = 5.0
 _REQUESTS_KEPT = 5_000
+_HANDED_KEPT = 500
 
 
 class Wake(Enum):
@@ -58,6 +60,7 @@ class Draft:
     entities: list[JsonObject]
     can_stop: bool
     expires_at: float
+    keep_on_stop: bool = False
 
 
 @dataclass
@@ -71,11 +74,17 @@ class World:
     faults: Faults = field(default_factory=Faults)
     poll: LongPoll = field(default_factory=LongPoll)
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    webhook_changed: asyncio.Event = field(default_factory=asyncio.Event)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     drafts: dict[int, Draft] = field(default_factory=dict)
     actions: dict[int, tuple[str, float]] = field(default_factory=dict)
     requests: deque[JsonObject] = field(default_factory=lambda: deque(maxlen=_REQUESTS_KEPT))
     requests_seen: int = 0
+    # Drafts that the person stopped: shown no more until the bot has sent a message.
+    stopped: dict[int, int] = field(default_factory=dict)
+    handed: deque[JsonObject] = field(default_factory=lambda: deque(maxlen=_HANDED_KEPT))
+    again: deque[JsonObject] = field(default_factory=deque)
+    counters: Counters = field(default_factory=Counters)
     rate: RateWatch = field(init=False)
 
     def __post_init__(self) -> None:
@@ -97,10 +106,29 @@ class World:
         self.announce_update()
         return update_id
 
+    def announce_webhook(self) -> None:
+        """Let deliveries that wait for another try look at the new address."""
+        self.webhook_changed.set()
+        self.webhook_changed = asyncio.Event()
+        self.news.set()
+
     def announce_update(self) -> None:
         """Wake the poller and the webhook."""
         self.poll.wake(Wake.ARRIVED)
         self.news.set()
+
+    def fetch_updates(self, limit: int) -> list[JsonObject]:
+        """Give the updates to hand out now: those that come again first, then the unconfirmed ones."""
+        again = [self.again.popleft() for _ in range(min(limit, len(self.again)))]
+        known = {update["update_id"] for update in again}
+        fresh = [update for update in updates.pending(self.db, self.clock(), limit) if update["update_id"] not in known]
+        return (again + fresh)[:limit]
+
+    def hand_out(self, given: list[JsonObject]) -> list[JsonObject]:
+        """Remember what the bot was given, so that it can come again."""
+        known = {update["update_id"] for update in self.handed}
+        self.handed.extend(update for update in given if update["update_id"] not in known)
+        return given
 
     def draft_of(self, chat_id: int) -> Draft | None:
         """Give the draft shown in a chat, if it has not faded."""

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from state import canonical, events, sealing
+from state import canonical, event_data, sealing
 from state.clock import iso, new_id
+from state.events import Event
 from state.journal import RecordHead, chained, record_text
 from state.sealing import PersonKey
 from state.sql import outbox, rows
 from state.sql.database import Transaction
 from state.sql.gathered import Gathering
 from state.sql.statements import Statements
+from state.sql.vouched import vouched
 from state.store import Commit, EffectChange, EffectConflict, InboxRow, StaleEpoch, StoredEvent, Timer
 
 
@@ -26,6 +29,9 @@ class Draft:
     shown: dict[str, Any]
 
 
+Step = tuple[Commit, Sequence[Draft]]
+
+
 class Fence(NamedTuple):
     """Where the stream ends, and the key of the commit's person, if there is one yet."""
 
@@ -34,6 +40,7 @@ class Fence(NamedTuple):
     key: PersonKey | None
 
 
+@lru_cache(4096)
 def lease_key(stream: str) -> str:
     """The session whose lease guards `stream`; ValueError where the stream is of no known kind."""
     kind, _, key = stream.partition(":")
@@ -50,27 +57,36 @@ def stream_of(key: str) -> str:
     return key if key.startswith("run:") else f"session:{key}"
 
 
+def person(commit: Commit) -> str:
+    """Whose key seals what is personal in the commit."""
+    return sealing.person_of(commit.actor, lease_key(commit.stream))
+
+
 def drafts(commit: Commit) -> list[Draft]:
     """The events as text, made before the transaction begins; NotCanonical where one cannot be stored."""
     return [_draft(event) for event in commit.events]
 
 
-def _draft(event: events.Event) -> Draft:
-    clear, personal = events.parted(event)
+def _draft(event: Event) -> Draft:
+    clear, personal = event_data.parted(event)
     name, told = type(event).__name__, canonical.dumps(personal)
     # Read back from the text: a fold of it now and a fold of the journal later see the very same value.
-    shown = events.joined(name, event.V, clear, canonical.loads(told))
+    shown = event_data.joined(name, event.V, clear, canonical.loads(told))
     return Draft(name, event.V, clear, sealing.packed(told) if personal else b"", shown)
 
 
-def write(transaction: Transaction, statements: Statements, steps: Sequence[tuple[Commit, Sequence[Draft]]]) -> list[StoredEvent]:
-    """Write everything that the steps of one stream hold; StaleEpoch or EffectConflict where they come too late."""
+def write(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
+    """Write everything that the steps of one stream hold, which ends at `after` where that is told.
+
+    StaleEpoch or EffectConflict where they come too late.
+    """
     stored: list[StoredEvent] = []
     # Of whom the last step was: within the transaction nobody else moves the end of the stream, so it is read once.
     known: dict[tuple[str, int], Fence] = {}
     for commit, made in steps:
-        whose = (sealing.person_of(commit.actor, lease_key(commit.stream)), commit.epoch)
-        fence = known.get(whose) or _fence(transaction, statements, commit, whose[0])
+        whose = (person(commit), commit.epoch)
+        fence = known.get(whose) or _fence(transaction, statements, commit, whose[0], after)
+        after = None
         added, fence = _write(transaction, statements, commit, made, fence)
         known = {whose: fence}
         stored += added
@@ -81,9 +97,8 @@ def _write(
     transaction: Transaction, statements: Statements, commit: Commit, made: Sequence[Draft], fence: Fence
 ) -> tuple[list[StoredEvent], Fence]:
     """One step behind `fence`, and where it ends."""
-    person = sealing.person_of(commit.actor, lease_key(commit.stream))
     if fence.key is None and any(draft.secret for draft in made):
-        fence = fence._replace(key=_made_key(transaction, statements, person, iso(commit.now)))
+        fence = fence._replace(key=_made_key(transaction, statements, person(commit), iso(commit.now)))
     numbered = _number(commit, made, fence)
     stored = [event for event, _ in numbered]
     if stored:
@@ -124,12 +139,12 @@ def secrets_of(transaction: Transaction, statements: Statements, key_ids: Iterab
     return dict(transaction.rows(statements.secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)}))
 
 
-def _fence(transaction: Transaction, statements: Statements, commit: Commit, person: str) -> Fence:
+def _fence(transaction: Transaction, statements: Statements, commit: Commit, person: str, after: int | None) -> Fence:
     row = transaction.row(statements.fence, {"at_session": lease_key(commit.stream), "at_person": person})
     if row is None or row[0] == "" or row[1] != commit.epoch:
         raise StaleEpoch(f"epoch {commit.epoch} of {commit.stream} is over: another process works on it")
-    if commit.after is not None and row[2] != commit.after:
-        raise StaleEpoch(f"{commit.stream} ends at {row[2]}, not at {commit.after}: it has to be read anew")
+    if after is not None and row[2] != after:
+        raise StaleEpoch(f"{commit.stream} ends at {row[2]}, not at {after}: it has to be read anew")
     return Fence(row[2], row[3], None if row[4] is None else PersonKey(row[4], row[5]))
 
 
@@ -166,18 +181,23 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
         "fingerprint": change.fingerprint,
         "epoch": commit.epoch,
         "updated_at": iso(commit.now),
-        "outcome": rows.json_or_none(change.outcome),
+        "outcome": vouched(rows.outcome_of(change.effect_id), change.outcome),
     }
+    place = rows.call_of(change.effect_id)
+    call = vouched(place, change.call)
     told = f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}"
     expected = [status for status in change.expect if status != "absent"]
-    new = {**common, "effect_id": change.effect_id, "stream": commit.stream, "call": rows.json_or_none(change.call or {})}
-    old = {**common, "at_effect_id": change.effect_id, "call": rows.json_or_none(change.call)}
-    if isinstance(transaction, Gathering):
-        transaction.change_effect(new if "absent" in change.expect else None, old if expected else None, expected, told)
-        return
-    if "absent" in change.expect and transaction.run(statements.add_effect, new) == 1:
-        return
+    new = old = None
+    if "absent" in change.expect:
+        new = {**common, "effect_id": change.effect_id, "stream": commit.stream, "call": call or vouched(place, {})}
     if expected:
+        old = {**common, "at_effect_id": change.effect_id, "call": call}
+    if isinstance(transaction, Gathering):
+        transaction.change_effect(new, old, expected, told)
+        return
+    if new is not None and transaction.run(statements.add_effect, new) == 1:
+        return
+    if old is not None:
         found = {f"at_{number}": status for number, status in enumerate(expected)}
         if transaction.run(statements.change_effect(len(expected)), {**old, **found}) == 1:
             return

@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql.expression import ClauseElement
 
 from state.sql.dialect import Dialect
+from state.sql.functions import Function, called
 from state.store import StoreError, StoreUnwritable
 
 Params = Mapping[str, Any]
 Row = tuple[Any, ...]
 T = TypeVar("T")
-G = TypeVar("G", bound="Sending")
 X = TypeVar("X", bound="Transaction")
 TRIES = 4
 SAME_TIME = timedelta(seconds=1)
@@ -31,6 +31,10 @@ SKEW_FOR = 5.0
 
 class Contended(StoreUnwritable):
     """The database undid the transaction in favour of another one; the same again may succeed."""
+
+
+UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended}
+"""Errors of PostgreSQL that speak of another transaction."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +49,14 @@ class Statement:
 class Transaction:
     """The statements of one transaction, in order."""
 
-    meaning: ClassVar[Mapping[str, type[StoreError]]] = {"40001": Contended, "40P01": Contended}
-    """What an error of PostgreSQL means, by its code. These two: it has undone the transaction because of another one, for certain."""
-
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
         self.conflict: type[StoreError] = StoreError
         """What a broken unique key of the running statement means."""
+
+    def meant(self, code: str) -> type[StoreError] | None:
+        """What an error of PostgreSQL means after which the transaction is undone for certain, and the connection as good as before."""
+        return UNDONE.get(code)
 
     def run(self, statement: Statement, params: Params) -> int:
         """Run it; the number of rows it changed."""
@@ -77,6 +82,10 @@ class Transaction:
         answer = self.rows(statement, params)
         return answer[0] if answer else None
 
+    def called(self, function: Function, *given: bytes) -> bytes:
+        """What the server's function answers, its changes kept for good."""
+        return called(self._cursor, function, *given)
+
     def skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
         """How far the database's clock is ahead of this machine's; nothing where it is the same, or nearly."""
         before = datetime.now(UTC)
@@ -85,14 +94,6 @@ class Transaction:
             return timedelta(0)
         ahead = theirs - (before + (datetime.now(UTC) - before) / 2)
         return ahead if abs(ahead) > SAME_TIME else timedelta(0)
-
-
-class Sending(Transaction):
-    """A transaction that makes its changes at its end."""
-
-    def send(self) -> None:
-        """Make them all or none."""
-        raise NotImplementedError
 
 
 class Database:
@@ -124,12 +125,9 @@ class Database:
         """The same for a single statement, which needs fewer words with the server. Of several each would be kept alone."""
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
-    @contextmanager
-    def gather(self, made: Callable[[Any], G]) -> Iterator[G]:
-        """A transaction whose changes are sent together when the block ends; none is made when it raises."""
-        with self._transaction(self._write_turn, "", made) as transaction:
-            yield transaction
-            transaction.send()
+    def made(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
+        """A transaction of that kind, each statement of which is kept by itself."""
+        return self._transaction(self._write_turn, "", kind)
 
     def again(self, attempt: Callable[[], T]) -> T:
         """What `attempt` answers; made anew where the database has certainly kept nothing of it."""
@@ -176,7 +174,7 @@ class Database:
                 self._undo(connection)
                 raise transaction.conflict(f"a unique key is taken: {error}") from error
             except self._driver.Error as error:
-                meant = transaction.meaning.get(getattr(error, "sqlstate", None) or "")
+                meant = transaction.meant(getattr(error, "sqlstate", None) or "")
                 if meant is None:
                     self._forget(connection, error)
                 else:  # the server has undone it, on a connection that is as good as before

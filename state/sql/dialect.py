@@ -80,6 +80,7 @@ def opening(url: str) -> Iterator[Dialect]:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Two processes may create the file at once, and switching to WAL does not wait for the other one.
         with FileLock(f"{path}.lock"):
+            path.touch(mode=0o600)  # nobody else's to read; SQLite gives its log the same mode. One that is there keeps its own
             dialect = _sqlite(parsed, QueuePool)
             _write_ahead(dialect.engine)
             yield dialect

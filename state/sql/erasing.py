@@ -3,6 +3,8 @@
 Asked for by ops and rarely, so it goes through SQLAlchemy itself and looks at every row where it must.
 """
 
+from binascii import Error as NotBase64
+from binascii import a2b_base64
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,13 +12,16 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select, true, update
+from sqlalchemy.exc import DBAPIError
 
 from state import canonical
 from state.clock import iso
 from state.sealing import ERASED, FIELD, person_of
+from state.sql import rows
 from state.sql.database import translated
 from state.sql.dialect import Dialect
 from state.sql.tables import LIVE, blobs, deliveries, effects, events, inbox, leases, metadata, outbox, person_keys, snapshots, timers
+from state.sql.vouched import vouched
 from state.store import StoreError
 
 Change = Callable[[Any], Any]
@@ -27,6 +32,7 @@ SEALED = f'"{FIELD}":"'
 EMPTIED = "erased"
 """The note of an input that was emptied."""
 _PAGE = 500
+_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +43,8 @@ class KeyRow:
     key_id: str
     created_at: str
     erased_at: str
+    damage: str = ""
+    """What is wrong with the row, "" where it is as it was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +65,28 @@ class Erasure:
 
     def list_keys(self) -> list[KeyRow]:
         """Every key there is or was, oldest first."""
-        wanted = select(person_keys.c.person, person_keys.c.key_id, person_keys.c.created_at, person_keys.c.erased_at)
         with self._begun() as connection:
-            found = connection.execute(wanted.order_by(person_keys.c.created_at, person_keys.c.key_id)).all()
-        return [KeyRow(person=row[0], key_id=row[1], created_at=row[2], erased_at=row[3]) for row in found]
+            found = [(row, damage) for row, damage in _keys(connection)]
+        shown = [name for name in KeyRow.__dataclass_fields__ if name != "damage"]
+        rows = [KeyRow(**{name: row[name] for name in shown}, damage=damage) for row, damage in found]
+        return sorted(rows, key=lambda row: (row.created_at, row.key_id))
+
+    def unkeyed(self, person: str) -> int:
+        """Sealed records of the person under a key that no row says is theirs: only a damaged table of keys has any."""
+        mine = and_(events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _in_stream(person)))
+        with self._begun() as connection:
+            keys = {row["key_id"] for row, _ in _keys(connection) if row["person"] == person}
+            found = connection.execute(select(events.c.actor, events.c.stream, events.c.data).where(mine))
+            owned = (data for actor, stream, data in found if person_of(actor, stream.removeprefix("session:")) == person)
+            return sum(data.partition(SEALED)[2].partition(".")[0] not in keys for data in owned)
+
+    def drop_damaged(self, person: str, now: datetime) -> int:
+        """Remove the person's key if it can be used for nothing, so that nothing stumbles over it; how many."""
+        with self._begun() as connection:
+            if not any(damage for row, damage in _keys(connection) if row["person"] == person):
+                return 0
+            gone = update(person_keys).where(person_keys.c.person == person, LIVE).values(secret=ERASED, erased_at=iso(now))
+            return connection.execute(gone).rowcount
 
     def actors(self) -> dict[str, set[str]]:
         """Everybody who has sent something, with the names they had."""
@@ -150,24 +176,69 @@ class Erasure:
         """The text of every row of every table, with the one it belongs to."""
         with self._begun() as connection:
             for table in metadata.tables.values():
+                if table is person_keys:
+                    yield from (_text(table, row) for row, _ in _keys(connection))
+                    continue
                 for row in connection.execution_options(yield_per=_PAGE).execute(select(table)):
                     yield _text(table, row._asdict())
 
     def secrets(self, person: str) -> list[str]:
         """The person's living keys themselves, to be looked for once they are gone; never to be shown."""
         with self._begun() as connection:
-            return [row[0] for row in connection.execute(select(person_keys.c.secret).where(person_keys.c.person == person, LIVE))]
+            return [row["secret"] for row, _ in _keys(connection) if row["person"] == person and row["secret"] != ERASED]
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
         with translated(self._driver_error()), self._dialect.engine.begin() as connection:
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql("PRAGMA secure_delete=ON")
-            yield connection
+            with _unquoted():
+                yield connection
 
     def _driver_error(self) -> type[Exception]:
         error: type[Exception] = self._dialect.engine.dialect.loaded_dbapi.Error
         return error
+
+
+def _keys(connection: Connection) -> Iterator[tuple[dict[str, str], str]]:
+    """The table of keys and what is wrong with each row. Read as bytes: a driver that cannot decode a text quotes it, even a key."""
+    names = [column.name for column in person_keys.columns]
+    if connection.dialect.name != "sqlite":
+        for row in connection.execute(select(person_keys)):
+            yield row._asdict(), _damage(row._asdict(), [])
+        return
+    wanted = ", ".join([*(f"CAST({name} AS BLOB)" for name in names), *(f"typeof({name})" for name in names)])
+    for cells in connection.exec_driver_sql(f"SELECT {wanted} FROM {person_keys.name}").all():  # noqa: S608 - names of our table
+        raw, kinds = cells[: len(names)], cells[len(names) :]
+        told = {name: bytes(cell).decode(errors="replace") for name, cell in zip(names, raw, strict=True)}
+        odd = [name for name, cell, kind in zip(names, raw, kinds, strict=True) if kind != "text" or bytes(cell) != told[name].encode()]
+        yield told, _damage(told, odd)
+
+
+def _damage(row: Mapping[str, str], odd: Collection[str]) -> str:
+    if odd:
+        return f"{', '.join(odd)}: not as any text is written"
+    if (row["secret"] == ERASED) != (row["erased_at"] != ""):
+        return "it is neither erased nor alive"
+    return "" if row["secret"] == ERASED or _is_key(row["secret"]) else "secret: no key"
+
+
+def _is_key(secret: str) -> bool:
+    try:
+        return len(a2b_base64(secret.encode(), strict_mode=True)) == _KEY_BYTES
+    except NotBase64:
+        return False
+
+
+@contextmanager
+def _unquoted() -> Iterator[None]:
+    """A text that cannot be decoded is told of without the text, which the driver quotes."""
+    try:
+        yield
+    except DBAPIError as error:
+        if "decode" not in str(error.orig):
+            raise
+        raise StoreError("a text in the database cannot be decoded: `sdelka journal verify` names the place") from None
 
 
 def _counted(counts: Mapping[str, int]) -> dict[str, int]:
@@ -190,7 +261,7 @@ def _calls(person: str) -> ColumnElement[bool]:
 
 
 def _live_keys(connection: Connection, person: str) -> list[str]:
-    return [row[0] for row in connection.execute(select(person_keys.c.key_id).where(person_keys.c.person == person, LIVE))]
+    return [row["key_id"] for row, _ in _keys(connection) if row["person"] == person and row["secret"] != ERASED]
 
 
 def _sealed_for(keys: list[str]) -> ColumnElement[bool]:
@@ -232,8 +303,8 @@ def _emptied_calls(connection: Connection, person: str) -> int:
     found = connection.execute(select(effects.c.effect_id, effects.c.call, effects.c.outcome).where(_calls(person))).all()
     changed = 0
     for effect_id, text, outcome in found:
-        call = canonical.loads(text)
-        bare = canonical.dumps({key: call[key] for key in KEPT_OF_A_CALL if key in call})
+        call = canonical.loads(text)  # whatever its digest says: a damaged one is erased too
+        bare = vouched(rows.call_of(effect_id), {key: call[key] for key in KEPT_OF_A_CALL if key in call})
         if (bare, None) != (text, outcome):
             connection.execute(update(effects).where(effects.c.effect_id == effect_id).values(call=bare, outcome=None))
             changed += 1

@@ -1,10 +1,13 @@
 """The journal's rows as bytes, for checks alone (ring 1): what the store's port decodes and may stumble over. Writes nothing."""
 
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Integer, Select, Text, bindparam, func, select
+from sqlalchemy import Column, ColumnElement, Integer, Select, Text, bindparam, func, literal_column, or_, select
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql.expression import ClauseElement
 
 from state.sql.commit import stream_of
@@ -17,7 +20,14 @@ Record = tuple[int, bytes, bytes, bytes, int, bytes, bytes, bytes]
 FETCH = 64
 PAGE = 1000
 CACHE_KIB = 65536
+_SQLITE = sqlite.dialect(paramstyle="named")
 _RECORD = (events.c.seq, events.c.id, events.c.ts, events.c.type, events.c.v, events.c.actor, events.c.data, events.c.hash)
+
+_FIRST_NOT_SO = """
+SELECT seq FROM events WHERE stream = :stream AND seq > :after AND seq <= :until AND NOT is_so(
+    seq, CAST(id AS BLOB), CAST(ts AS BLOB), type, v, actor, CAST(data AS BLOB), hash)
+ORDER BY seq LIMIT 1
+"""
 
 
 @contextmanager
@@ -40,6 +50,7 @@ class RawReader:
         self._connection = dialect.engine.raw_connection()
         self.is_sqlite = self._dialect.name == "sqlite"
         driver: Any = self._connection.driver_connection
+        self._driver = driver
         if self.is_sqlite:
             driver.text_factory = bytes
             driver.execute(f"PRAGMA cache_size=-{CACHE_KIB}").close()
@@ -48,7 +59,7 @@ class RawReader:
         later = events.c.seq > bindparam("after")
         wanted = select(*_RECORD).where(events.c.stream == bindparam("stream"), later).order_by(events.c.seq)
         # SQLite hands the rows over as they are fetched, PostgreSQL's driver all at once.
-        self._records = self._compiled(wanted if self.is_sqlite else wanted.limit(PAGE))
+        self._records = _compiled(wanted if self.is_sqlite else wanted.limit(PAGE), self._dialect)
 
     def records(self, stream: str, after: int = 0) -> Iterator[list[Record]]:
         """The records of a stream with seq > after, in order, some at a time."""
@@ -65,15 +76,27 @@ class RawReader:
         finally:
             cursor.close()
 
+    def all_are(self, what: Callable[..., bool], stream: str, *, after: int, until: int) -> bool:
+        """Whether `what` says so of each record with after < seq <= until, in order; False too where that cannot be found out. SQLite only.
+
+        It gets the columns of a Record, but text for type, actor and hash.
+        """
+        self._driver.create_function("is_so", len(_RECORD), what)
+        wanted = {"stream": stream, "after": after, "until": until}
+        try:
+            return self._driver.execute(_FIRST_NOT_SO, wanted).fetchone() is None
+        except sqlite3.Error:
+            return False
+
     def streams(self) -> set[str]:
         """Every stream of which something is stored: an event, a head, an effect or a snapshot."""
         named = (select(column).distinct() for column in (events.c.stream, effects.c.stream, snapshots.c.stream))
         found = {_text(row[0]) for query in named for row in self._rows(query)}
         return found | {stream_of(_text(row[0])) for row in self._rows(select(leases.c.session).where(leases.c.seq != 0))}
 
-    def effect_ids(self) -> Iterator[str]:
-        """Every effect of the table."""
-        return (_text(row[0]) for row in self._rows(select(effects.c.effect_id)))
+    def effect_ids(self, stream: str) -> list[str]:
+        """Every effect of the stream that the table has."""
+        return [_text(row[0]) for row in self._rows(select(effects.c.effect_id).where(effects.c.stream == stream))]
 
     def has_snapshot(self, stream: str) -> bool:
         """Whether there is a snapshot of it, readable or not."""
@@ -87,14 +110,12 @@ class RawReader:
         """(table, column, first columns of the row) of values that are not of their column's type, which SQLite does not mind."""
         if not self.is_sqlite:
             return
-        for table in metadata.sorted_tables:
-            keys = list(table.primary_key.columns)
-            for column in table.columns:
-                wanted = "text" if isinstance(column.type, Text) else "integer" if isinstance(column.type, Integer) else ""
-                allowed = [wanted, "null"] if column.nullable else [wanted]
-                wrong = func.typeof(column).not_in(allowed)
-                for row in self._rows(select(*keys).where(wrong).limit(10)):
-                    yield table.name, column.name, tuple(_text(value) for value in row)
+        for table, anything, columns in _mistyped_queries():
+            # One pass for all columns of a table; only where that finds something is each of them asked for.
+            if self._execute(str(anything), anything.params):
+                for name, query in columns.items():
+                    for row in self._execute(str(query), query.params):
+                        yield table, name, tuple(_text(value) for value in row)
 
     def problems(self) -> list[str]:
         """What SQLite's own check says of the file; nothing for PostgreSQL, which has checksums of its own."""
@@ -104,7 +125,7 @@ class RawReader:
         return [line for text in said for line in text.splitlines() if line != "ok" and not line.startswith("***")]
 
     def _rows(self, query: Select[Any]) -> list[Any]:
-        return self._execute(*self._filled(self._compiled(query), {}))
+        return self._execute(*self._filled(_compiled(query, self._dialect), {}))
 
     def _execute(self, sql: str, params: Mapping[str, Any]) -> list[Any]:
         cursor = self._connection.cursor()
@@ -114,11 +135,30 @@ class RawReader:
         finally:
             cursor.close()
 
-    def _compiled(self, clause: ClauseElement) -> Any:
-        return clause.compile(dialect=self._dialect, compile_kwargs={"render_postcompile": True})
-
     def _filled(self, compiled: Any, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         return str(compiled), {**compiled.params, **params}
+
+
+@cache
+def _mistyped_queries() -> list[tuple[str, Any, dict[str, Any]]]:
+    """Of each table: whether any column holds a value of another type, and by column the keys of such rows. Compiled once."""
+    found = []
+    for table in metadata.sorted_tables:
+        wrong = {column.name: _mistyped(column) for column in table.columns}
+        anything: Select[Any] = select(literal_column("1")).select_from(table).where(or_(*wrong.values())).limit(1)
+        keys = list(table.primary_key.columns)
+        columns = {name: _compiled(select(*keys).where(condition).limit(10), _SQLITE) for name, condition in wrong.items()}
+        found.append((table.name, _compiled(anything, _SQLITE), columns))
+    return found
+
+
+def _mistyped(column: Column[Any]) -> ColumnElement[bool]:
+    wanted = "text" if isinstance(column.type, Text) else "integer" if isinstance(column.type, Integer) else ""
+    return func.typeof(column).not_in([wanted, "null"] if column.nullable else [wanted])
+
+
+def _compiled(clause: ClauseElement, dialect: Any) -> Any:
+    return clause.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
 
 
 def _as_bytes(row: tuple[Any, ...]) -> Any:

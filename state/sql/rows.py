@@ -5,11 +5,12 @@ from typing import Any
 
 import orjson
 
-from state import canonical, events, sealing
+from state import canonical, event_data, sealing
 from state.clock import iso, parse_iso
 from state.journal import RecordHead, record_text
 from state.sealing import DamagedSeal
 from state.sql.database import Params, Row
+from state.sql.vouched import trusted
 from state.store import EffectRow, InboxRow, OutboxRow, Snapshot, StoredEvent, Timer
 
 LONGEST_SOURCE = 500
@@ -63,7 +64,7 @@ def stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent
             raise DamagedSeal(f"the sealed text of {place(head)} names a key that was never made")
         if secret != sealing.ERASED:
             told = canonical.loads(sealing.opened(secret, text, place(head)))
-    shown = events.joined(head.type, head.v, clear, told)
+    shown = event_data.joined(head.type, head.v, clear, told)
     raw = record_text(head, data)
     return StoredEvent(**head._asdict(), data=shown, raw=raw, prev=prev, hash=hash_, erased=bool(text) and not told)
 
@@ -142,18 +143,28 @@ def outbox_row(row: Row) -> OutboxRow:
     )
 
 
+def call_of(effect_id: str) -> str:
+    """What the digest of an effect's call is bound to, and how an error names it."""
+    return f"the call of effect {effect_id}"
+
+
+def outcome_of(effect_id: str) -> str:
+    """The same for its outcome."""
+    return f"the outcome of effect {effect_id}"
+
+
 def effect_row(row: Row) -> EffectRow:
-    """Where an effect stands."""
+    """Where an effect stands; DamagedRow where its call or outcome is not as it was written."""
     effect_id, stream, status, fingerprint, call, epoch, updated_at, outcome = row
     return EffectRow(
         effect_id=effect_id,
         stream=stream,
         status=status,
         fingerprint=fingerprint,
-        call=canonical.loads(call),
+        call=trusted(call_of(effect_id), call),
         epoch=epoch,
         updated_at=parse_iso(updated_at),
-        outcome=None if outcome is None else canonical.loads(outcome),
+        outcome=None if outcome is None else trusted(outcome_of(effect_id), outcome),
     )
 
 
@@ -177,8 +188,3 @@ def timer_row(row: Row) -> Timer:
 def snapshot_params(snapshot: Snapshot) -> Params:
     """A snapshot on its way in. Not canonical: the order of a state's keys says which of them came first."""
     return {"stream": snapshot.stream, "seq": snapshot.seq, "state": orjson.dumps(snapshot.state).decode()}
-
-
-def json_or_none(value: Mapping[str, Any] | None) -> str | None:
-    """`value` as canonical text, None as None."""
-    return None if value is None else canonical.dumps(value)

@@ -5,7 +5,7 @@ import logging
 from sqlalchemy import Connection, inspect, text
 
 from state.migrations import HEAD
-from state.sql import gathered
+from state.sql import functions
 from state.sql.dialect import Dialect
 from state.store import StoreError
 
@@ -24,7 +24,7 @@ def upgrade(dialect: Dialect) -> None:
         if present != HEAD:
             _migrate(connection, present)
         if dialect.gathers:
-            gathered.create(connection)
+            functions.create(connection)
 
 
 def check(dialect: Dialect) -> None:

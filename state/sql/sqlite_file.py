@@ -70,6 +70,7 @@ class SqliteFile:
         self._usable = self.page_size - (head[20] if len(head) > 20 and head[20] < self.page_size // 4 else 0)  # noqa: PLR2004 - the byte's place
         self._wal = path.with_name(f"{path.name}-wal")
         self._in_wal = committed_pages(self._wal, self.page_size)
+        self._roots: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -99,10 +100,13 @@ class SqliteFile:
 
     def roots(self) -> dict[str, int]:
         """The first page of each table and index, as far as the list of them can be read."""
+        if self._roots:
+            return self._roots
         found = {"sqlite_master": 1}
         for cell in self.cells(1):
             if len(cell.columns) > 3 and isinstance(cell.columns[1], str) and isinstance(cell.columns[3], int):  # noqa: PLR2004 - type, name, table, page
                 found[cell.columns[1]] = cell.columns[3]
+        self._roots = found
         return found
 
     def table(self, name: str) -> Spot:
@@ -143,7 +147,22 @@ class SqliteFile:
             if number not in seen and (page := self._read(number)) is not None:
                 seen.add(number)
                 yield page
-                waiting.extend(item for item in self._of_page(page) if isinstance(item, int))
+                waiting.extend(self._below(page))
+
+    def _below(self, page: _Page) -> Iterator[int]:
+        """The pages that a page leads to; none of its records is read."""
+        if page.kind in _INNER:
+            for at in self._places(page):
+                yield int.from_bytes(page.data[at : at + 4], "big")
+            yield int.from_bytes(page.data[page.start + 8 : page.start + 12], "big")
+
+    def _places(self, page: _Page) -> Iterator[int]:
+        """Where in a page its records begin, as far as they can be in it."""
+        pointers = page.start + (12 if page.kind in _INNER else 8)
+        for number in range(min(page.count, (self.page_size - pointers) // 2)):
+            at = int.from_bytes(page.data[pointers + 2 * number : pointers + 2 * number + 2], "big")
+            if at + 4 <= len(page.data):
+                yield at
 
     def cells(self, root: int) -> Iterator[Cell]:
         """Every record of the tree that begins on page `root`, in its order."""
@@ -178,11 +197,7 @@ class SqliteFile:
         kind = page.kind
         if kind not in {_TABLE_LEAF, _TABLE_INNER, _KEY_LEAF, _KEY_INNER}:
             return
-        pointers = start + (12 if kind in _INNER else 8)
-        for number in range(min(page.count, (self.page_size - pointers) // 2)):
-            at = int.from_bytes(data[pointers + 2 * number : pointers + 2 * number + 2], "big")
-            if at + 4 > len(data):
-                continue
+        for at in self._places(page):
             if kind in _INNER:
                 yield int.from_bytes(data[at : at + 4], "big")
             if kind != _TABLE_INNER:

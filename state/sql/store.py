@@ -1,9 +1,8 @@
 """`Store` over one SQL database (ring 1). Keeps nothing in memory: two processes may hold stores on one database."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -14,10 +13,11 @@ from state import canonical
 from state.clock import iso
 from state.journal import RecordHead, record_text
 from state.sql import commit as writing
-from state.sql import gathered, outbox, rows, schema
-from state.sql.database import Contended, Database, Params, Row, Statement, Transaction, translated
+from state.sql import functions, gathered, outbox, rows, schema
+from state.sql.database import Contended, Database, Params, Row, Statement, translated
 from state.sql.dialect import Dialect, looking, opening
-from state.sql.gathered import Gathering, Known
+from state.sql.functions import Function
+from state.sql.gathered import Changes, Gathering, Known, Sent
 from state.sql.statements import Statements
 from state.store import (
     Commit,
@@ -28,6 +28,7 @@ from state.store import (
     Lease,
     OutboxRow,
     Snapshot,
+    Stored,
     StoredEvent,
     Timer,
 )
@@ -82,17 +83,17 @@ class SqlStore:
         """How many calls it is good to have under way."""
         self._statements = Statements(self._database, dialect)
 
-    def put_inbox(self, rows_: Sequence[InboxRow]) -> list[bool]:
-        """Store inputs; False where `source` was known already."""
-
-        def attempt() -> list[bool]:
-            if self._gathers and len(rows_) > 1:
-                with self._database.write_one() as transaction:
-                    return gathered.put_inbox(transaction, rows_)
-            with self._database.write_one() if len(rows_) == 1 else self._database.write() as transaction:
-                return writing.put_inbox(transaction, self._statements, rows_)
-
-        return self._database.again(attempt)
+    def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> Stored:
+        """Store inputs; False where `source` was known already. Claims the oldest new row of each lane of `claim`."""
+        if self._gathers:
+            given = orjson.dumps({"rows": [rows.inbox_params(row) for row in rows_], "claim": claim})
+            answer = orjson.loads(self._called(functions.RECEIVE, given))
+            return Stored(_each_once(rows_, answer["fresh"]), _readable(answer["claimed"]))
+        with self._database.write() as transaction:
+            fresh = writing.put_inbox(transaction, self._statements, rows_)
+            lanes = [{"at_session": session, "at_lane": lane} for session, lane in claim]
+            claimed = [row for lane in lanes for row in transaction.rows(self._statements.next_inbox, lane)]
+        return Stored(fresh, _readable(claimed))
 
     def ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """Sessions and lanes with new inputs, oldest first; with `owner` without those that somebody else holds at `now`."""
@@ -142,33 +143,38 @@ class SqlStore:
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
         """Write one step, and those before it, in one transaction; StaleEpoch or EffectConflict keep nothing of it."""
-        chain = (*commit.earlier, replace(commit, after=None)) if commit.earlier else (commit,)
-        steps = [(step, writing.drafts(step)) for step in (replace(chain[0], after=commit.after), *chain[1:])]
-
-        def written(transaction: Transaction) -> list[StoredEvent]:
-            return writing.write(transaction, self._statements, steps)
+        steps = [(step, writing.drafts(step)) for step in (*commit.earlier, commit)]
 
         def locked() -> list[StoredEvent]:
             with self._database.write() as transaction:
-                return written(transaction)
+                return writing.write(transaction, self._statements, steps, commit.after)
 
         # First with what is remembered; where that no longer holds, with what is read; where others keep coming between, under a lock.
         for _ in range(2 if self._gathers else 0):
             with suppress(Contended):
-                return self._gathered(commit, written)
+                return self._gathered(commit, steps)
         return self._database.again(locked)
 
-    def _gathered(self, commit: Commit, written: Callable[[Transaction], list[StoredEvent]]) -> list[StoredEvent]:
+    def _gathered(self, commit: Commit, steps: Sequence[writing.Step]) -> list[StoredEvent]:
         session = writing.lease_key(commit.stream)
         known = self._known.pop(session, None)  # whatever fails is read anew
         if known is not None and (known.epoch != commit.epoch or commit.after not in (None, known.seq)):
             known = None
-        with self._database.gather(partial(Gathering, statements=self._statements, known=known)) as gathering:
-            stored = written(gathering)
+        if known is not None and all(writing.person(step) in known.keys for step, _ in steps):
+            gathering = Gathering(None, self._statements, known)
+            stored = writing.write(gathering, self._statements, steps, commit.after)
+        else:
+            with self._database.made(partial(Gathering, statements=self._statements, known=known)) as gathering:
+                stored = writing.write(gathering, self._statements, steps, commit.after)
+        self._send(gathering.changes())
         if len(self._known) >= REMEMBERED:
             self._known.clear()
         self._known[session] = gathering.known()
         return stored
+
+    def _send(self, changes: Changes) -> None:
+        with self._database.made(Sent) as transaction:
+            gathered.send(transaction, changes)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Events of the stream with seq > after, in order; UnknownEvent where a newer program wrote one."""
@@ -240,8 +246,7 @@ class SqlStore:
     def outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Delivered. For a row that was replaced meanwhile only the place is kept, for the edit that follows."""
         if self._gathers:
-            with self._database.write_one() as transaction:
-                transaction.rows(gathered.SENT, {"id": row_id, "ref": sent_ref})
+            self._called(functions.SENT, row_id.encode(), sent_ref.encode())
             return
         with self._database.write() as transaction:
             outbox.delivered(transaction, self._statements, row_id, sent_ref)
@@ -290,6 +295,15 @@ class SqlStore:
         """Close every connection; every later call raises StoreUnwritable."""
         self._database.close()
 
+    def _called(self, function: Function, *given: bytes) -> bytes:
+        """The server's answer to one call; made anew where another transaction came between."""
+
+        def attempt() -> bytes:
+            with self._database.write_one() as transaction:
+                return transaction.called(function, *given)
+
+        return self._database.again(attempt)
+
     def _write(self, statement: Statement, params: Params) -> None:
         with self._database.write_one() as transaction:
             transaction.run(statement, params)
@@ -303,3 +317,22 @@ class SqlStore:
     def _rows(self, statement: Statement, params: Params) -> list[Row]:
         with self._database.read() as transaction:
             return transaction.rows(statement, params)
+
+
+def _each_once(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
+    """For each input whether it was added; the same once more in one call was known by then."""
+    left = set(fresh)
+    answer = []
+    for row in new:
+        answer.append(row.id in left)
+        left.discard(row.id)
+    return answer
+
+
+def _readable(claimed: Iterable[Row]) -> list[InboxRow]:
+    """The rows; one that cannot be read is left to who asks for it by itself: the inputs of this call are stored."""
+    found = []
+    for row in claimed:
+        with suppress(ValueError):
+            found.append(rows.inbox_row(row))
+    return found

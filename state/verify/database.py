@@ -6,19 +6,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import iter_modules
 
 from sqlalchemy import inspect, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from state.findings import Finding
-from state.migrations import HEAD
+from state.migrations import HEAD, versions
 from state.sql import sqlite_wal
 from state.sql.dialect import looking
 from state.sql.raw import RawReader
 from state.sql.sqlite_file import Spot, SqliteFile
 
-OLDER = frozenset({"0001"})
-"""The schemas before today's."""
+OLDER = frozenset(module.name[1:].partition("_")[0] for module in iter_modules(versions.__path__)) - {HEAD}
+"""The schemas before today's: each has its file in the folder `versions`."""
 UNSPEAKABLE = "the list of its tables (page 1) is damaged, so that its own message is no text"
 _PAGE = re.compile(r"\bpage (\d+)", re.IGNORECASE)
 _TREE = re.compile(r"\b[Tt]ree (\d+)")

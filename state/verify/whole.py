@@ -9,7 +9,7 @@ from state.sql import open_reader
 from state.sql.raw import RawReader, reading
 from state.store import EffectRow, EffectStatus, Store, StoredEvent
 from state.verify import database
-from state.verify.chain import Chain, walk
+from state.verify.chain import Chain, follow
 from state.verify.snapshots import Folded, blob_findings
 
 PAGE = 500
@@ -106,7 +106,7 @@ def _chained(look: _Look, stream: str) -> Chain:
     chain = Chain(stream=stream)
     for _ in range(TRIES):
         try:
-            for count in walk(chain, look.raw.records(stream, chain.seq)):
+            for count in follow(chain, look.raw):
                 look.verified.records += count
                 look.progress(count)
             seq, head = look.store.head(stream)
@@ -166,17 +166,25 @@ def _rows_judged(look: _Look, stream: str, judge: Judge) -> Iterable[Finding]:
     try:
         rows = [row for status in get_args(EffectStatus) for row in look.store.effects(stream, status)]
     except Exception as error:  # noqa: BLE001 - see verify_journal
-        return [_unreadable_effect(look, stream) or Finding(kind="damaged", place="table effects", why=f"it cannot be read: {error}")]
+        rows, damaged = _effects_one_by_one(look, stream)
+        if not damaged:
+            return [Finding(kind="damaged", place="table effects", why=f"it cannot be read: {error}")]
+        named = {finding.place for finding in damaged}
+        return [*damaged, *(finding for finding in judge.findings(rows) if finding.place not in named)]
     return judge.findings(rows)
 
 
-def _unreadable_effect(look: _Look, stream: str) -> Finding | None:
-    for effect_id in look.raw.effect_ids():
+def _effects_one_by_one(look: _Look, stream: str) -> tuple[list[EffectRow], list[Finding]]:
+    """The rows of the stream that can be read, and the damage of those that cannot."""
+    rows, damaged = [], []
+    for effect_id in look.raw.effect_ids(stream):
         try:
-            look.store.effect(effect_id)
+            row = look.store.effect(effect_id)
         except Exception as error:  # noqa: BLE001 - see verify_journal
-            return Finding(kind="damaged", place=f"effect {effect_id} of {stream}", why=f"its row cannot be read: {error}")
-    return None
+            damaged.append(Finding(kind="damaged", place=f"effect {effect_id} of {stream}", why=f"its row cannot be read: {error}"))
+        else:
+            rows += [row] if row is not None else []
+    return rows, damaged
 
 
 def _seen(store: Store, stream: str, sees: Sequence[Callable[[StoredEvent], None]]) -> Iterator[Finding]:

@@ -43,7 +43,7 @@ class Door:
     async def _receive(self, rows: Sequence[InboxRow]) -> list[bool]:
         if self.broken:
             raise StoreUnwritable("disk full")
-        return await self.store.put_inbox(rows)
+        return (await self.store.put_inbox(rows)).fresh
 
     async def post(self, content: Any = None, content_type: str = FORM, **over: str) -> httpx.Response:
         """Deliver an event, or whatever `content` is."""

@@ -31,6 +31,16 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("sendMessage", {**_TEXT, "text": "<div>x</div>", "parse_mode": "HTML"}, 'Unsupported start tag "div"'),
     ("sendMessage", {**_TEXT, "text": "*x*", "parse_mode": "MarkdownV2"}, "unsupported parse_mode"),
     ("sendMessage", {**_TEXT, "text": "😀", "entities": [{"type": "bold", "offset": 1, "length": 1}]}, "UTF-16 symbol"),
+    (
+        "sendMessage",
+        {**_TEXT, "entities": [{"type": "bold", "offset": 3, "length": 9}]},
+        "offset 3 ends after the end of the text at UTF-16 offset 12",
+    ),
+    (
+        "sendMessage",
+        {**_TEXT, "entities": [{"type": "bold", "offset": 99, "length": 1}]},
+        "begins after the end of the text at UTF-16 offset 99",
+    ),
     ("sendMessage", {**_TEXT, "reply_parameters": {"message_id": 99}}, "message to be replied not found"),
     ("sendMessage", _buttons(callback_data="я" * 33), "BUTTON_DATA_INVALID"),
     ("sendMessage", _buttons(callback_data=""), "BUTTON_DATA_INVALID"),

@@ -47,7 +47,7 @@ class TestLasting:
 
         assert store.head(STREAM)[0] == 1
         assert due(store) == ["o1"]
-        assert store.put_inbox([incoming("a")]) == [False]
+        assert store.put_inbox([incoming("a")]).fresh == [False]
         assert [item.seq for item in store.commit(step(held, said()))] == [2]
         assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
 
@@ -74,7 +74,7 @@ class TestLasting:
             "for n in range(10):\n"
             "    row = InboxRow(id=f'{sys.argv[2]}-{n}', source=f'shared-{n}', session='s', lane='turn', kind='k',\n"
             "                   actor={}, body={}, received_at=datetime.now(UTC))\n"
-            "    print(sum(store.put_inbox([row])))\n"
+            "    print(sum(store.put_inbox([row]).fresh))\n"
         )
         started = [
             subprocess.Popen([sys.executable, "-c", script, world.url, str(n)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -71,9 +71,9 @@ class TestLooking:
     def test_an_identity_of_any_length_is_stored_once(self, store: SqlStore) -> None:
         """Two sources that differ in their last letter only are two; each is known again."""
         long = "portal:" + "я" * 8000
-        assert store.put_inbox([incoming(long + "a"), incoming(long + "b"), incoming(long + "a")]) == [True, True, False]
+        assert store.put_inbox([incoming(long + "a"), incoming(long + "b"), incoming(long + "a")]).fresh == [True, True, False]
         store.commit(step(lease(store), inbox_new=[incoming(long + "b"), incoming(long + "c")]))
-        assert store.put_inbox([incoming(long + "c")]) == [False]
+        assert store.put_inbox([incoming(long + "c")]).fresh == [False]
         assert len(store.waiting_inbox(SESSION, "turn")) == 3
 
 

@@ -143,7 +143,7 @@ def test_several_inputs_at_once_are_new_each_by_itself(world: World) -> None:
     """One was known, one comes twice in the same call: exactly the others are new, in their order."""
     store = world.open()
     store.put_inbox([incoming("a")])
-    assert store.put_inbox([incoming("b"), incoming("a"), incoming("c"), incoming("b")]) == [True, False, True, False]
+    assert store.put_inbox([incoming("b"), incoming("a"), incoming("c"), incoming("b")]).fresh == [True, False, True, False]
     assert [row.source for row in store.waiting_inbox(SESSION, "turn")] == ["a", "b", "c"]
 
 

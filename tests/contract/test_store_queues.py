@@ -1,6 +1,7 @@
 """What every store must do with inputs, messages, timers, values, and many threads at once."""
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from store_kit import NOW, SESSION, STREAM, due, every_store, incoming, lease, o
 from state import journal
 from state.sql import SqlStore
 from state.store import (
+    Stored,
     StoreUnwritable,
     Timer,
 )
@@ -18,8 +20,8 @@ from state.store import (
 class TestInbox:
     def test_one_source_is_stored_once(self, store: SqlStore) -> None:
         """A repeated update is recognised, in one call and across calls."""
-        assert store.put_inbox([incoming("a"), incoming("b"), incoming("a")]) == [True, True, False]
-        assert store.put_inbox([incoming("b"), incoming("c")]) == [False, True]
+        assert store.put_inbox([incoming("a"), incoming("b"), incoming("a")]).fresh == [True, True, False]
+        assert store.put_inbox([incoming("b"), incoming("c")]).fresh == [False, True]
 
     def test_lanes_keep_order_and_do_not_wait_for_each_other(self, store: SqlStore) -> None:
         """Within a lane the oldest first; a decision overtakes; a session is ready until its rows are closed."""
@@ -51,7 +53,39 @@ class TestInbox:
         following = store.next_inbox(SESSION, "turn")
         assert following is not None
         assert following.source == "next"
-        assert store.put_inbox([incoming("poison")]) == [False]
+        assert store.put_inbox([incoming("poison")]).fresh == [False]
+
+    def test_a_claim_along_with_inputs_is_a_look_like_any_other(self, store: SqlStore) -> None:
+        """The oldest new row of each lane asked for comes back, its attempt counted, whether it was stored just now or before."""
+        old = incoming("old")
+        store.put_inbox([old])
+        stored = store.put_inbox(
+            [incoming("new"), incoming("press", lane="express")], [(SESSION, "turn"), ("tg:2", "turn"), (SESSION, "express")]
+        )
+        assert stored.fresh == [True, True]
+        assert [(row.source, row.attempts, row.status) for row in stored.claimed] == [("old", 1, "new"), ("press", 1, "new")]
+        assert stored.claimed[0] == replace(old, attempts=1)
+
+        assert store.ready_sessions() == [(SESSION, "turn"), (SESSION, "express")], "a claimed row is found again"
+        again = store.put_inbox([old], [(SESSION, "turn")])
+        assert (again.fresh, [(row.id, row.attempts) for row in again.claimed]) == ([False], [(old.id, 2)])
+        store.give_back(old.id)
+        row = store.next_inbox(SESSION, "turn")
+        assert row is not None
+        assert (row.id, row.attempts) == (old.id, 2)
+        store.finish_inbox(old.id, "done")
+        assert [row.source for row in store.put_inbox([], [(SESSION, "turn")]).claimed] == ["new"]
+
+    def test_inputs_are_stored_though_the_claimed_row_cannot_be_read(self, store: SqlStore) -> None:
+        """The door hears that its input is stored; the damage is told to who asks for the row."""
+        bad = incoming("bad")
+        store.put_inbox([bad])
+        with store._database.write() as transaction:
+            transaction._cursor.execute("UPDATE inbox SET body = '{'")
+        stored = store.put_inbox([incoming("good")], [(SESSION, "turn")])
+        assert stored == Stored([True], [])
+        with pytest.raises(ValueError, match="line 1"):
+            store.next_inbox(SESSION, "turn")
 
 
 @every_store

@@ -22,7 +22,7 @@ from typing import Any, get_args
 import httpx
 from lab_faults import FAULTS
 from lab_person import LabClock, Listeners, Person, Told
-from lab_points import Points, Wire, watch_store
+from lab_points import STALLED, Points, Wire, watch_store
 from lab_script import SCRIPTS
 from lab_shim import Shim
 from pydantic import SecretStr
@@ -43,10 +43,9 @@ from state.store import EffectStatus, Store
 
 log = logging.getLogger(__name__)
 
-DEADLINE = 30
 AHEAD = timedelta(seconds=120)
 REFUSED = 4
-TEMPLATE = Path(tempfile.mkdtemp(prefix="crash-lab-")) / "sdelka.db"
+TEMPLATE = Path(tempfile.mkdtemp(prefix=f"crash-lab-{os.getpid()}-")) / "sdelka.db"
 """A database of today's schema that children begin with, unless they are to make their own."""
 
 
@@ -132,7 +131,7 @@ async def _course(config: dict[str, Any], person: Person, clock: LabClock, told:
 
 def live(config: dict[str, Any]) -> None:
     """The life of one child; leaves by os._exit."""
-    signal.alarm(DEADLINE)
+    signal.alarm(STALLED)
     folder = Path(config["folder"])
     output = os.open(folder / "child.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(output, 1)
@@ -176,8 +175,8 @@ def main() -> None:
     workers.POLL = 0.02
     pasting.CUT_PAUSE = 0.02
     atexit.register(shutil.rmtree, TEMPLATE.parent)
-    rules = bootstrap._rules(Settings(_env_file=None))
-    bootstrap._rules = lambda settings: rules
+    rules = bootstrap.rules(Settings(_env_file=None))
+    bootstrap.rules = lambda settings: rules
     for line in sys.stdin:
         config = json.loads(line)
         pid = os.fork()

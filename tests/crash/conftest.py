@@ -1,8 +1,6 @@
 """Fixtures of the crash lab, and its count at the end of the report."""
 
-import os
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,14 +11,14 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1] / "unit"))  # the portal's answers are those of the spine's kit
 
 from lab import Nursery
-from lab_disk import sweep
+from lab_disk import lab_folder, sweep
 from lab_shim import built
 from lab_walk import Lab
 
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
-    """The compiled shim, None without a compiler; what an earlier session left mounted is gone before anything runs."""
+    """The compiled shim, None without a compiler; what an earlier session left behind is gone before anything runs."""
     sweep()
     return built(tmp_path_factory.mktemp("shim"))
 
@@ -41,10 +39,9 @@ def second_nursery() -> Iterator[Nursery]:
 
 @pytest.fixture
 def lab(nursery: Nursery, record_property: Callable[[str, object], None]) -> Iterator[Lab]:
-    """Runs of scripts, counted. In memory where there is such a place: what is killed there has left the same, and a flush costs nothing."""
-    memory = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
-    with tempfile.TemporaryDirectory(prefix="crash-lab-", dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        yield Lab(nursery, Path(folder), record_property)
+    """Runs of scripts, counted."""
+    with lab_folder() as folder:
+        yield Lab(nursery, folder, record_property)
 
 
 @pytest.fixture

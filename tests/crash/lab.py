@@ -16,6 +16,7 @@ from typing import Any, Literal, Self
 
 from lab_script import REST, answer
 from lab_shim import Traced, traced
+from lab_wire import Asked, serving
 from spine_portal import Portal, deal
 
 HERE = Path(__file__).parent
@@ -98,28 +99,9 @@ class World:
         """How often the change with that mark took effect."""
         return sum(mark in json.dumps(line, ensure_ascii=False) for line in self.portal.ledger)
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection."""
-        try:
-            with suppress(asyncio.IncompleteReadError, ConnectionError):
-                while await self._one(reader, writer):
-                    pass
-        finally:
-            writer.close()
-
-    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-        headers = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
-        body = await reader.readexactly(int(headers.get("content-length", 0)))
-        name = head[0].split()[1].rpartition("/")[2]
-        payload = json.loads(body) if body else {}
-        answered = await self._acted(name, payload, int(headers.get("x-pid", 0)))
-        if answered is None:
-            return False
-        status, content = answered
-        writer.write(b"HTTP/1.1 %d x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % (status, len(content)) + content)
-        await writer.drain()
-        return True
+    async def answering(self, asked: Asked) -> tuple[int, bytes] | None:
+        """What comes of one request; None where the connection ends without an answer."""
+        return await self._acted(asked.name, json.loads(asked.body) if asked.body else {}, int(asked.headers.get("x-pid", 0)))
 
     async def _acted(self, name: str, payload: dict[str, Any], pid: int) -> tuple[int, bytes] | None:
         trouble = self._trouble_of(name, payload)
@@ -203,23 +185,8 @@ class World:
 async def opened_world() -> AsyncIterator[World]:
     """A portal and a model on a loopback port."""
     world = World()
-    tasks: set[asyncio.Task[None]] = set()
-
-    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(world.serve(reader, writer))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=2**22)
-    world.port = server.sockets[0].getsockname()[1]
-    try:
+    async with serving(world.answering) as world.port:
         yield world
-    finally:
-        server.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # the transports close in the loop's next round
 
 
 @dataclass(frozen=True, kw_only=True)

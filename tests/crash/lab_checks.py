@@ -175,7 +175,8 @@ def _of_reply(line: Mapping[str, Any], change: Change, effect: Mapping[str, Any]
     told = {meaning for word, meaning in words.items() if f"{word}:{change.mark}" in text}
     for notice in line["body"]["notices"]:
         own = line["key"] == f"turn:{effect['call']['turn_id']}"
-        about = doubted and notice["args"].get("method") == change.method
+        named = notice["args"].get("effect_id", "")  # none where a card has the button
+        about = doubted and notice["args"].get("method") == change.method and named in {"", effect["effect_id"]}
         match notice["code"]:
             case "outcome-unknown" if own:
                 told.add("unknown")

@@ -15,7 +15,7 @@ from lab_script import SESSION, Step
 from orchestrator.gate.confirmations import second_nonce
 from orchestrator.messages import Actor
 from orchestrator.workers import Orchestrator
-from state.clock import new_id
+from state.clock import elapsing, marked_since, new_id
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
 
@@ -49,16 +49,30 @@ class LabClock:
 
     def __init__(self, ahead: float, file: Path) -> None:
         self.ahead = timedelta(seconds=ahead)
+        self._set = timedelta()
         self._file = file
 
     def now(self) -> datetime:
         """The present moment."""
-        slept = float(self._file.read_text(encoding="utf-8")) if self._file.exists() else 0.0
-        return datetime.now(UTC) + self.ahead + timedelta(seconds=slept)
+        return datetime.now(UTC) + self.ahead + self._set + timedelta(seconds=self._slept())
+
+    def mark(self) -> str:
+        """The time that really passes in the lab, however the clock is set."""
+        return f"lab {self._elapsed():.3f}"
+
+    def since(self, mark: str) -> timedelta | None:
+        """The difference; the lab is one machine."""
+        return marked_since(mark, "lab", self._elapsed())
+
+    def _elapsed(self) -> float:
+        return elapsing() + self.ahead.total_seconds() + self._slept()
+
+    def _slept(self) -> float:
+        return float(self._file.read_text(encoding="utf-8")) if self._file.exists() else 0.0
 
     def jump(self, seconds: float) -> None:
         """Put it forward, or back."""
-        self.ahead += timedelta(seconds=seconds)
+        self._set += timedelta(seconds=seconds)
 
 
 class Told:

@@ -13,6 +13,10 @@ from lab_shim import Shim
 
 from state.sql.store import SqlStore
 
+STALLED = 30
+"""Seconds without any step after which a child is given up: a busy machine only makes the steps slow."""
+MOST = 20_000
+"""Steps after which it no longer counts that it takes further ones: it would go round for ever."""
 WRITES = ("put_inbox", "next_inbox", "finish_inbox", "acquire", "void_leases", "release", "commit", "outbox_sent")
 
 
@@ -65,6 +69,8 @@ class Points:
 
     def _due(self, label: str) -> bool:
         self.labels.append(label)
+        if len(self.labels) < MOST:
+            signal.alarm(STALLED)
         self._on_the_way(label)
         return self._is(self._target["at"], label)
 

@@ -3,12 +3,13 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
+from lab_wire import Asked, serving
 from spine_portal import Portal
 
 BOT = 77
@@ -49,30 +50,17 @@ class Outside:
         """How often the change with that mark took effect."""
         return sum(params["fields"]["TITLE"] == mark for _, params in self.portal.ledger)
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection."""
-        try:
-            with suppress(asyncio.IncompleteReadError, ConnectionError):
-                while True:
-                    await self._one(reader, writer)
-        finally:
-            writer.close()
+    async def answering(self, asked: Asked) -> tuple[int, bytes]:
+        """What comes of one request."""
+        form = "json" not in asked.headers.get("content-type", "")
+        payload = dict(parse_qsl(asked.body.decode())) if form else json.loads(asked.body or b"{}")
+        status, answer = await self._answer(asked, payload)
+        return status, json.dumps(answer).encode()
 
-    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-        headers = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
-        body = (await reader.readexactly(int(headers.get("content-length", 0)))).decode()
-        path, form = head[0].split()[1], "json" not in headers.get("content-type", "")
-        payload = dict(parse_qsl(body)) if form else json.loads(body or "{}")
-        status, answer = await self._answer(path, payload, reader)
-        content = json.dumps(answer).encode()
-        writer.write(b"HTTP/1.1 %d x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % (status, len(content)) + content)
-        await writer.drain()
-
-    async def _answer(self, path: str, payload: dict[str, Any], reader: asyncio.StreamReader) -> tuple[int, Any]:
-        name = path.rpartition("/")[2]
-        if path.startswith("/bot"):
-            return await self._telegram(name, payload, reader)
+    async def _answer(self, asked: Asked, payload: dict[str, Any]) -> tuple[int, Any]:
+        name = asked.name
+        if asked.path.startswith("/bot"):
+            return await self._telegram(name, payload, asked.gone)
         await asyncio.sleep(SLOW)
         if name == "completions":
             choice = {"index": 0, "message": {"role": "assistant", "content": spoken(payload["messages"])}, "finish_reason": "stop"}
@@ -81,12 +69,12 @@ class Outside:
         await asyncio.sleep(SLOW)
         return response.status_code, json.loads(response.content)
 
-    async def _telegram(self, name: str, payload: dict[str, Any], reader: asyncio.StreamReader) -> tuple[int, Any]:
+    async def _telegram(self, name: str, payload: dict[str, Any], gone: Callable[[], bool]) -> tuple[int, Any]:
         match name:
             case "getMe":
                 return _ok({"id": BOT, "is_bot": True, "first_name": "Бот", "username": "lab_bot"})
             case "getUpdates":
-                return await self._updates(int(payload.get("offset", 0)), reader)
+                return await self._updates(int(payload.get("offset", 0)), gone)
             case "sendMessage" | "editMessageText":
                 self._messages += 1
                 chat, number = int(payload["chat_id"]), int(payload.get("message_id", 10**6 + self._messages))
@@ -95,7 +83,7 @@ class Outside:
             case _:
                 return _ok(result=True)
 
-    async def _updates(self, offset: int, reader: asyncio.StreamReader) -> tuple[int, Any]:
+    async def _updates(self, offset: int, gone: Callable[[], bool]) -> tuple[int, Any]:
         if self._polling:
             self.conflicts += 1
             return 409, {"ok": False, "error_code": 409, "description": "Conflict: terminated by other getUpdates request"}
@@ -104,7 +92,7 @@ class Outside:
         try:
             self.confirmed = max(self.confirmed, offset)
             end = asyncio.get_running_loop().time() + POLL
-            while asyncio.get_running_loop().time() < end and not reader.at_eof():
+            while asyncio.get_running_loop().time() < end and not gone():
                 waiting = self.updates[max(0, self.confirmed - 1) :][:100]
                 if waiting:
                     return _ok(waiting)
@@ -134,20 +122,5 @@ def spoken(messages: list[dict[str, str]]) -> str:
 async def opened_outside() -> AsyncIterator[Outside]:
     """All of it on a loopback port."""
     outside = Outside()
-    tasks: set[asyncio.Task[None]] = set()
-
-    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(outside.serve(reader, writer))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=2**22)
-    outside.port = server.sockets[0].getsockname()[1]
-    try:
+    async with serving(outside.answering) as outside.port:
         yield outside
-    finally:
-        server.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)

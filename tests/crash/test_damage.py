@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ import pytest
 from verify_kit import STREAM, content, conversation, told, verified, written
 
 SHORT_FLIPS, SHORT_CUTS = 24, 12
-_NOT_COVERED = {"call", "outcome", "epoch"}
-"""Columns of the effects table of which the events tell only a part: what else stands in them is how a call is named and was judged."""
+LONG_FLIPS, LONG_CUTS = 1200, 400
+PAGE, HEADS = 4096, 12
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +34,9 @@ def copied(sound: Path, folder: Path, data: bytes) -> Path:
 
 
 def covered(held: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
-    """Without what nothing else in the database bears out."""
-    effects = [row[:4] + row[6:7] for row in held["effects"]]
-    leases = [(row[0], *row[4:]) for row in held["leases"]]  # who works on a session, and until when, is no part of the journal
+    """Without who works on a session and until when, and under which of their leases an effect was changed: nobody goes by it afterwards."""
+    effects = [row[:5] + row[6:] for row in held["effects"]]
+    leases = [(row[0], *row[4:]) for row in held["leases"]]
     return {**held, "effects": effects, "leases": leases}
 
 
@@ -53,10 +54,16 @@ def unnoticed(sound: Path, damaged: Path, what: str) -> list[str]:
     return [] if same else [f"{what}: changed and not named"]
 
 
-def flips(sound: Path, folder: Path, stride: int) -> list[str]:
-    """One bit in each byte that is a multiple of `stride`."""
+def spread(sound: Path, count: int) -> range:
+    """About so many bytes, evenly over the whole file; the odd stride comes to another place of each page."""
+    size = sound.stat().st_size
+    return range(0, size, size // count | 1)
+
+
+def flips(sound: Path, folder: Path, places: Iterable[int]) -> list[str]:
+    """One bit in each of these bytes, another each time."""
     data, found = sound.read_bytes(), list[str]()
-    for number, at in enumerate(range(0, len(data), stride)):
+    for number, at in enumerate(places):
         changed = bytearray(data)
         changed[at] ^= 1 << number % 8
         found += unnoticed(sound, copied(sound, folder, bytes(changed)), f"bit {number % 8} of byte {at}")
@@ -76,26 +83,49 @@ def cuts(sound: Path, folder: Path, stride: int) -> list[str]:
 @pytest.mark.req("S004-13", "G2")
 def test_a_flipped_bit_changes_nothing_or_is_named(sound: Path, tmp_path: Path) -> None:
     """A sample over the whole file."""
-    assert flips(sound, tmp_path / "copy", sound.stat().st_size // SHORT_FLIPS | 1) == []
+    assert flips(sound, tmp_path / "copy", spread(sound, SHORT_FLIPS)) == []
 
 
 def test_a_cut_file_is_named(sound: Path, tmp_path: Path) -> None:
     """A sample over the whole file."""
-    assert cuts(sound, tmp_path / "copy", sound.stat().st_size // SHORT_CUTS | 1) == []
+    assert cuts(sound, tmp_path / "copy", spread(sound, SHORT_CUTS).step) == []
 
 
 @pytest.mark.crash_long
-@pytest.mark.timeout(36_000)
-def test_every_flipped_byte_changes_nothing_or_is_named(sound: Path, tmp_path: Path) -> None:
-    """Every byte of the file, another bit each time."""
-    assert flips(sound, tmp_path / "copy", 1) == []
+@pytest.mark.timeout(1_200)
+def test_flipped_bits_all_over_change_nothing_or_are_named(sound: Path, tmp_path: Path) -> None:
+    """LONG_FLIPS bytes evenly over the file: each page is hit about every 200 bytes, each time at another place of it."""
+    assert flips(sound, tmp_path / "copy", spread(sound, LONG_FLIPS)) == []
 
 
 @pytest.mark.crash_long
-@pytest.mark.timeout(3_600)
-def test_every_cut_is_named(sound: Path, tmp_path: Path) -> None:
-    """Within every sector of the file."""
-    assert cuts(sound, tmp_path / "copy", 509) == []
+@pytest.mark.timeout(1_200)
+def test_flipped_bits_in_the_heads_of_pages_change_nothing_or_are_named(sound: Path, tmp_path: Path) -> None:
+    """Every byte of the file's head, and of the head of every page: its kind, how many records it has, where they begin, what follows it."""
+    size = sound.stat().st_size
+    heads = (page + at for page in range(0, size, PAGE) for at in range(HEADS))
+    assert flips(sound, tmp_path / "copy", sorted({*range(100 + HEADS), *heads})) == []
+
+
+@pytest.mark.crash_long
+@pytest.mark.timeout(1_200)
+def test_flipped_bits_in_effects_change_nothing_or_are_named(sound: Path, tmp_path: Path) -> None:
+    """In the first and the last stored call and in their outcomes every seventh byte, and each of the last 24: the end of the digest."""
+    data = sound.read_bytes()
+    with closing(sqlite3.connect(sound)) as connection:
+        kept = [row for (*row,) in connection.execute("SELECT call, outcome FROM effects WHERE outcome IS NOT NULL ORDER BY updated_at")]
+    texts = [text.encode() for row in (kept[0], kept[-1]) for text in row]
+    pieces = [text[at : at + 24] for text in texts for at in range(0, len(text) - 24, 7)]
+    places = [data.find(piece) for piece in pieces] + [data.find(text[-24:]) + at for text in texts for at in range(24)]
+    assert len(places) - places.count(-1) > 200  # some pieces lie on two pages
+    assert flips(sound, tmp_path / "copy", [place for place in places if place >= 0]) == []
+
+
+@pytest.mark.crash_long
+@pytest.mark.timeout(1_200)
+def test_cuts_all_over_are_named(sound: Path, tmp_path: Path) -> None:
+    """LONG_CUTS lengths evenly over the file: some within every page."""
+    assert cuts(sound, tmp_path / "copy", spread(sound, LONG_CUTS).step) == []
 
 
 def test_a_damaged_record_is_named_where_it_stands(sound: Path, tmp_path: Path) -> None:

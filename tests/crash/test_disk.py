@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from lab import one_run
 from lab_checks import findings
-from lab_disk import cut, now_mounted, promises, small_disk, stored, sweep
+from lab_disk import cut, lab_folder, now_mounted, promises, small_disk, stored, sweep
 from lab_order import WAL
 from lab_walk import Lab, Plan, calls
 
@@ -107,6 +107,20 @@ def test_what_was_left_mounted_is_swept(tmp_path: Path) -> None:
         pytest.skip("no right to mount on this machine")
     assert str(tmp_path / "left") in sweep()
     assert str(tmp_path / "left") not in now_mounted()
+
+
+def test_a_killed_run_leaves_its_folder_to_the_next_one() -> None:
+    """Which removes it, and no folder of a run that still goes on."""
+    code = "import os, signal; from lab_disk import lab_folder\nwith lab_folder() as f: print(f, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    killed = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, env={**os.environ, "PYTHONPATH": paths}, text=True
+    )
+    left = Path(killed.stdout.strip())
+    assert left.is_dir()
+    with lab_folder() as living:
+        assert str(left) in sweep()
+        assert (left.exists(), living.exists()) == (False, True)
 
 
 @pytest.mark.timeout(300)

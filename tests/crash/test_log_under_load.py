@@ -91,8 +91,9 @@ def test_writers_that_are_killed_leave_a_whole_chain(tmp_path: Path, kills: int)
         for writer in {who for who, _ in seen}:
             mine = [number for who, number in seen if who == writer]
             assert mine == list(range(len(mine)))
-        assert len(seen) > written
+        assert len(seen) >= written  # what grew may have been a packing
         written = len(seen)
+    assert written > kills
 
 
 @pytest.mark.req("S004-A8")

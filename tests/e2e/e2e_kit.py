@@ -22,7 +22,7 @@ from bot.settings import Settings
 from bot.telegram.door import TelegramDoor, make_bot
 from bot.telegram.people import People
 from orchestrator.workers import Orchestrator
-from state.clock import Clock, SystemClock
+from state.clock import Clock, SystemClock, elapsing, marked_since
 from state.worker import AsyncStore
 
 READS = (".list", ".get", ".fields", ".getFields", "user.current", "profile", "server.time", "batch")
@@ -43,6 +43,14 @@ class MovedClock:
     def now(self) -> datetime:
         """The present moment and what was added to it."""
         return datetime.now(UTC) + self.ahead
+
+    def mark(self) -> str:
+        """As if the time that was added had passed."""
+        return f"moved {elapsing() + self.ahead.total_seconds():.3f}"
+
+    def since(self, mark: str) -> timedelta | None:
+        """The difference."""
+        return marked_since(mark, "moved", elapsing() + self.ahead.total_seconds())
 
 
 @dataclass(frozen=True)

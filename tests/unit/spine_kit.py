@@ -152,12 +152,12 @@ def _statements() -> Statements:
 @cache
 def _shipped_rules() -> Any:
     """The shipped catalogue and policy, read once a process."""
-    return bootstrap._rules(Settings(_env_file=None))
+    return bootstrap.rules(Settings(_env_file=None))
 
 
 def _assembled(settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, **rest: Any) -> Orchestrator:
-    rules = _shipped_rules() if settings.policy_file is None else bootstrap._rules(settings)
-    with patch.object(bootstrap, "_rules", lambda _: rules):
+    rules = _shipped_rules() if settings.policy_file is None else bootstrap.rules(settings)
+    with patch.object(bootstrap, "rules", lambda _: rules):
         return bootstrap.assemble(settings, store, client, cast("ModelClient", model), **rest)
 
 
@@ -293,7 +293,7 @@ async def a_world(
     sql = store or memory_store()
     wrapped = AsyncStore(sql)
     clock, model, wire = FixedClock(NOW), ScriptedModel(), portal or Portal()
-    client = BitrixClient(WEBHOOK, limiter=Limiter.off(sleep=_at_once), transport=httpx.MockTransport(wire))
+    client = BitrixClient(WEBHOOK, limiter=Limiter.off(sleep=_at_once), transport=httpx.MockTransport(wire), now=clock.now)
     path = folder / "policy.yaml" if policy is not None else None
     if path is not None:
         path.write_text(yaml.safe_dump(dict(policy or {})), encoding="utf-8")

@@ -133,9 +133,11 @@ async def test_today_lists_tasks_and_deals_of_the_speaker(world: World) -> None:
     world.clock.advance(_days(11))
     await world.work(command("today"))
     row = world.outbox()[0]
-    assert [notice["code"] for notice, _ in row.body["sections"]] == ["today-overdue", "today-tasks", "today-closing"]
-    filters = [params["filter"] for method, params in world.portal.requests if method in {"tasks.task.list", "crm.deal.list"}]
-    assert all(7 in (item.get("RESPONSIBLE_ID"), item.get("ASSIGNED_BY_ID")) for item in filters)
+    lists = ["today-overdue-deals", "today-overdue", "today-tasks", "today-closing", "today-idle"]
+    assert [notice["code"] for notice, _ in row.body["sections"]] == lists
+    asked = next(params["cmd"] for method, params in world.portal.requests if method == "batch")
+    assert list(asked) == lists
+    assert all("filter[RESPONSIBLE_ID]=7" in command or "filter[ASSIGNED_BY_ID]=7" in command for command in asked.values())
     nobody = Actor(key="tg:9", name="Гость")
     assert await said(world, "today", actor=nobody, key="tg:9") == [("today-empty", {})]
 

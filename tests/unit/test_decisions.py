@@ -34,7 +34,7 @@ async def test_one_press_runs_it_and_edits_the_card(world: World) -> None:
 
     world.portal.watch = watch
     await world.work(press(entry))
-    assert seen == [["ConfirmationApproved", "CallStarted"], ["toast"]]
+    assert seen == [["ConfirmationApproved", "CallStarted"], ["toast", "card"]]
     assert world.codes() == ["toast:toast-running", "card:executed"]
     assert len(world.portal.ledger) == 1
 

@@ -147,3 +147,44 @@ async def test_notes_and_commits_of_several_tasks_keep_one_order(world: World) -
     state, seq = state_of(world.sql, STREAM)
     assert (session.state, session.seq) == (state, seq)
     assert state == agent_state.fold(agent_state.empty(), ((e.type, dict(e.data), e.ts) for e in world.events()))
+
+
+async def test_a_conflict_that_nobody_waited_for_is_heard_of_by_the_next(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note that was dropped as it was stored by itself is told to who flushes or commits next, once; so it is no silent loss."""
+    monkeypatch.setattr(sessions, "SOON", 0.001)
+    for ask_on in ("flush", "commit"):
+        session = await world.session()
+        await session.note(said(1), actor="a", effects=[card(f"e-{ask_on}", "absent")])
+        with world.sql._database.write() as transaction:
+            transaction._cursor.execute(
+                "insert into effects (effect_id, stream, status, fingerprint, call, epoch, updated_at)"
+                " values (?, 's', 'started', '', '{}', 1, '')",
+                (f"e-{ask_on}",),
+            )
+        await until(lambda held=session: held._dropped is not None)
+        with pytest.raises(EffectConflict):
+            await (session.flush() if ask_on == "flush" else session.commit(said(2), actor="a"))
+        await session.flush()
+        assert (session.state, session.seq) == state_of(world.sql, STREAM)
+    assert world.types() == []
+
+
+async def test_how_its_own_effects_stand_a_session_knows_without_asking(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever stored them, until they are over; and just as the database has them."""
+    session = await world.session()
+    await session.note(said(1), actor="a", effects=[card("e1", "absent")])
+    await session.commit(said(2), actor="a")
+    monkeypatch.setattr(sessions, "SOON", 0.001)
+    await session.note(said(3), actor="a", effects=[EffectChange(effect_id="e1", expect=("requested",), status="approved")])
+    await until(lambda: len(world.types()) == 3)
+    with monkeypatch.context() as blind:
+        blind.setattr(world.sql, "effect", None)
+        known = await session.effect("e1")
+    assert known == world.sql.effect("e1")
+    assert known is not None
+    assert known.status == "approved"
+    await session.commit(
+        said(4), actor="a", effects=[EffectChange(effect_id="e1", expect=("approved",), status="refused", outcome={"why": "x"})]
+    )
+    assert session._own == {}
+    assert await session.effect("e1") == world.sql.effect("e1")

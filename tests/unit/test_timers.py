@@ -19,7 +19,7 @@ async def test_a_due_timer_is_one_input_however_often_it_is_seen(world: World) -
     ]
     await session.commit(actor="a", timers=set_)
     assert [len(await timers.due(world.store, NOW - timedelta(seconds=1))), len(await timers.due(world.store, NOW))] == [0, 1]
-    fresh = [await world.store.put_inbox(await timers.due(world.store, NOW)) for _ in range(3)]
+    fresh = [(await world.store.put_inbox(await timers.due(world.store, NOW))).fresh for _ in range(3)]
     assert fresh == [[True], [False], [False]]
     row = await world.store.next_inbox(CHAT, "express")
     assert row is not None

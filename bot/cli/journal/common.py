@@ -23,7 +23,7 @@ from orchestrator.reports.moments import NoMoment
 from orchestrator.reports.people import Voice
 from orchestrator.reports.reading import NotFound, Several
 from state.clock import SystemClock, iso
-from state.events import UnknownEvent
+from state.event_data import UnknownEvent
 from state.store import Store, StoreError
 
 NOTHING = 1

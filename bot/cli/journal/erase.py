@@ -39,8 +39,8 @@ def erase(
 ) -> None:
     """Erase one person: delete the key to their records, their rows and audit log, then search for what they wrote.
 
-    Exit codes: 0 erased and nothing found any more, 1 something remains (each place is named) or nothing could be
-    proven, 2 wrong use or no database of today's schema, 3 refused: the bot runs on the embedded
+    Exit codes: 0 erased and nothing found any more, 1 something remains (each place is named), nothing could be
+    proven or a row of the keys is damaged, 2 wrong use or no database of today's schema, 3 refused: the bot runs on the embedded
     database, something is open, or you did not confirm.
     Take the person out of ACCESS_FILE and restart the bot before.
     Backups and exports made earlier are out of reach: see docs/erasure.md.
@@ -49,8 +49,7 @@ def erase(
     _of_today(settings)
     with _alone(settings), _opened(settings) as store:
         if listed:
-            _print_erased(store, as_json=as_json)
-            return
+            raise typer.Exit(_print_erased(store, as_json=as_json))
         name_of = _names(settings)
         place = _place(settings)
         key = _one(store, person, place, name_of, yes=yes)
@@ -186,12 +185,17 @@ def _place(settings: Settings) -> "Place":
     return Place(logs=settings.log_dir, files=tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ())
 
 
-def _print_erased(store: "SqlStore", *, as_json: bool) -> None:
-    gone = [row for row in store.erasure().list_keys() if row.erased_at]
+def _print_erased(store: "SqlStore", *, as_json: bool) -> int:
+    known = store.erasure().list_keys()
+    gone = [row for row in known if row.erased_at]
     if as_json:
         print_lines([{"person": row.person, "erased_at": row.erased_at, "key_id": row.key_id} for row in gone])
     else:
         print_table(["person", "erased at", "key"], [[row.person, row.erased_at, row.key_id] for row in gone])
+    damaged = [row for row in known if row.damage]
+    for row in damaged:
+        _say(f"The row of key {row.key_id} ({row.person}) is damaged ({row.damage}): who was erased may be incomplete.")
+    return REMAINS if damaged else ALL_GONE
 
 
 def _print_survey(found: "Survey", *, as_json: bool) -> None:
@@ -217,7 +221,7 @@ def _print_erasure(done: "Erased", found: "Survey", *, as_json: bool) -> None:
     if as_json:
         facts = {"removed": dict(done.removed), "rewritten_logs": dict(done.rewritten), "searched": done.searched}
         proof = {"remains": len(done.remains), "held_by_others": len(done.held), "proven": not (done.remains or done.unproven)}
-        print_lines([{"kind": "erased", "person": done.person, **facts, **proof}])
+        print_lines([{"kind": "erased", "person": done.person, **facts, **proof, "unproven": done.unproven}])
         print_lines(
             [{"kind": kind, **_shown(trace)} for kind, traces in (("remains", done.remains), ("held", done.held)) for trace in traces]
         )
@@ -228,11 +232,10 @@ def _print_erasure(done: "Erased", found: "Survey", *, as_json: bool) -> None:
     texts = f"{done.searched} texts and names of the person"
     if done.remains:
         print_table(["still found in", "text"], [[trace.place, _cut(trace.probe)] for trace in done.remains])
-        _say(f"Not proven: searched for {texts}, and found some in {len(done.remains)} places that should be empty.")
+        why = [f"some stand in {len(done.remains)} places that should be empty", *done.unproven]
+        _say(f"Not proven: searched for {texts}; {'; '.join(why)}.")
     elif done.unproven:
-        _say(
-            "Not proven: the audit log was deleted, but this journal held nothing of the person to search for. Check STATE_DIR and LOG_DIR."
-        )
+        _say(f"Not proven: searched for {texts} and found none, but {'; '.join(done.unproven)}.")
     else:
         _say(f"Proven: searched for {texts} in every row and file, and found none of them in anything of {done.person}.")
     if done.held:

@@ -38,13 +38,18 @@ def why(
     from orchestrator.reports.touching import record_named  # noqa: PLC0415 - see above
     from orchestrator.reports.why import about_id, about_record  # noqa: PLC0415 - see above
     from state.clock import iso  # noqa: PLC0415 - see above
+    from state.sql.sifting import sieve  # noqa: PLC0415 - see above
 
     def stories(reader: Reader) -> tuple[str, list[dict[str, Any]], str]:
         catalogue = reader.catalogue()
         record = record_named(what, catalogue)
         if not record and len(what) > 1:
             raise refused(f"{' '.join(what)!r} names no record: write a kind and a number, such as deal 481", WRONG)
-        found = about_record(reader.store, record, catalogue, field_name=field) if record else about_id(reader.store, what[0])
+        if record:
+            with sieve(reader.settings.database.get_secret_value()) as sift:
+                found = about_record(reader.store, record, catalogue, field_name=field, sift=sift)
+        else:
+            found = about_id(reader.store, what[0])
         told = [story_of(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in found.trails]
         every = [*told, *sightings(found, record, told, catalogue, field_name=field)]
         return record, every, _unassigned([event for event in found.unassigned if event.ts >= start])

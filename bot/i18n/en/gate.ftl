@@ -33,6 +33,9 @@ gate-already-so = Already so: the record holds these values, nothing was sent
 gate-no-user = You have no Bitrix24 user here. Ask the administrator to add one
 gate-user-inactive = There is no employee No. { $id }, or they no longer work here, so they cannot be assigned
 gate-policy-refuses = The administrator forbids this action: { $method }
+gate-rule-refuses = { $why }
+gate-cap-batch = The batch makes { $count } changes, { $limit } are allowed at once. Split it
+gate-cap-day = { $limit } changes a day are allowed, { $made } are made already. Do the rest tomorrow or ask an administrator
 gate-reference = The answer of another command may not stand here: { $param }
 gate-denied-now = This was denied a moment ago, so I do not propose it again
 gate-withdrawn = The step was withdrawn, nothing was sent
@@ -51,6 +54,7 @@ gate-batch-refused = The batch was not run because of command { $key } ({ $metho
     [gate-not-yours] { gate-not-yours }
     [gate-policy-refuses] { gate-policy-refuses }
     [gate-reference] { gate-reference }
+    [gate-rule-refuses] { gate-rule-refuses }
     [gate-target-unclear] { gate-target-unclear }
     [gate-unread] { gate-unread }
     [gate-unscoped] { gate-unscoped }
@@ -109,6 +113,11 @@ gate-policy-method = The administrator wants this action confirmed
 gate-policy-person = The administrator wants every change by { $name } confirmed
 gate-policy-amount = The amount { $amount } is above the limit { $limit }
 gate-four-eyes = The amount { $amount } is above { $limit }: a team lead must approve too
+gate-rule = { $why }
+gate-sum-jump = { $times ->
+    [0] A sharp change of { gate-field }: { $before } → { $after }
+   *[other] { gate-field } changes { $times } times: { $before } → { $after }
+  }
 gate-model-asks = The bot is not sure and asks you to check
 gate-taint-prose = The bot read other people's text in this conversation: check that you asked for exactly this
 gate-taint-target = You did not name record No. { $id }
@@ -136,6 +145,8 @@ gate-batch-asks = Command { $key }: { $reason ->
     [gate-policy-method] { gate-policy-method }
     [gate-reference-field] { gate-reference-field }
     [gate-reference-id] { gate-reference-id }
+    [gate-rule] { gate-rule }
+    [gate-sum-jump] { gate-sum-jump }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
     [gate-taint-value] { gate-taint-value }

@@ -33,6 +33,9 @@ gate-already-so = Уже так: эти значения в записи и ст
 gate-no-user = Для вас не указан сотрудник Битрикс24. Попросите администратора добавить его
 gate-user-inactive = Сотрудника №{ $id } нет или он уволен, назначить его нельзя
 gate-policy-refuses = Это действие запретил администратор: { $method }
+gate-rule-refuses = { $why }
+gate-cap-batch = В пакете изменений: { $count }, а за один раз можно { $limit }. Разделите на части
+gate-cap-day = За сутки можно сделать изменений: { $limit }, уже сделано { $made }. Остальное — завтра или через администратора
 gate-reference = Нельзя подставлять сюда ответ другой команды: { $param }
 gate-denied-now = Это только что отклонили, второй раз не предлагаю
 gate-withdrawn = Шаг снят, ничего не отправлено
@@ -51,6 +54,7 @@ gate-batch-refused = Пакет не выполнен из-за команды {
     [gate-not-yours] { gate-not-yours }
     [gate-policy-refuses] { gate-policy-refuses }
     [gate-reference] { gate-reference }
+    [gate-rule-refuses] { gate-rule-refuses }
     [gate-target-unclear] { gate-target-unclear }
     [gate-unread] { gate-unread }
     [gate-unscoped] { gate-unscoped }
@@ -109,6 +113,13 @@ gate-policy-method = Администратор просит подтвержд�
 gate-policy-person = Администратор просит подтверждать все изменения от { $name }
 gate-policy-amount = Сумма { $amount } больше порога { $limit }
 gate-four-eyes = Сумма { $amount } больше { $limit }: должен подтвердить и руководитель
+gate-rule = { $why }
+gate-sum-jump = { $times ->
+    [0] Резко меняется { gate-field }: { $before } → { $after }
+    [one] Меняется { gate-field } в { $times } раз: { $before } → { $after }
+    [few] Меняется { gate-field } в { $times } раза: { $before } → { $after }
+   *[other] Меняется { gate-field } в { $times } раз: { $before } → { $after }
+  }
 gate-model-asks = Бот не уверен и просит проверить
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что вы просили именно об этом
 gate-taint-target = Вы не называли запись №{ $id }
@@ -136,6 +147,8 @@ gate-batch-asks = Команда { $key }: { $reason ->
     [gate-policy-method] { gate-policy-method }
     [gate-reference-field] { gate-reference-field }
     [gate-reference-id] { gate-reference-id }
+    [gate-rule] { gate-rule }
+    [gate-sum-jump] { gate-sum-jump }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
     [gate-taint-value] { gate-taint-value }

@@ -1,27 +1,62 @@
 """Finding the chat and the message that a call names, with the Bot API's sentences when there is none."""
 
-from sandbox.telegram.storage import messages, people
+from sandbox.telegram.storage import messages, people, standings
 from sandbox.telegram.storage.messages import StoredMessage
 from sandbox.telegram.wire import ApiError, JsonObject, Params, bad_request
 from sandbox.telegram.world import World
 
 
 def require_chat(world: World, params: Params) -> JsonObject:
-    """Give the Chat that `chat_id` names; raise `ApiError` 400 when the bot cannot know it."""
+    """Give the Chat that `chat_id` names; raise `ApiError` when the bot cannot know it, was removed from it, or it moved."""
     given = params.text("chat_id")
     if not given:
         raise bad_request("chat_id is empty")
     chat = people.find_chat(world.db, int(given)) if given.lstrip("-").isdigit() else None
     if chat is None:
         raise bad_request("chat not found")
-    return chat
+    match standings.state_of(world.db, chat["id"]):
+        case "kicked":
+            raise ApiError(403, f"Forbidden: bot was kicked from the {chat['type']} chat")
+        case "left":
+            raise ApiError(403, f"Forbidden: bot is not a member of the {chat['type']} chat")
+        case "migrated":
+            moved = standings.moved_to(world.db, chat["id"]) or 0
+            raise ApiError(400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=moved)
+        case _:
+            return chat
+
+
+def require_open_chat(world: World, params: Params) -> JsonObject:
+    """Give the Chat for something to be shown in it; raise `ApiError` 403 too when the person keeps the bot out."""
+    chat = require_chat(world, params)
+    match standings.state_of(world.db, chat["id"]):
+        case "blocked":
+            raise ApiError(403, "Forbidden: bot was blocked by the user")
+        case "unstarted":
+            raise ApiError(403, "Forbidden: bot can't initiate conversation with a user")
+        case "deactivated":
+            raise ApiError(403, "Forbidden: user is deactivated")
+        case _:
+            return chat
+
+
+def require_thread(world: World, chat: JsonObject, params: Params) -> JsonObject:
+    """Give the fields that place a message in a topic; raise `ApiError` 400 for a topic that a group does not have."""
+    thread = params.integer("message_thread_id")
+    if not thread:
+        return {}
+    if chat["type"] == "private":
+        return {"message_thread_id": thread}
+    if standings.find_topic(world.db, chat["id"], thread) is None:
+        raise bad_request("message thread not found")
+    return {"message_thread_id": thread, "is_topic_message": True}
 
 
 def require_message(world: World, params: Params, doing: str) -> StoredMessage:
     """Give the message that the call names; raise `ApiError` 400 "message to … not found"."""
-    chat = require_chat(world, params)
+    chat = require_open_chat(world, params)
     found = messages.find(world.db, chat["id"], params.integer("message_id"))
-    if found is None or found.deleted:
+    if found is None or found.deleted or messages.EPHEMERAL in found.body:
         raise bad_request(f"message to {doing} not found")
     return found
 

@@ -5,15 +5,15 @@ from typing import Any
 from sandbox.telegram.clock import unix
 from sandbox.telegram.keyboards import inline_only, read_markup
 from sandbox.telegram.methods.chats import require_message
-from sandbox.telegram.methods.sending import read_caption, read_text
+from sandbox.telegram.methods.reading import read_caption, read_text
 from sandbox.telegram.storage import messages
-from sandbox.telegram.storage.messages import StoredMessage
+from sandbox.telegram.storage.messages import StoredMessage, over_the_wire
 from sandbox.telegram.storage.people import BOT
 from sandbox.telegram.views import show_message
 from sandbox.telegram.wire import JsonObject, Params, bad_request
 from sandbox.telegram.world import World
 
-_NOT_MODIFIED = (
+NOT_MODIFIED = (
     "message is not modified: specified new message content and reply markup are exactly the same "
     "as a current content and reply markup of the message"
 )
@@ -97,10 +97,10 @@ def _apply(world: World, message: StoredMessage, params: Params, content: JsonOb
     changed = {**message.body, **content, "reply_markup": keyboard}
     changed = {name: value for name, value in changed.items() if value not in (None, [], "")}
     if changed == message.body:
-        raise bad_request(_NOT_MODIFIED)
+        raise bad_request(NOT_MODIFIED)
     # A change of buttons alone leaves no "edited" mark on the message.
     if content:
         changed["edit_date"] = unix(world.clock())
     messages.replace(world.db, changed)
     show_message(world, StoredMessage(changed, deleted=False, reactions=message.reactions))
-    return {name: value for name, value in changed.items() if name != "force_reply"}
+    return over_the_wire(changed)

@@ -22,15 +22,15 @@ async def get_updates(world: World, params: Params) -> list[JsonObject]:
     _remember_allowed(world, params)
     updates.confirm_below(world.db, params.integer("offset"))
     limit = min(max(params.integer("limit", 100), 1), 100)
-    waiting = updates.pending(world.db, world.clock(), limit)
+    waiting = world.fetch_updates(limit)
     seconds = min(params.integer("timeout"), _LONGEST_POLL)
     if waiting or seconds <= 0 or world.closing.is_set():
-        return waiting
+        return world.hand_out(waiting)
     match await world.poll.wait(seconds):
         case Wake.CONFLICT | Wake.WEBHOOK as reason:
             raise ApiError(409, f"Conflict: {reason.value}")
         case _:
-            return updates.pending(world.db, world.clock(), limit)
+            return world.hand_out(world.fetch_updates(limit))
 
 
 def set_webhook(world: World, params: Params) -> bool:
@@ -47,7 +47,7 @@ def set_webhook(world: World, params: Params) -> bool:
     _maybe_drop(world, params)
     world.db.remember(WEBHOOK, {"url": url, "secret": secret, "max_connections": params.integer("max_connections", 40)})
     world.poll.wake(Wake.WEBHOOK)
-    world.news.set()
+    world.announce_webhook()
     return True
 
 
@@ -55,6 +55,7 @@ def delete_webhook(world: World, params: Params) -> bool:
     """Go back to polling; waiting updates stay unless the bot drops them."""
     _maybe_drop(world, params)
     world.db.remember(WEBHOOK, None)
+    world.announce_webhook()
     return True
 
 

@@ -1,4 +1,4 @@
-"""Files the bot sent: bytes in a folder beside the database, found by file_id."""
+"""Files that were sent: bytes in a folder beside the database, found by file_id."""
 
 import hashlib
 from pathlib import Path
@@ -7,11 +7,11 @@ from sandbox.telegram.storage.database import Database
 from sandbox.telegram.wire import JsonObject, Upload
 
 
-def store(db: Database, folder: Path, upload: Upload) -> JsonObject:
+def store(db: Database, folder: Path, upload: Upload, *, place: str = "documents") -> JsonObject:
     """Keep the bytes under a name made of their hash and give the file's row; the same bytes are kept once."""
     digest = hashlib.sha256(upload.content + upload.name.encode()).hexdigest()
     suffix = Path(upload.name).suffix[:12]
-    path = f"documents/file_{digest[:16]}{suffix}"
+    path = f"{place}/file_{digest[:16]}{suffix}"
     target = folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(upload.content)

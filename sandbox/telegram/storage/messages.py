@@ -9,6 +9,18 @@ import orjson
 from sandbox.telegram.storage.database import Database
 from sandbox.telegram.wire import JsonObject
 
+EPHEMERAL = "ephemeral"
+"""The key under which a message that one person of a group sees keeps for whom it is; never sent over the wire."""
+_OURS = frozenset({EPHEMERAL, "force_reply"})
+
+
+def over_the_wire(body: JsonObject) -> JsonObject:
+    """Give the Message object as a bot receives it: without what only the person's application knows."""
+    given = {name: value for name, value in body.items() if name not in _OURS}
+    if EPHEMERAL in body:
+        given |= {"message_id": 0, "ephemeral_message_id": body["message_id"], "receiver_user": body[EPHEMERAL]["receiver"]}
+    return given
+
 
 @dataclass(frozen=True)
 class StoredMessage:
@@ -58,7 +70,8 @@ def of_chat(db: Database, chat_id: int, after: int) -> list[StoredMessage]:
 def last_of_chats(db: Database) -> dict[int, StoredMessage]:
     """Give the newest message still visible in each chat."""
     rows = db.all(
-        "SELECT * FROM messages WHERE message_id IN (SELECT MAX(message_id) FROM messages WHERE deleted = 0 GROUP BY chat_id)",
+        "SELECT * FROM messages WHERE message_id IN (SELECT MAX(message_id) FROM messages"
+        " WHERE deleted = 0 AND json_extract(body, '$.ephemeral') IS NULL GROUP BY chat_id)",
     )
     return {row["chat_id"]: _stored(row) for row in rows}
 

@@ -1,14 +1,21 @@
 """Who talks to the bot: the seeded people, people added later, and the chats they sit in."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
 from sandbox.telegram.storage.database import Database
 from sandbox.telegram.wire import JsonObject
 
+BOT_ROLE = "bot"
+"""The role of an account that is another bot."""
+ANONYMOUS: JsonObject = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
+CHANNEL: JsonObject = {"id": 136817688, "is_bot": True, "first_name": "Channel", "username": "Channel_Bot"}
 BOT: JsonObject = {"id": 1, "is_bot": True, "first_name": "Сделка", "username": "sdelka_sandbox_bot"}
+
+
+GroupKind = Literal["group", "supergroup", "forum"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,7 @@ class Person:
         """Give the User object of the Bot API."""
         return {
             "id": self.id,
-            "is_bot": False,
+            "is_bot": self.role == BOT_ROLE,
             "first_name": self.first_name,
             "username": self.username,
             "language_code": self.language_code,
@@ -68,12 +75,13 @@ def all_people(db: Database) -> list[Person]:
     return [Person(**dict(row)) for row in db.all("SELECT * FROM people ORDER BY id")]
 
 
-def add_group(db: Database, title: str, members: list[int]) -> int:
-    """Open a group with the bot in it and give its negative id."""
-    row = db.one("SELECT MIN(id) AS lowest FROM chats WHERE id < 0")
-    chat_id = min(row["lowest"] if row and row["lowest"] else -100_200_000, -100_200_000) - 1
+def add_group(db: Database, title: str, members: list[int], kind: GroupKind = "supergroup") -> int:
+    """Open a group with the bot in it and give its negative id; a forum is a supergroup with topics."""
+    highest = -4_000 if kind == "group" else -100_200_000
+    row = db.one("SELECT MIN(id) AS lowest FROM chats WHERE id <= ? AND id > ?", highest, highest * 1000)
+    chat_id = (row["lowest"] if row and row["lowest"] else highest) - 1
     listed = orjson.dumps(sorted(members)).decode()
-    db.run("INSERT INTO chats (id, kind, title, members) VALUES (?, 'supergroup', ?, ?)", chat_id, title, listed)
+    db.run("INSERT INTO chats (id, kind, title, members) VALUES (?, ?, ?, ?)", chat_id, kind, title, listed)
     return chat_id
 
 
@@ -82,6 +90,8 @@ def find_chat(db: Database, chat_id: int) -> JsonObject | None:
     row = db.one("SELECT * FROM chats WHERE id = ?", chat_id)
     if row is None:
         return None
+    if row["kind"] == "forum":
+        return {"id": row["id"], "type": "supergroup", "title": row["title"], "is_forum": True}
     if row["kind"] != "private":
         return {"id": row["id"], "type": row["kind"], "title": row["title"]}
     person = find_person(db, chat_id)
@@ -100,5 +110,5 @@ def members_of(db: Database, chat_id: int) -> list[int]:
 
 def groups(db: Database) -> list[dict[str, Any]]:
     """Give every group with its title and members."""
-    rows = db.all("SELECT id, title, members FROM chats WHERE kind <> 'private' ORDER BY id DESC")
-    return [{"chat_id": row["id"], "title": row["title"], "members": orjson.loads(row["members"])} for row in rows]
+    rows = db.all("SELECT id, kind, title, members FROM chats WHERE kind <> 'private' ORDER BY id DESC")
+    return [{"chat_id": row["id"], "kind": row["kind"], "title": row["title"], "members": orjson.loads(row["members"])} for row in rows]

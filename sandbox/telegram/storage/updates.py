@@ -51,6 +51,11 @@ def confirm_below(db: Database, offset: int) -> None:
     db.run("DELETE FROM updates WHERE update_id < ?", offset)
 
 
+def remove(db: Database, update_id: int) -> None:
+    """Forget one update: a webhook took it."""
+    db.run("DELETE FROM updates WHERE update_id = ?", update_id)
+
+
 def drop_all(db: Database) -> None:
     """Forget everything that waits."""
     db.run("DELETE FROM updates")

@@ -369,3 +369,19 @@ async def test_cancelled_wait(connect: Connect, fake_time: Any) -> None:
         await waiting
 
     assert len(script.requests) == 1
+
+
+async def test_a_place_that_came_after_a_suspend(connect: Connect, fake_time: Any) -> None:
+    """The machine slept while a write waited for its place: no timer of the loop rang, and yet it is too late to send it."""
+    fake_time.flows, asleep = False, [0.0]
+    script = Script(OK, OK)
+    client = connect(script, Limiter(burst=1, clock=lambda: fake_time.clock() + sum(asleep), sleep=fake_time.sleep))
+    await client.call("profile", {})
+    waiting = asyncio.ensure_future(client.call("crm.deal.add", {}, send_within=5))
+    await fake_time.settle()
+    asleep.append(3600.0)
+    await fake_time.advance(1)
+    with pytest.raises(NotSent, match="in time"):
+        await waiting
+
+    assert len(script.requests) == 1

@@ -1,124 +1,31 @@
 """Outbox rows to Telegram: in order, at least once, edited in place; no chat and no row holds up another."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from aiogram import Bot
 from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import GetMe
-from door_kit import NOW, TOKEN, Wire, access, refused
-from spine_kit import memory_store, until
+from delivery_kit import CHAT, ENTRY, OTHER, Post, card_row, posting, text_row, words
+from door_kit import NOW, refused
+from spine_kit import until
 
-from bot.telegram.delivery import GIVE_UP, Delivery
-from bot.telegram.people import People
+from bot.telegram.delivery import GIVE_UP, SIDE_CALLS
 from orchestrator import outgoing
 from orchestrator.messages import Choice, Notice, Reply, say
-from orchestrator.session import Session, open_session
-from state.clock import FixedClock
-from state.sql.database import Statement
-from state.sql.store import SqlStore
 from state.store import OutboxRow, StoreUnwritable
-from state.worker import AsyncStore
-
-CHAT, OTHER = "tg:1007", "tg:1006"
-ENTRY = {"confirmation_id": "0a1b2c3d4e", "nonce": "12345678", "method": "crm.deal.update", "taps": 1, "requested_by_name": "Анна"} | {
-    "expires_at": "2026-11-22T12:00:00Z",
-    "status": "requested",
-    "preview": {
-        "verb": "update",
-        "entity": "deal",
-        "title": "Ромашка",
-        "lines": [{"field": "OPPORTUNITY", "name": "Сумма", "before": "1", "after": "2"}],
-    },
-}
-
-
-@dataclass
-class Post:
-    """A delivery at work over a scripted wire."""
-
-    sql: SqlStore
-    store: AsyncStore
-    clock: FixedClock
-    wire: Wire
-    delivery: Delivery
-    task: asyncio.Future[None]
-    sessions: dict[str, Session] = field(default_factory=dict)
-    put_ids: list[str] = field(default_factory=list)
-
-    async def put(self, *rows: OutboxRow) -> None:
-        """Queue rows as a turn does."""
-        for row in rows:
-            if row.session not in self.sessions:
-                self.sessions[row.session] = await open_session(self.store, self.clock, row.session, "one")
-            await self.sessions[row.session].commit(actor="test", outbox=[row])
-            self.put_ids.append(row.id)
-        self.delivery.wake()
-
-    def rows(self) -> list[tuple[str, int, str]]:
-        """Status, attempts and note of every row that was put, in order; a delivered one is no longer kept."""
-        with self.sql._database.read() as look:
-            found = look.rows(Statement(sql="SELECT id, status, attempts, note FROM outbox", fixed={}), {})
-        kept = {row_id: (str(status), int(attempts), str(note)) for row_id, status, attempts, note in found}
-        return [kept.get(row_id, ("sent", 0, "")) for row_id in self.put_ids]
-
-    async def until_states(self, *states: str) -> None:
-        """Wait until the rows stand so; the clock moves on for those that wait."""
-        await until(lambda: [row[0] for row in self.rows()] == list(states))
-
-    async def until_tried(self, row: int, attempts: int) -> None:
-        await until(lambda: self.rows()[row][1] >= attempts)
-
-    def later(self, seconds: float) -> None:
-        self.clock.advance(timedelta(seconds=seconds))
-        self.delivery.wake()
-
-    def texts(self, chat: int = 1007) -> list[str]:
-        """What was sent to a chat, in order."""
-        return [body["text"] for name, body in self.wire.sent if name in {"sendMessage", "editMessageText"} and body["chat_id"] == chat]
 
 
 @pytest.fixture
 async def post() -> AsyncIterator[Post]:
-    async with _posting() as made:
+    async with posting() as made:
         yield made
-
-
-@asynccontextmanager
-async def _posting() -> AsyncIterator[Post]:
-    sql, clock, wire = memory_store(), FixedClock(NOW), Wire()
-    store = AsyncStore(sql)
-    delivery = Delivery(Bot(TOKEN, session=wire), store, People(access()), clock)
-    task = asyncio.ensure_future(delivery.run())
-    try:
-        yield Post(sql, store, clock, wire, delivery, task)
-        assert not task.done() or task.cancelled(), "the delivery died"
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await store.aclose()
-
-
-def _text(words: str, session: str = CHAT, **more: Any) -> OutboxRow:
-    return outgoing.reply_row(session, say(text=words), NOW, **more)
-
-
-def _card(status: str = "requested", **more: Any) -> OutboxRow:
-    return outgoing.card_row(CHAT, {**ENTRY, "status": status, **more}, NOW)
-
-
-def _words(part: str) -> Callable[[str, dict[str, Any]], bool]:
-    return lambda _, body: part in body.get("text", "")
 
 
 @pytest.mark.req("S004-15")
 async def test_a_reply_goes_to_its_chat_and_topic_without_markup_and_in_its_language(post: Post) -> None:
-    await post.put(_text("*один*", f"{CHAT}:5"), outgoing.reply_row(OTHER, say(Notice(code="stopped")), NOW))
+    await post.put(text_row("*один*", f"{CHAT}:5"), outgoing.reply_row(OTHER, say(Notice(code="stopped")), NOW))
     await post.until_states("sent", "sent")
     first, second = sorted(post.wire.calls("sendMessage"), key=lambda body: -body["chat_id"])
     assert (first["chat_id"], first["message_thread_id"], first["text"]) == (1007, 5, "*один*")
@@ -127,10 +34,10 @@ async def test_a_reply_goes_to_its_chat_and_topic_without_markup_and_in_its_lang
 
 
 async def test_a_card_is_one_message_for_life_and_loses_its_buttons_when_settled(post: Post) -> None:
-    await post.put(_card())
+    await post.put(card_row())
     await post.until_states("sent")
     assert post.wire.calls("sendMessage")[0]["reply_markup"]["inline_keyboard"]
-    await post.put(_card("approved", approved_by_name="Вера"))
+    await post.put(card_row("approved", approved_by_name="Вера"))
     await post.until_states("sent", "sent")
     (edit,) = post.wire.calls("editMessageText")
     assert (edit["chat_id"], edit["message_id"]) == (1007, 501)
@@ -140,34 +47,34 @@ async def test_a_card_is_one_message_for_life_and_loses_its_buttons_when_settled
 
 
 async def test_an_edit_that_changes_nothing_is_no_trouble(post: Post) -> None:
-    await post.put(_card())
+    await post.put(card_row())
     await post.until_states("sent")
     post.wire.will(refused(400, "Bad Request: message is not modified: specified new message content …"))
-    await post.put(_card())
+    await post.put(card_row())
     await post.until_states("sent", "sent")
     assert len(post.wire.calls("sendMessage")) == 1
 
 
 async def test_a_card_that_can_no_longer_be_edited_is_sent_anew_and_edited_there(post: Post) -> None:
-    await post.put(_card())
+    await post.put(card_row())
     await post.until_states("sent")
     post.wire.will(refused(400, "Bad Request: message to edit not found"))
-    await post.put(_card("approved"))
+    await post.put(card_row("approved"))
     await post.until_states("sent", "sent")
-    await post.put(_card("executed"))
+    await post.put(card_row("executed"))
     await post.until_states("sent", "sent", "sent")
     assert len(post.wire.calls("sendMessage")) == 2
     assert [edit["message_id"] for edit in post.wire.calls("editMessageText")] == [501, 502]
 
 
 async def test_too_many_requests_are_waited_out_in_order_while_others_are_served(post: Post) -> None:
-    post.wire.will(refused(429, "Too Many Requests: retry after 7", retry_after=7), when=_words("один"))
-    await post.put(_text("один"), _text("два"), _text("иной", OTHER))
+    post.wire.will(refused(429, "Too Many Requests: retry after 7", retry_after=7), when=words("один"))
+    await post.put(text_row("один"), text_row("два"), text_row("иной", OTHER))
     await post.until_states("new", "new", "sent")
     await post.until_tried(0, 1)
     assert post.texts() == ["один"]
     post.later(6)
-    await post.put(_text("ещё", OTHER))
+    await post.put(text_row("ещё", OTHER))
     await post.until_states("new", "new", "sent", "sent")
     assert post.texts() == ["один"], "it was sent before Telegram allowed it"
     post.later(1)
@@ -179,22 +86,15 @@ async def test_too_many_requests_are_waited_out_in_order_while_others_are_served
 async def test_a_wait_that_is_missing_or_absurd_is_replaced_by_a_sensible_one(post: Post, named: int | None, waits: int) -> None:
     """The message is neither lost nor held back for years, and the delivery lives."""
     post.wire.will(refused(429, "Too Many Requests: retry after 0", **({} if named is None else {"retry_after": named})))
-    await post.put(_text("один"))
+    await post.put(text_row("один"))
     await post.until_tried(0, 1)
     assert post.rows()[0][0] == "new"
     post.later(waits - 0.5)
-    await post.put(_text("иной", OTHER))
+    await post.put(text_row("иной", OTHER))
     await post.until_states("new", "sent")
     post.later(0.5)
     await post.until_states("sent", "sent")
     assert post.texts() == ["один", "один"]
-
-
-async def test_who_blocked_the_bot_loses_that_row_and_nothing_else(post: Post) -> None:
-    post.wire.will(refused(403, "Forbidden: bot was blocked by the user"), when=_words("один"))
-    await post.put(_text("один"), _text("два"), _text("иной", OTHER))
-    await post.until_states("failed", "sent", "sent")
-    assert "blocked" in post.rows()[0][2]
 
 
 @pytest.mark.parametrize(
@@ -208,9 +108,9 @@ async def test_who_blocked_the_bot_loses_that_row_and_nothing_else(post: Post) -
 )
 async def test_what_a_network_does_is_tried_again_in_order(post: Post, trouble: Any) -> None:
     post.wire.will(trouble)
-    await post.put(_text("один"))
+    await post.put(text_row("один"))
     await post.until_tried(0, 1)
-    await post.put(_text("два"))
+    await post.put(text_row("два"))
     post.later(60)
     await post.until_states("sent", "sent")
     assert post.texts() == ["один", "один", "два"]
@@ -218,8 +118,8 @@ async def test_what_a_network_does_is_tried_again_in_order(post: Post, trouble: 
 
 async def test_a_row_that_does_not_get_through_is_given_up_after_a_day(post: Post) -> None:
     for _ in range(3):
-        post.wire.will(refused(502, "Bad Gateway"), when=_words("один"))
-    await post.put(_text("один"), _text("два"))
+        post.wire.will(refused(502, "Bad Gateway"), when=words("один"))
+    await post.put(text_row("один"), text_row("два"))
     await post.until_tried(0, 1)
     post.later(GIVE_UP.total_seconds() - 1)
     await post.until_tried(0, 2)
@@ -240,7 +140,7 @@ async def test_what_was_sent_but_not_marked_is_marked_later_and_not_sent_again(p
         real(row_id, sent_ref)
 
     monkeypatch.setattr(post.sql, "outbox_sent", sometimes)
-    await post.put(_text("один"), _text("два"))
+    await post.put(text_row("один"), text_row("два"))
     await until(lambda: post.delivery.wake() or [row[0] for row in post.rows()] == ["sent", "sent"])  # type: ignore[func-returns-value]
     assert post.texts() == ["один", "два"]
 
@@ -248,13 +148,13 @@ async def test_what_was_sent_but_not_marked_is_marked_later_and_not_sent_again(p
 @pytest.mark.parametrize("answer", [refused(400, "Bad Request: chat not found"), refused(400, "Bad Request: BUTTON_DATA_INVALID")])
 async def test_a_message_telegram_does_not_take_holds_up_nobody(post: Post, answer: Any) -> None:
     post.wire.will(answer)
-    await post.put(_text("один"), _text("два"))
+    await post.put(text_row("один"), text_row("два"))
     await post.until_states("failed", "sent")
 
 
 async def test_a_row_that_cannot_be_rendered_holds_up_nobody(post: Post) -> None:
     broken = outgoing.code_row(CHAT, "x", NOW)
-    await post.put(OutboxRow(**{**broken.__dict__, "body": {}}), _text("два"))
+    await post.put(OutboxRow(**{**broken.__dict__, "body": {}}), text_row("два"))
     await post.until_states("failed", "sent")
     assert post.texts() == ["два"]
 
@@ -273,11 +173,11 @@ async def test_a_long_text_goes_in_pieces_with_the_buttons_under_the_last(post: 
 async def test_of_a_long_card_the_last_message_is_edited_and_says_how_it_stands(post: Post) -> None:
     lines = [{"field": f"UF_{n}", "name": f"Поле {n}", "before": "", "after": "я" * 190} for n in range(30)]
     preview = {**ENTRY["preview"], "lines": lines}  # type: ignore[dict-item]
-    await post.put(_card(preview=preview))
+    await post.put(card_row(preview=preview))
     await post.until_states("sent")
     pieces = post.wire.calls("sendMessage")
     assert len(pieces) == 2
-    await post.put(_card("denied", preview=preview, denied_by_name="Борис", denied_at="2026-11-21T12:00:00Z"))
+    await post.put(card_row("denied", preview=preview, denied_by_name="Борис", denied_at="2026-11-21T12:00:00Z"))
     await post.until_states("sent", "sent")
     (edit,) = post.wire.calls("editMessageText")
     assert edit["message_id"] == 502
@@ -306,32 +206,22 @@ async def test_an_exact_call_is_shown_as_code_and_an_empty_reply_is_not_sent(pos
     assert [(entity["type"], entity["offset"]) for entity in sent["entities"]] == [("code", 0)]
 
 
-async def test_trouble_and_typing_go_out_at_once_and_fail_silently(post: Post) -> None:
+async def test_trouble_is_told_beside_the_outbox_and_fails_silently(post: Post) -> None:
     await post.delivery.trouble(OTHER, Notice(code="stopped"))
-    assert post.texts(1006) == ["Stopped."]
+    await until(lambda: post.texts(1006) == ["Stopped."])
     post.wire.will(refused(403, "Forbidden"))
     await post.delivery.trouble(CHAT, Notice(code="stopped"))
-    post.wire.will(refused(429, "Too Many Requests", retry_after=3))
-    for _ in range(50):
-        await post.delivery.partial(CHAT, "слова")
-    assert len(post.wire.calls("sendChatAction")) == 1
-    post.clock.advance(timedelta(seconds=5))
-    await post.delivery.partial(CHAT, "слова")
-    assert len(post.wire.calls("sendChatAction")) == 2
+    await until(lambda: not post.delivery._beside)
 
 
-async def test_how_far_it_is_shows_as_a_draft(post: Post) -> None:
-    """In the person's language and always the same draft; a group, which has no drafts, sees that there is typing; failing is silent."""
-    notice = Notice(code="counting", args={"done": 500, "total": 2340})
-    await post.delivery.partial(CHAT, notice)
-    post.wire.will(refused(429, "Too Many Requests", retry_after=3))
-    await post.delivery.partial(OTHER, notice)
-    first, second = post.wire.calls("sendMessageDraft")
-    assert (first["text"], second["text"]) == ("Считаю: 500 из 2\xa0340…", "Counting: 500 of 2,340…")
-    assert first["draft_id"] == second["draft_id"] != 0
-    await post.delivery.partial("tg:-100123", notice)
-    assert len(post.wire.calls("sendMessageDraft")) == 2
-    assert [call["chat_id"] for call in post.wire.calls("sendChatAction")] == [-100123]
+async def test_who_is_told_of_trouble_keeps_nobody_waiting(post: Post) -> None:
+    """Telegram does not answer: whoever stores updates goes on, and beyond a bound nothing more is begun."""
+    gate = asyncio.Event()
+    post.wire.gates.append((words("Stopped"), gate))
+    for _ in range(SIDE_CALLS + 20):
+        await asyncio.wait_for(post.delivery.trouble(OTHER, Notice(code="stopped")), 1)
+    await until(lambda: len(post.texts(1006)) == SIDE_CALLS)
+    gate.set()
 
 
 async def test_a_stop_that_meets_a_wake_is_a_stop(post: Post) -> None:

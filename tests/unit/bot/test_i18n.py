@@ -29,6 +29,7 @@ BUILT = {
     "recovered-": tuple(verdict.replace("_", "-") for verdict in get_args(OutcomeReconciled.model_fields["verdict"].annotation)),
     "card-already-": ("approved", "denied", "expired", "superseded", "executed", "refused", "unknown"),
     "menu-": NAMES,
+    "step-": ("running", "done", "waiting", "refused", "unknown", "planned"),
 }
 """Codes that are put together while the program runs: prefix -> the endings there are."""
 FAMILY = re.compile(

@@ -10,7 +10,7 @@ from aiogram.methods import GetMe
 from aiogram.types import Update
 from door_kit import TOKEN, Wire, raw_message, refused
 
-from bot.telegram.ingest import ALLOWED, STORE_PAUSE, Poller
+from bot.telegram.ingest import ALLOWED, STORE_PAUSE, Intake, Poller
 from state.store import StoreUnwritable
 
 
@@ -25,7 +25,8 @@ class Door:
         self.full: list[Exception] = []
         self.waited: list[float] = []
         self.polls_while_waiting: set[int] = set()
-        self.poller = Poller(Bot(TOKEN, session=self.wire), self.accept, self.quarantine)
+        bot = Bot(TOKEN, session=self.wire)
+        self.poller = Poller(bot, Intake(bot, self.accept, self.quarantine))
 
     async def accept(self, update: Update) -> None:
         if self.faults.get(update.update_id):
@@ -122,12 +123,19 @@ async def test_who_is_stopped_while_the_store_is_broken_has_confirmed_nothing(do
 
 
 async def test_an_update_nothing_can_be_made_of_blocks_nobody(door: Door) -> None:
-    door.faults = {6: [ValueError("секрет")]}
+    door.faults = {6: [ValueError("секрет"), ValueError("секрет")]}
     door.full = [StoreUnwritable("disk full")]
     door.answers(_update(5), _update(6), _update(7))
     await door.run()
     assert (door.accepted, door.quarantined) == ([5, 7], [(6, "ValueError")])
     assert door.waited == [STORE_PAUSE]
+
+
+@pytest.mark.parametrize("odd", [{"message": raw_message("без номера")}, {"update_id": "шесть"}])
+async def test_what_is_no_update_stops_nobody(door: Door, odd: dict[str, Any]) -> None:
+    door.answers(_update(5), odd, _update(7))
+    await door.run()
+    assert (door.accepted, door.offsets()) == ([5, 7], [None, 8])
 
 
 async def test_kinds_of_update_that_we_do_not_know_are_taken_and_passed(door: Door) -> None:

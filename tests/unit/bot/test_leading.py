@@ -1,6 +1,7 @@
 """Work that one process does at a time: taken over when its leader stops or is silent, never done by two."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -103,3 +104,20 @@ async def test_what_the_work_raises_is_the_leaders_own(stores: list[AsyncStore])
     after = Job(stores[1])
     await asyncio.wait_for(after.begun.wait(), 0.5)
     await after.stop()
+
+
+async def test_a_lease_runs_out_while_the_machine_sleeps(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suspended machine comes back hours later: nothing of the loop's own time has gone by, and yet nobody here believes to lead."""
+    slept = 0.0
+
+    def boottime(_: int) -> float:
+        return time.monotonic() + slept
+
+    monkeypatch.setattr("state.clock._ELAPSING", 7)
+    monkeypatch.setattr("time.clock_gettime", boottime)
+    job = Job(stores[0])
+    await asyncio.wait_for(job.begun.wait(), 5)
+    assert job.lead.held
+    slept = 3600.0
+    assert not job.lead.held
+    await job.stop()

@@ -73,7 +73,18 @@ def test_entities_lie_inside_their_piece_and_cover_what_they_covered(text: str, 
         assert seen == set(range(entity.offset, entity.offset + entity.length))
 
 
-def test_a_link_cut_in_two_leads_to_the_same_place_on_both_sides() -> None:
+def test_a_link_too_long_for_one_piece_leads_to_the_same_place_in_each() -> None:
+    link = MessageEntity(type="text_link", offset=10, length=5000, url="https://example.org/")
+    (_, first), (_, second) = split("а" * 5010, [link])
+    assert [(mark.offset, mark.length, mark.url) for mark in (*first, *second)] == [(10, 4086, link.url), (0, 914, link.url)]
+
+
+def test_an_entity_is_not_cut_where_it_fits_into_the_next_piece() -> None:
     link = MessageEntity(type="text_link", offset=4000, length=200, url="https://example.org/")
-    (_, first), (_, second) = split("а" * 4200, [link])
-    assert [(mark.offset, mark.length, mark.url) for mark in (*first, *second)] == [(4000, 96, link.url), (0, 104, link.url)]
+    (first, none), (second, marks) = split("а" * 4200, [link])
+    assert (_units(first), none, _units(second)) == (4000, [], 200)
+    assert [(mark.offset, mark.length) for mark in marks] == [(0, 200)]
+
+
+def test_a_shorter_limit_is_kept() -> None:
+    assert [_units(piece) for piece, _ in split("слово " * 500, [], limit=1500)] == [1500, 1500]

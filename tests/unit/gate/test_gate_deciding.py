@@ -10,6 +10,7 @@ from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, effect
 from spine_portal import Held, unreachable
 from submit_kit import SUM, decide, full_disk, yes
 
+from bitrix.catalogue import Catalogue
 from orchestrator.gate.approved import Decided
 from orchestrator.messages import Actor
 from state.sql import commit as writing
@@ -194,12 +195,11 @@ async def test_an_unreadable_portal_at_the_press_refuses(world: World) -> None:
     assert world.portal.ledger == []
 
 
-async def test_a_method_that_left_the_catalogue_is_not_run(world: World) -> None:
+async def test_a_method_that_left_the_catalogue_is_not_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stored call of an unlisted method is refused at the press."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    with world.sql._database.write() as transaction:
-        transaction._cursor.execute('update effects set call = replace(call, \'"method":"crm.deal.update"\', \'"method":"crm.deal.gone"\')')
+    monkeypatch.setattr(Catalogue, "find", lambda *_: None)
     decided = await decide(world, session, yes(entry))
     assert decided.outcome is not None
     assert decided.outcome.reason is not None
@@ -311,6 +311,7 @@ async def test_a_card_that_is_no_longer_known_runs_nothing(world: World) -> None
     entry = await world.asked(session, effect(*SUM))
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = 'approved'")
+    session = await world.session()
     session._state["agent"]["confirmations"].clear()
     decided = await world.gate.run_approved(entry["effect_id"], mode="full", ledger=session)
     assert decided.outcome is not None

@@ -82,6 +82,7 @@ async def test_a_step_met_again_stands_as_it_is(world: World, status: str, code:
     await world.asked(session, effect(*SUM))
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = ?", (status,))
+    session = await world.session()
     found = await world.submit(session, effect(*SUM))
     assert world.portal.ledger == []
     if isinstance(found, Pending):
@@ -148,6 +149,7 @@ async def test_a_withdrawal_that_meets_an_approval_is_told_as_too_late(world: Wo
     entry = await world.asked(session, effect(*SUM))
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = 'approved'")
+    session = await world.session()
     result = await world.submit(session, effect(*SUM, slot="t2/1/1", confirmation_decision="deny"), turn_id="t2")
     assert isinstance(result, Outcome)
     assert result.reason is not None

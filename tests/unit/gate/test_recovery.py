@@ -9,7 +9,8 @@ import pytest
 from spine_kit import ANNA, VERA, World, a_world, card, effect
 from spine_portal import Fault, cut, html, lost, says, unreachable
 
-from orchestrator import recovering
+from bitrix.catalogue import Catalogue
+from orchestrator import recovering, timers
 from orchestrator.gate.confirmations import Decision
 from orchestrator.gate.recovery import SETTLED, Recovered
 from orchestrator.messages import Effect, Pending
@@ -122,6 +123,41 @@ async def test_too_early_to_say_no(world: World, monkeypatch: pytest.MonkeyPatch
     assert (await session.effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
 
 
+@pytest.mark.req("S004-A2", "S004-14")
+async def test_a_clock_that_is_set_does_not_make_it_late(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A day forward on the clock is no day for the portal: still unknown, and the timer that is due by that clock is put off, once told."""
+    row = await died(world, UPDATE, fault=cut, monkeypatch=monkeypatch)
+    world.clock.set_by(timedelta(days=1))
+    session, found = await recovered(world)
+    assert [item.reconciled.verdict for item in found] == ["unclear"]
+    world.clock.set_by(timedelta(days=1))
+    due = (await timers.due(world.store, world.clock.now()))[-1:]
+    await timers.run_timer(due[0], session, world.tools)
+    assert (await session.effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
+    assert [item for item in world.sql.due_timers(world.clock.now()) if item.kind == "reconcile"] == []
+    world.clock.advance(SETTLED)
+    assert [item.body for item in world.sql.due_timers(world.clock.now()) if item.kind == "reconcile"] == [{"effect_id": row.effect_id}]
+    await recovering.recheck(row.effect_id, session, world.tools)
+    assert (await session.effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
+
+
+@pytest.mark.req("S004-A2")
+async def test_the_age_of_a_call_of_another_machine_is_counted_anew(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever takes over cannot compare its clock with the dead one's: 75 seconds of its own must pass."""
+    row = await died(world, UPDATE, fault=cut, monkeypatch=monkeypatch)
+    monkeypatch.setattr(world.clock, "mark", lambda: f"other {world.clock.now().timestamp()}")
+    monkeypatch.setattr(
+        world.clock,
+        "since",
+        lambda mark: timedelta(seconds=world.clock.now().timestamp() - float(mark[6:])) if mark[:6] == "other " else None,
+    )
+    session, found = await recovered(world, later=timedelta(days=1))
+    assert [item.reconciled.verdict for item in found] == ["unclear"]
+    world.clock.advance(SETTLED)
+    await recovering.recheck(row.effect_id, session, world.tools)
+    assert (await session.effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
+
+
 async def test_it_is_never_too_early_to_say_yes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change that is there is there."""
     await died(world, UPDATE, monkeypatch=monkeypatch)
@@ -205,8 +241,7 @@ async def test_an_odd_answer_to_the_look_is_unclear(
 async def test_a_method_that_left_the_catalogue_is_unclear(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A newer catalogue without the row must not keep the session closed."""
     await died(world, UPDATE, monkeypatch=monkeypatch)
-    with world.sql._database.write() as transaction:
-        transaction._cursor.execute('update effects set call = replace(call, \'"method":"crm.deal.update"\', \'"method":"crm.deal.gone"\')')
+    monkeypatch.setattr(Catalogue, "find", lambda *_: None)
     _, found = await recovered(world)
     assert [item.reconciled.verdict for item in found] == ["unclear"]
 

@@ -39,9 +39,11 @@ def made(world: World, what: tuple[str, dict[str, Any]]) -> Call:
     return call
 
 
-def boxed(method: str, *rows: Any) -> Any:
-    """Rows as that list gives them."""
-    return {"tasks": list(rows)} if method == TASK[0] else list(rows)
+def listed(method: str, *rows: Any, ahead: timedelta = timedelta(0)) -> Any:
+    """Rows as that list gives them, a minute after the call, from a portal whose clock is `ahead` of ours."""
+    moment = (NOW + timedelta(minutes=1) + ahead).isoformat()
+    boxed = {"tasks": list(rows)} if method == TASK[0] else list(rows)
+    return says(200, {"result": boxed, "time": {"date_start": moment, "date_finish": moment}})
 
 
 @pytest.mark.parametrize("what", [COMMENT, TODO, TASK])
@@ -49,10 +51,10 @@ def boxed(method: str, *rows: Any) -> Any:
     ("other", "found"),
     [
         ({}, True),
-        ({"when": at(minutes=4)}, True),
-        ({"when": at(minutes=-1)}, True),
-        ({"when": at(minutes=-3)}, False),
-        ({"when": at(minutes=6)}, False),
+        ({"when": at(minutes=1.9)}, True),
+        ({"when": at(seconds=-20)}, True),
+        ({"when": at(minutes=-1)}, False),
+        ({"when": at(minutes=3)}, False),
         ({"when": "yesterday"}, False),
         ({"when": "2026-11-21T15:00:03"}, False),
         ({"text": "Другое"}, False),
@@ -65,8 +67,28 @@ async def test_the_same_text_from_that_very_time(
     texts = {name: other["text"] for name in ("COMMENT", "SUBJECT", "title") if "text" in other}
     times = {name: other["when"] for name in ("CREATED", "createdDate") if "when" in other}
     row = {name: {**texts, **times}.get(name, value) for name, value in SEEN[what[0]].items()}
-    world.portal.will(LISTS[what[0]], says(200, {"result": boxed(what[0], row)}))
+    world.clock.advance(timedelta(minutes=1))
+    world.portal.will(LISTS[what[0]], listed(what[0], row))
     assert await trace(made(world, what), NOW, world.client) == ("probably done: found 77" if found else "")
+
+
+@pytest.mark.parametrize("ahead", [timedelta(minutes=10), timedelta(minutes=-10)])
+@pytest.mark.parametrize("what", [COMMENT, TODO, TASK])
+async def test_a_portal_whose_clock_is_wrong(world: World, what: tuple[str, dict[str, Any]], ahead: timedelta) -> None:
+    """Ours is found by the portal's own clock; what somebody wrote minutes before or after is not, though it bears our clock's very time."""
+    world.clock.advance(timedelta(minutes=1))
+    stamp = "createdDate" if what is TASK else "CREATED"
+    ours, theirs = SEEN[what[0]] | {stamp: at(seconds=3 + ahead.total_seconds())}, SEEN[what[0]] | {"ID": "5", "id": "5"}
+    world.portal.will(LISTS[what[0]], listed(what[0], theirs, ours, ahead=ahead), listed(what[0], theirs, ahead=ahead))
+    assert await trace(made(world, what), NOW, world.client) == "probably done: found 77"
+    assert await trace(made(world, what), NOW, world.client) == ""
+
+
+@pytest.mark.parametrize("time", [{}, {"date_finish": "soon"}, {"date_start": "2026-11-21T15:00:03"}])
+async def test_a_portal_that_does_not_say_the_time(world: World, time: dict[str, str]) -> None:
+    """Then nothing can be said of when something was written."""
+    world.portal.will(LISTS[COMMENT[0]], says(200, {"result": [SEEN[COMMENT[0]]], "time": time}))
+    assert await trace(made(world, COMMENT), NOW, world.client) == ""
 
 
 @pytest.mark.parametrize("answer", ["text", None, {}, {"tasks": "x"}, [None, 5, {"ID": None}], True])
@@ -88,14 +110,16 @@ async def test_what_leaves_no_trace_is_not_looked_for(world: World) -> None:
 async def test_a_command_of_a_batch_is_named(world: World) -> None:
     """Its key stands before what was found."""
     cmd = {"b": "crm.timeline.comment.add?fields[ENTITY_ID]=481&fields[ENTITY_TYPE]=deal&fields[COMMENT]=Звонил клиент"}
-    world.portal.will(LISTS[COMMENT[0]], says(200, {"result": [SEEN[COMMENT[0]]]}))
+    world.portal.will(LISTS[COMMENT[0]], listed(COMMENT[0], SEEN[COMMENT[0]]))
+    world.clock.advance(timedelta(minutes=1))
     assert await trace(made(world, ("batch", {"cmd": cmd})), NOW, world.client) == "probably done: b: found 77"
 
 
 @pytest.mark.req("S004-71")
+@pytest.mark.parametrize("ahead", [timedelta(0), timedelta(minutes=10), timedelta(minutes=-10)])
 @pytest.mark.parametrize("seen", [True, False])
-async def test_the_verdict_stays_open_and_the_finding_is_told(world: World, *, seen: bool) -> None:
-    """Found or not, nobody but a person says that a comment was written."""
+async def test_the_verdict_stays_open_and_the_finding_is_told(world: World, *, seen: bool, ahead: timedelta) -> None:
+    """Found or not, and whatever the portal's clock says, nobody but a person says that a comment was written."""
     session = await world.session()
     world.portal.will(COMMENT[0], lost if seen else cut)
     lost_one = await world.submit(session, effect(*COMMENT), actor=VERA)
@@ -104,7 +128,9 @@ async def test_the_verdict_stays_open_and_the_finding_is_told(world: World, *, s
     world.clock.advance(SETTLED + timedelta(seconds=1))
     row = await session.effect(lost_one.effect_id)
     assert row is not None
-    world.portal.will(LISTS[COMMENT[0]], says(200, {"result": [SEEN[COMMENT[0]]] if seen else []}))
+    moment = (world.clock.now() + ahead).isoformat()
+    mine = SEEN[COMMENT[0]] | {"CREATED": at(seconds=3 + ahead.total_seconds())}
+    world.portal.will(LISTS[COMMENT[0]], says(200, {"result": [mine] if seen else [], "time": {"date_finish": moment}}))
     found = await world.gate.reconcile(row, session, announce=lambda _: [])
     assert found.reconciled.verdict == "unclear"
     assert found.reconciled.detail.startswith("probably done: found 77") is seen

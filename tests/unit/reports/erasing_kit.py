@@ -13,6 +13,7 @@ from spine_kit import BORIS, CHAT, VERA, World, a_world, message, press, raise_s
 from spine_portal import Portal, deal
 from typer.testing import CliRunner
 
+from orchestrator.errors import SettingsError
 from orchestrator.reports import erasing
 from orchestrator.reports.erasing import Erased, Place, Survey
 from state.sql import SqlStore, open_store, sqlite_url
@@ -122,6 +123,10 @@ def a_command(home: Home, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def called(*arguments: str, typed: str = "") -> tuple[int, str]:
         result = CliRunner().invoke(app, ["erase", *arguments], input=typed)
-        return result.exit_code if result.exception is None or isinstance(result.exception, SystemExit) else 2, result.output
+        if isinstance(result.exception, SettingsError):  # as bot.cli.app tells it
+            return 2, f"{result.output}{result.exception.reason}"
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.output
 
     return called

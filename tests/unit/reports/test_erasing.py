@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from spine_portal import Portal
 from orchestrator.reports import erasing
 from orchestrator.reports.consistency import Effects
 from orchestrator.reports.probing import Probes, in_file, pieces_of
+from orchestrator.reports.reading import scanned
 from orchestrator.reports.unnaming import blanked, unnamed
 from state import journal
 from state.clock import FixedClock, new_id
@@ -230,3 +232,17 @@ def test_what_is_looked_for_stands_in_files_as_it_is(tmp_path: Path) -> None:
     assert in_file(path, ["чего там нет"]) == []
     path.write_bytes(path.read_bytes()[:-20])
     assert in_file(path, ["чего там нет"]) == []
+
+
+async def test_who_denies_keeps_nothing_of_who_asked(home: Home) -> None:
+    """Vera denied what Anna had asked for: without Anna's key nobody reads what it was, nor what any other call of hers was to change."""
+    await talk(home)
+    with opened(home) as store:
+        before = [event for event in scanned(store) if "WON" in json.dumps(event.data)]
+    run(home)
+    with opened(home) as store:
+        after = list(scanned(store))
+
+    assert before
+    assert [event.type for event in after if {"WON", "1200000"} & set(re.findall(r"\w+", json.dumps(event.data)))] == []
+    assert "ConfirmationDenied" in {event.type for event in after if event.actor == VERA.key and not event.erased}

@@ -149,13 +149,21 @@ def test_replacing_is_refused_with_a_shared_database(home: Path, monkeypatch: py
     assert (code, "DATABASE_URL" in shown) == (2, True)
 
 
+def inside(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
 async def test_a_person_is_found_by_number_and_by_name(home: Path) -> None:
     """As the journal's commands do; whom nobody knows is a sentence; names of several are told."""
     await recorded(home)
     for who in ("1007", "tg:1007", "анна", "Анн"):
         assert sdelka("show", who)[0] == 0, who
-    code, said = sdelka("rebuild", "nobody", "--to", str(home / "none"))
+    code, said = sdelka("rebuild", "nobody")
     assert (code, "tells of no turn and no decision of nobody" in said) == (1, True)
+    before = inside(home)
+    for words in (("--to", str(home / "none" / "deep")), ("--replace",), ()):
+        assert sdelka("rebuild", "nobody", *words)[0] == 1
+        assert inside(home) == before, words
     code, said = sdelka("rebuild", "1007", "--json", "--to", str(home / "new"))
     assert (code, json.loads(said)["user"]) == (0, "tg:1007")
 

@@ -1,6 +1,10 @@
 """One page answers: who changed the sum of deal 481, and who approved it, in which words, and what Bitrix24 said."""
 
 import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +18,10 @@ from orchestrator.gate.policy import SHIPPED
 from orchestrator.reports.people import Voice
 from orchestrator.reports.stories import story_of
 from orchestrator.reports.touching import made, record_named, touches
-from orchestrator.reports.why import Trail
+from orchestrator.reports.why import Trail, about_record
+from state.sql.dialect import sqlite_url
+from state.sql.sifting import sieve
+from state.sql.store import open_reader
 from state.store import StoredEvent
 
 
@@ -250,3 +257,27 @@ def test_the_number_of_a_new_record(catalogue: Catalogue, result: Any, record: s
     """In whichever box the portal puts it; a plain yes is no number."""
     (touch,) = touches("crm.deal.add", {"fields": {}}, catalogue)
     assert made(touch, result) == record
+
+
+def test_only_what_may_fit_is_read(told: Told, catalogue: Catalogue) -> None:
+    """The sieve leaves out most of the journal and nothing that belongs to a record: the same trails and looks with it and without."""
+    url = sqlite_url(told.folder / "sdelka.db")
+    with closing(open_reader(url)) as store, sieve(url) as sift:
+        for record in ("deal:481", "deal:482", "task:8029", "deal:1", "contact:5"):
+            for name in ("", "OPPORTUNITY"):
+                every = about_record(store, record, catalogue, field_name=name)
+                assert about_record(store, record, catalogue, field_name=name, sift=sift) == every
+        held = list(sift({"ConfirmationRequested": lambda text: "481" in text}))
+        assert {place.why for place in held} == {"found"}
+        assert 0 < len(held) < len(list(sift({"ConfirmationRequested": lambda _: True})))
+
+
+def test_what_nobody_can_open_may_hold_anything(told: Told, tmp_path: Path) -> None:
+    """A record of an erased person and one whose seal is damaged are named as such, whatever is looked for."""
+    database = tmp_path / "copy" / "sdelka.db"
+    shutil.copytree(told.folder, database.parent)
+    for secret, why in (("AAAA", "damaged"), ("", "erased")):
+        with closing(sqlite3.connect(database)) as connection, connection:
+            connection.execute("UPDATE person_keys SET secret=? WHERE person=?", (secret, CHAT))
+        with sieve(sqlite_url(database)) as sift:
+            assert {place.why for place in sift({"CallStarted": lambda _: False})} == {why}

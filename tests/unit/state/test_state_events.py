@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from state_events_kit import CORE, event_of
 
-from state import canonical, events
-from state.events import Event, MessageReceived, UnknownEvent
+from state import canonical, event_data, events
+from state.event_data import UnknownEvent
+from state.events import Event, MessageReceived
 from state.personal import CLEAR, Personal
 
 
@@ -18,14 +19,14 @@ def test_an_event_comes_back_as_it_was(event: Event) -> None:
     """Written as canonical text and decoded again it is equal."""
     text = canonical.dumps(event.model_dump(mode="json"))
 
-    assert events.decode(type(event).__name__, event.V, canonical.loads(text)) == event
+    assert event_data.decode(type(event).__name__, event.V, canonical.loads(text)) == event
 
 
 @pytest.mark.parametrize(("name", "version"), [("MessageReceived", MessageReceived.V + 1), ("InventedTomorrow", 1)])
 def test_what_a_newer_program_wrote_is_refused(name: str, version: int) -> None:
     """Neither a newer version nor an unknown type is guessed at."""
     with pytest.raises(UnknownEvent, match=f"{name} v{version}.*newer version of this program"):
-        events.upcast(name, version, {})
+        event_data.upcast(name, version, {})
 
 
 def test_an_older_version_is_lifted_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,10 +43,10 @@ def test_an_older_version_is_lifted_step_by_step(monkeypatch: pytest.MonkeyPatch
     def to_three(data: dict[str, Any]) -> dict[str, Any]:
         return {**data, "loud": False}
 
-    monkeypatch.setitem(events.UPCASTERS, ("Renamed", 1), to_two)
-    monkeypatch.setitem(events.UPCASTERS, ("Renamed", 2), to_three)
-    lifted = events.decode("Renamed", 1, {"titel": "Ромашка"})
-    untouched = events.upcast("Renamed", 3, {"name": "x", "loud": True})
+    monkeypatch.setitem(event_data.UPCASTERS, ("Renamed", 1), to_two)
+    monkeypatch.setitem(event_data.UPCASTERS, ("Renamed", 2), to_three)
+    lifted = event_data.decode("Renamed", 1, {"titel": "Ромашка"})
+    untouched = event_data.upcast("Renamed", 3, {"name": "x", "loud": True})
     del events.type_names["Renamed"]
 
     assert lifted == Renamed(name="Ромашка", loud=False)
@@ -83,7 +84,7 @@ def test_blanks_are_of_the_type_of_their_field(name: str) -> None:
     }
     given |= {field: get_args(info.annotation)[0] for field, info in cls.model_fields.items() if get_origin(info.annotation) is Literal}
 
-    assert events.decode(name, cls.V, {**given, **blank})
+    assert event_data.decode(name, cls.V, {**given, **blank})
 
 
 @settings(max_examples=150, deadline=None)
@@ -91,5 +92,5 @@ def test_blanks_are_of_the_type_of_their_field(name: str) -> None:
 def test_what_is_folded_at_once_is_what_will_be_read(event: Event) -> None:
     """Key by key in the order of the stored text."""
     stored = canonical.loads(canonical.dumps(event.model_dump(mode="json")))
-    assert canonical.loads(canonical.dumps(events.as_read(event))) == stored
-    assert list(events.as_read(event)) == list(stored)
+    assert canonical.loads(canonical.dumps(event_data.as_read(event))) == stored
+    assert list(event_data.as_read(event)) == list(stored)

@@ -13,7 +13,7 @@ import orjson
 import pytest
 import typer
 from typer.testing import CliRunner
-from verify_kit import STREAM, conversation, told, verified
+from verify_kit import STREAM, told, verified
 
 from bot.cli.journal import anchor, verify
 from sandbox.telegram.server import running
@@ -27,24 +27,6 @@ from state.verify.anchors import Anchor, NoAnchor, read_anchors, taken, wanted
 app = typer.Typer()
 for part in (verify, anchor):
     part.add(app)
-
-
-@pytest.fixture(scope="module")
-def talked(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The database of a conversation."""
-    path = tmp_path_factory.mktemp("talked") / "sdelka.db"
-    conversation(path)
-    return path.read_bytes()
-
-
-@pytest.fixture
-def database(talked: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it where the settings say that the database is."""
-    monkeypatch.setenv("STATE_DIR", str(tmp_path))
-    monkeypatch.setenv("LOG_DIR", str(tmp_path / "logs"))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sdelka.db").write_bytes(talked)
-    return tmp_path / "sdelka.db"
 
 
 def anchored(database: Path) -> Anchor:

@@ -1,14 +1,19 @@
 """The chain of a stream over its bare rows: each way in which a record can differ from what was written."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from state import journal
 from state.clock import new_id
 from state.journal import RecordHead
-from state.verify.chain import Chain, walk
+from state.sql import sqlite_url
+from state.sql.raw import reading
+from state.verify.chain import Chain, follow, walk
 
 STREAM = "session:tg:1"
 Rows = list[tuple[int, bytes, bytes, bytes, int, bytes, bytes, bytes]]
@@ -31,6 +36,24 @@ def looked_at(found: Rows) -> Chain:
     chain = Chain(stream=STREAM)
     pages = [found[at : at + 2] for at in range(0, len(found), 2)]
     assert sum(walk(chain, pages)) == len(found)
+    return chain
+
+
+def stored(found: Rows, path: Path) -> str:
+    """The address of a database with these rows, which takes whatever they are."""
+    names = "seq, id, ts, type, v, actor, data, hash"
+    places = ", ".join("CAST(? AS TEXT)" if number not in {0, 4} else "?" for number in range(8))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE events (stream, {names})")
+        connection.executemany(f"INSERT INTO events VALUES ('{STREAM}', {places})", found)  # noqa: S608 - ours
+    return sqlite_url(path)
+
+
+def gone_through(found: Rows, folder: Path) -> Chain:
+    """The chain after a database with these rows."""
+    chain = Chain(stream=STREAM)
+    with reading(stored(found, folder / "some.db")) as raw:
+        assert sum(follow(chain, raw)) == len(found)
     return chain
 
 
@@ -78,6 +101,27 @@ def test_each_change_is_named_where_it_is(name: str) -> None:
     assert [(item.kind, item.seq) for item in looked_at(change(rows())).findings] == wanted
 
 
+@pytest.mark.parametrize("leap", [1, 2, 10_000])
+@pytest.mark.parametrize("name", ["nothing", *(name for name in CHANGES if name != "exchanged")])
+def test_what_sqlite_goes_through_is_judged_alike(name: str, leap: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick way finds what the slow one finds, wherever one ends and the other begins, and stands where that stands."""
+    monkeypatch.setattr("state.verify.chain.LEAP", leap)
+    changed = CHANGES[name][0](rows()) if name in CHANGES else rows()
+    slow, quick = looked_at(changed), gone_through(changed, tmp_path)
+
+    assert [(item.kind, item.seq) for item in quick.findings] == [(item.kind, item.seq) for item in slow.findings]
+    assert (quick.seq, quick.hash, quick.set_back, quick.newer) == (slow.seq, slow.hash, slow.set_back, slow.newer)
+
+
+def test_the_quick_way_goes_through_all_that_is_sound(tmp_path: Path) -> None:
+    """Nothing is left for the slow one, whatever the actor's name, and the clock is compared from one leap to the next."""
+    with reading(stored(rows(7, actor='é "%d" \\'), tmp_path / "some.db")) as raw:
+        chain = Chain(stream=STREAM, ts=b"2027")
+        assert list(follow(chain, raw)) == [7]
+
+    assert (chain.seq, chain.set_back, chain.findings) == (7, 1, [])
+
+
 @pytest.mark.parametrize("name", ["exchanged", "first gone"])
 def test_what_is_out_of_order_is_named(name: str) -> None:
     """The first finding is where the order breaks."""
@@ -87,7 +131,7 @@ def test_what_is_out_of_order_is_named(name: str) -> None:
     assert (found[0].kind, found[0].seq) == wanted[0]
 
 
-def test_the_cut_between_columns_cannot_be_moved() -> None:
+def test_the_cut_between_columns_cannot_be_moved(tmp_path: Path) -> None:
     """The same text cut into other columns is no sound record, although its hash fits."""
     seq, id_, ts, type_, v, actor, data, _ = rows(1, actor="a")[0]
     moved = b'x","id":"' + id_
@@ -99,18 +143,22 @@ def test_the_cut_between_columns_cannot_be_moved() -> None:
         type_,
     )
 
-    assert [item.kind for item in looked_at([(seq, moved, ts, type_, v, actor, data, sha256(text).hexdigest().encode())]).findings] == [
-        "damaged"
-    ]
+    changed: Rows = [(seq, moved, ts, type_, v, actor, data, sha256(text).hexdigest().encode())]
+
+    assert [item.kind for item in looked_at(changed).findings] == ["damaged"]
+    assert [item.kind for item in gone_through(changed, tmp_path).findings] == ["damaged"]
 
 
-def test_numbers_without_a_gap_are_part_of_the_chain() -> None:
+def test_numbers_without_a_gap_are_part_of_the_chain(tmp_path: Path) -> None:
     """A chain that somebody joined anew around a record that he left out is noticed by its numbers."""
     first, second = rows(2)
     record = RecordHead(STREAM, 3, second[1].decode(), second[2].decode(), second[3].decode(), 1, second[5].decode())
     joined = journal.chained(first[-1].decode(), journal.record_text(record, second[6].decode()))
 
-    assert [(item.kind, item.seq) for item in looked_at([first, (3, *second[1:-1], joined.encode())]).findings] == [("missing", 2)]
+    found: Rows = [first, (3, *second[1:-1], joined.encode())]
+
+    assert [(item.kind, item.seq) for item in looked_at(found).findings] == [("missing", 2)]
+    assert [(item.kind, item.seq) for item in gone_through(found, tmp_path).findings] == [("missing", 2)]
 
 
 def test_a_newer_record_is_named_once_and_the_chain_goes_on() -> None:

@@ -6,7 +6,7 @@ import pytest
 import typer
 from spine_kit import ANNA, CHAT
 from typer.testing import CliRunner
-from verify_kit import conversation, told, verified, written
+from verify_kit import told, verified, written
 
 from bot.cli.journal import verify
 from orchestrator.errors import SettingsError
@@ -16,26 +16,6 @@ from state.interaction_log import InteractionLogger, erase_user
 app = typer.Typer()
 app.callback()(lambda: None)
 verify.add(app)
-
-
-@pytest.fixture(scope="module")
-def talked(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The database of a conversation."""
-    path = tmp_path_factory.mktemp("unreadable") / "sdelka.db"
-    conversation(path)
-    return path.read_bytes()
-
-
-@pytest.fixture
-def database(talked: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it where the settings say that the database is."""
-    monkeypatch.setenv("STATE_DIR", str(tmp_path))
-    monkeypatch.setenv("LOG_DIR", str(tmp_path / "logs"))
-    monkeypatch.setenv("COLUMNS", "300")
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sdelka.db").write_bytes(talked)
-    return tmp_path / "sdelka.db"
 
 
 def called(*arguments: str) -> tuple[int, str]:

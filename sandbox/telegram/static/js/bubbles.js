@@ -1,30 +1,68 @@
-// One message as an element: bubble, buttons, reply quote, file, reactions.
+// One message as an element: bubble, buttons, reply quote, reactions, notes of what happened in a group.
 
+import { attachment, picture, voice } from "./attachments.js";
 import { h, icon } from "./dom.js";
 import { renderText } from "./entities.js";
-import { bytes, clock } from "./format.js";
+import { clock } from "./format.js";
+import { deepLink } from "./links.js";
 import { toast } from "./toasts.js";
 
 // `scene` is the chat around the message: who looks, the other messages, and what may be done.
 export function renderMessage(message, scene) {
-  const mine = message.from !== "bot" && (scene.chatId > 0 || message.from === scene.speaker);
+  if (message.service) return serviceNote(message, scene);
+  const mine = isMine(message, scene);
   const classes = ["message", mine ? "mine" : "theirs"];
   if (message.edit_date) classes.push("edited");
   if (message.draft) classes.push("draft");
+  if (message.only_for) classes.push("private-note");
+  if (!message.draft && !message.text) classes.push("textless");
   const bubble = h("div", { class: "bubble" },
-    !mine && h("div", { class: "who" }, scene.nameOf(message.from)),
+    message.only_for && h("div", { class: "only-for" }, icon("eye", 14), `Видно только вам (${scene.nameOf(message.only_for)})`),
+    !mine && h("div", { class: "who" }, sender(message, scene)),
     origin(message),
     quote(message, scene),
     picture(message),
     attachment(message),
+    voice(message),
     (message.text || message.draft) && h("div", { class: "text" }, message.draft ? draftText(message) : renderText(message.text, message.entities, scene.say)),
-    message.reactions.length > 0 && h("div", { class: "reactions" }, message.reactions.map((emoji) => h("span", {}, emoji))),
+    message.reactions.length > 0 && h("div", { class: "reactions" }, message.reactions.map((emoji) => h("span", { title: "Реакция бота" }, emoji))),
     !message.draft && meta(message, mine),
   );
-  const answer = !message.draft && h("button", { class: "icon-button answer-to", type: "button", "aria-label": "Ответить", title: "Ответить", onclick: () => scene.answer(message) }, icon("reply", 17));
+  const answer = !message.draft && !message.only_for && h("button", { class: "icon-button answer-to", type: "button", "aria-label": "Ответить", title: "Ответить", onclick: () => scene.answer(message) }, icon("reply", 17));
   const element = h("li", { class: classes.join(" "), data: { id: message.message_id } }, bubble, keyboard(message, scene), answer);
   bubble.addEventListener("dblclick", () => !message.draft && scene.answer(message));
   return element;
+}
+
+// A further text of the draft that is on the screen: only the words change, so nothing jumps.
+export function growDraft(element, message) {
+  element.querySelector(".text").replaceChildren(...[draftText(message)].flat(Infinity));
+}
+
+function isMine(message, scene) {
+  return message.from !== "bot" && !message.sender_chat && (scene.chatId > 0 || message.from === scene.speaker);
+}
+
+export function sender(message, scene) {
+  const chat = message.sender_chat;
+  if (!chat) return scene.nameOf(message.from);
+  return chat.type === "channel" ? `${chat.title} (канал)` : `${chat.title} (анонимный администратор)`;
+}
+
+function serviceNote(message, scene) {
+  return h("li", { class: "service", data: { id: message.message_id } }, serviceText(message, scene.nameOf));
+}
+
+export function serviceText(message, nameOf) {
+  const [kind, value] = Object.entries(message.service)[0];
+  const who = nameOf(message.from);
+  switch (kind) {
+    case "migrate_to_chat_id": return "Группа стала супергруппой";
+    case "migrate_from_chat_id": return "Супергруппа создана из группы";
+    case "new_chat_members": return `${who}: в группе теперь ${value.map((user) => user.first_name).join(", ")}`;
+    case "left_chat_member": return `${value.first_name} больше не в группе`;
+    default: return `${who} открывает тему «${value.name}»`;
+  }
 }
 
 function meta(message, mine) {
@@ -42,40 +80,30 @@ function draftText(message) {
 
 function origin(message) {
   const given = message.forward_origin;
-  const from = given && (given.sender_user?.first_name ?? given.sender_user_name);
-  const parts = [from && `Переслано от: ${from}`, message.via_bot && `через @${message.via_bot.username}`].filter(Boolean);
-  return parts.length > 0 && h("div", { class: "origin" }, parts.join(" · "));
+  const from = given && (given.sender_user?.first_name ?? given.sender_user_name ?? given.chat?.title ?? given.sender_chat?.title ?? "неизвестно");
+  const forwarded = from && [icon("forward", 14), h("span", {}, "Переслано от ", h("b", {}, from), given.chat && " (канал)")];
+  const via = message.via_bot && h("span", {}, `через @${message.via_bot.username}`);
+  return (forwarded || via) && h("div", { class: "origin" }, forwarded, via);
 }
 
 function quote(message, scene) {
   if (!message.reply_to) return null;
   const replied = scene.messages.get(message.reply_to);
-  const title = replied ? scene.nameOf(replied.from) : "Сообщение";
-  const text = replied ? summary(replied) : "не показано";
+  const title = replied ? sender(replied, scene) : "Сообщение";
+  const text = message.quote ? `«${message.quote.text}»` : replied ? summary(replied) : "не показано";
   return h("button", { class: "reply", type: "button", onclick: () => scene.jump(message.reply_to) }, h("b", {}, title), h("span", {}, text));
 }
 
 export function summary(message) {
+  if (message.service) return serviceText(message, String);
   if (message.text) return message.text.replace(/\s+/g, " ").slice(0, 160);
+  if (message.voice) return "Голосовое сообщение";
   return message.photo ? "Фотография" : message.document ? message.document.file_name : "Сообщение";
-}
-
-function picture(message) {
-  if (!message.photo) return null;
-  const { file_id: id, width, height } = message.photo.at(-1);
-  return h("img", { class: "photo", src: `/sandbox/files/${id}`, width, height, alt: message.text || "Фотография" });
-}
-
-function attachment(message) {
-  const file = message.document;
-  if (!file) return null;
-  return h("a", { class: "file", href: `/sandbox/files/${file.file_id}`, download: file.file_name },
-    h("i", {}, icon("file", 22)), h("span", {}, h("b", {}, file.file_name), h("small", {}, bytes(file.file_size))));
 }
 
 function keyboard(message, scene) {
   const rows = message.buttons.map((row) => h("div", { class: "key-row" }, row.map((button) => key(message, button, scene))));
-  if (message.draft?.can_stop) rows.push(h("div", { class: "key-row" }, h("button", { class: "key", type: "button", onclick: scene.stop }, "Остановить")));
+  if (message.draft?.can_stop) rows.push(h("div", { class: "key-row" }, h("button", { class: "key halt", type: "button", onclick: scene.stop }, icon("stop", 17), "Остановить")));
   return rows.length > 0 && h("div", { class: "keys" }, rows);
 }
 
@@ -83,6 +111,7 @@ function key(message, button, scene) {
   const corner = button.url ? "link" : button.copy_text ? "copy" : null;
   const act = (event) => {
     if (button.data !== null) scene.press(message, button, event.currentTarget);
+    else if (deepLink(button.url)) scene.say(deepLink(button.url));
     else if (button.url) window.open(button.url, "_blank", "noopener");
     else if (button.copy_text) navigator.clipboard?.writeText(button.copy_text).then(() => toast("Скопировано"));
   };

@@ -1,7 +1,7 @@
 // The open chat: loads it, keeps it up to date from the stream, scrolls, presses buttons.
 
 import { get, post } from "./api.js";
-import { renderMessage } from "./bubbles.js";
+import { growDraft, renderMessage } from "./bubbles.js";
 import { byId, h, icon } from "./dom.js";
 import { dayLabel, sameDay } from "./format.js";
 import { alertWith, complain, toast } from "./toasts.js";
@@ -34,9 +34,11 @@ export class Chat {
     new ResizeObserver(() => { if (this.stuck) this.toEnd("instant"); }).observe(this.scroll);
   }
 
-  async open(chatId, speaker) {
+  // In a forum `thread` is the topic to show, null the messages outside of topics; elsewhere it is undefined.
+  async open(chatId, speaker, thread) {
     this.chatId = chatId;
     this.speaker = speaker;
+    this.thread = thread;
     const opening = (this.opened += 1);
     const { messages, action } = await get(`/sandbox/chats/${chatId}/messages`);
     if (opening !== this.opened) return;
@@ -45,6 +47,13 @@ export class Chat {
     this.showStatus(action);
     this.showEmpty();
     this.toEnd("instant");
+  }
+
+  async catchUp() {
+    const opening = this.opened;
+    const { messages } = await get(`/sandbox/chats/${this.chatId}/messages`);
+    if (opening !== this.opened) return;
+    for (const message of messages) if (!this.messages.has(message.message_id)) this.accept(message);
   }
 
   clear() {
@@ -56,7 +65,11 @@ export class Chat {
 
   accept(message, quiet = false) {
     if (message.draft) return this.showTail(message);
-    if (message.from === "bot" && !quiet && !this.messages.has(message.message_id)) this.dropTail();
+    // What is for one person is shown to that person, in place of the message whose button was pressed if the bot wants it so.
+    if (this.thread !== undefined && (message.is_topic_message ? message.message_thread_id : null) !== this.thread) return undefined;
+    if (message.only_for && message.only_for !== this.speaker) return undefined;
+    if (message.replaces) this.elements.get(message.replaces)?.classList.toggle("replaced", !message.deleted);
+    if (message.from === "bot" && !quiet && !message.only_for && !this.messages.has(message.message_id)) this.dropTail();
     this.messages.set(message.message_id, message);
     if (message.deleted) return this.remove(message.message_id);
     const old = this.elements.get(message.message_id);
@@ -100,16 +113,22 @@ export class Chat {
 
   follows(message) {
     const last = this.last;
-    if (!last || last.from !== message.from || message.date - last.date > RUN_SECONDS) return false;
+    if (!last || last.service || message.service || last.from !== message.from || last.sender_chat?.id !== message.sender_chat?.id || message.date - last.date > RUN_SECONDS) return false;
     return sameDay(new Date(last.date * 1000), new Date(message.date * 1000)) && (message.from !== "bot" || last.buttons.length === 0);
   }
 
   showTail(message, seconds = 30) {
     const near = this.nearEnd();
-    const element = message.draft ? renderMessage(message, this) : typing();
-    this.tail?.remove();
-    this.tail = element;
-    this.list.append(element);
+    const shape = message.draft ? `${message.draft.draft_id} ${message.draft.can_stop} ${Boolean(message.text)}` : "";
+    if (shape && this.tail?.dataset.shape === shape) {
+      growDraft(this.tail, message);
+    } else {
+      const element = message.draft ? renderMessage(message, this) : typing();
+      element.dataset.shape = shape;
+      this.tail?.remove();
+      this.tail = element;
+      this.list.append(element);
+    }
     this.markSeen();
     clearTimeout(this.timers.tail);
     this.timers.tail = setTimeout(() => this.dropTail(), seconds * 1000);
@@ -135,7 +154,7 @@ export class Chat {
   }
 
   showEmpty() {
-    if (this.elements.size > 0 || this.tail) return;
+    if (this.elements.size > 0 || this.tail || this.chatId < 0) return;
     const chips = EXAMPLES.map((text) => h("button", { class: "chip", type: "button", onclick: () => this.say(text) }, text));
     this.list.append(h("li", { class: "empty-chat" }, h("div", { class: "avatar bot" }), h("h2", {}, "Помощник по сделкам"),
       h("p", {}, "Напишите обычными словами, что сделать в CRM. Важное он покажет и спросит, прежде чем менять."),
@@ -146,9 +165,13 @@ export class Chat {
     if (event.chat_id !== this.chatId) return;
     if (event.kind === "message") this.accept(event.message);
     if (event.kind === "draft") this.showTail(event.draft, event.seconds), this.showStatus("typing", event.seconds);
+    if (event.kind === "draft_stopped") {
+      if (event.kept) this.tail?.querySelector(".keys")?.remove();
+      else this.dropTail();
+    }
     if (event.kind === "action") {
       this.showStatus(event.action, event.seconds);
-      if (!this.tail?.classList.contains("draft")) this.showTail({}, event.seconds);
+      if (!this.tail?.dataset.shape) this.showTail({}, event.seconds);
     }
     if (event.kind === "callback") this.answered(event);
   }

@@ -110,6 +110,13 @@ export class Composer {
     this.deliver(`/${item.command}`);
   }
 
+  // The words in the field, for a voice message or as the caption of a file; taken out of it when they go.
+  takeText(away) {
+    const text = this.input.value.trim();
+    if (away) this.reset();
+    return text;
+  }
+
   submit() {
     const text = this.input.value.trim();
     if (!text) return;

@@ -1,6 +1,7 @@
 // Telegram text with entities to elements. Offsets are UTF-16 units, which is how JavaScript counts too.
 
 import { h, icon } from "./dom.js";
+import { deepLink } from "./links.js";
 import { toast } from "./toasts.js";
 
 const PLAIN = { bold: "strong", italic: "em", underline: "u", strikethrough: "s" };
@@ -38,9 +39,9 @@ function wrapped(entity, raw, children, onCommand) {
     case "pre":
       return h("pre", { title: "Скопировать", onclick: copy, data: entity.language ? { language: entity.language } : {} }, children);
     case "url":
-      return anchor(raw, children);
+      return anchor(raw, children, onCommand);
     case "text_link":
-      return anchor(entity.url, children);
+      return anchor(entity.url, children, onCommand);
     case "bot_command":
       return h("span", { class: "link", role: "button", tabindex: "0", onclick: () => onCommand(raw) }, children);
     case "mention":
@@ -58,7 +59,9 @@ function wrapped(entity, raw, children, onCommand) {
   }
 }
 
-function anchor(address, children) {
+function anchor(address, children, onCommand) {
+  const start = deepLink(address);
+  if (start) return h("span", { class: "link", role: "button", tabindex: "0", title: address, onclick: () => onCommand(start) }, children);
   const safe = /^(https?|tg|mailto):/i.test(address);
   return safe ? h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, children) : h("span", {}, children);
 }

@@ -1,23 +1,30 @@
 // Puts the page together: who looks, which chat is open, the one stream of events.
 
 import { get, post } from "./api.js";
+import { Attach } from "./attach.js";
 import { Audit } from "./audit.js";
 import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { Crm } from "./crm.js";
 import { byId, h, icon } from "./dom.js";
+import { setBot } from "./links.js";
 import { People, ROLES, avatar } from "./people.js";
+import { Second } from "./second.js";
 import { Side } from "./side.js";
 import { complain } from "./toasts.js";
 import { Tour } from "./tour.js";
 
 const DEFAULT_CHAT = 1007;
-const place = { chat: 0, person: 0, bot: { first_name: "Сделка" } };
+const LEAD_CHAT = 1006;
+// Alone in a frame beside another chat: no columns, and the head tells whose chat it is.
+const solo = new URLSearchParams(location.search).has("solo");
+const place = { chat: 0, person: 0, anonymous: false, thread: null, bot: { first_name: "Сделка" } };
 
 const nameOf = (who) => (who === "bot" ? place.bot.first_name : people.people.get(Number(who))?.name ?? String(who));
 const side = new Side();
 const people = new People((chatId) => openChat(chatId).then(() => side.mark("chat")).catch(complain));
 const composer = new Composer({ send: (text, reply) => send(text, reply).catch(complain), nameOf });
+new Attach({ post: (action, body) => does(action, body), takeText: (away) => composer.takeText(away) });
 const chat = new Chat({
   nameOf,
   send: (text) => send(text).catch(complain),
@@ -30,30 +37,58 @@ async function openChat(chatId) {
   const row = people.chats.find((item) => item.chat_id === chatId) ?? people.chats[0];
   place.chat = row.chat_id;
   place.person = row.members.includes(place.person) ? place.person : row.members[0];
+  place.anonymous &&= row.chat_id < 0;
+  if (!row.topics?.some((topic) => topic.thread_id === place.thread)) place.thread = null;
   history.replaceState(null, "", `#${place.chat}`);
   people.select(place.chat);
   composer.reset();
   drawHead(row);
-  await Promise.all([chat.open(place.chat, place.person), composer.loadCommands(place.chat)]);
+  await Promise.all([chat.open(place.chat, place.person, row.topics?.length ? place.thread : undefined), composer.loadCommands(place.chat)]);
 }
 
 function drawHead(row) {
   const group = row.chat_id < 0;
   byId("chat-name").textContent = group ? row.title : place.bot.first_name;
+  byId("chat-avatar").replaceChildren(group ? avatar(row.title) : h("div", { class: "avatar bot" }));
   const name = nameOf(place.person);
   const role = people.people.get(place.person)?.role;
-  const speaker = group ? speakerSwitch(row) : h("span", {}, h("b", {}, name), `, ${ROLES[role] ?? role}`);
-  byId("chat-me").replaceChildren(avatar(name), speaker);
+  const one = h("span", {}, h("b", {}, name), `, ${ROLES[role] ?? role}`);
+  const speaker = group ? [speakerSwitch(row), row.topics?.length > 0 && topicSwitch(row)].filter(Boolean) : [solo ? chatSwitch() : one];
+  byId("chat-me").replaceChildren(avatar(name), ...speaker);
+}
+
+function chatSwitch() {
+  const options = people.chats.map((row) => h("option", { value: row.chat_id, selected: row.chat_id === place.chat }, row.title));
+  return h("select", { "aria-label": "Чей чат", onchange: (event) => openChat(Number(event.target.value)).catch(complain) }, options);
+}
+
+function topicSwitch(row) {
+  const topics = [{ thread_id: null, name: "Общее" }, ...row.topics];
+  const options = topics.map((topic) => h("option", { value: topic.thread_id ?? 0, selected: topic.thread_id === place.thread }, `# ${topic.name}`));
+  const choose = (event) => { place.thread = Number(event.target.value) || null; openChat(row.chat_id).catch(complain); };
+  return h("select", { "aria-label": "Тема", onchange: choose }, options);
 }
 
 function speakerSwitch(row) {
-  const options = row.members.map((id) => h("option", { value: id, selected: id === place.person }, nameOf(id)));
-  return h("select", { "aria-label": "Кто пишет", onchange: (event) => { place.person = Number(event.target.value); openChat(row.chat_id).catch(complain); } }, options);
+  const options = row.members.flatMap((id) => [false, true].map((anonymous) => h("option",
+    { value: `${id} ${anonymous ? 1 : 0}`, selected: id === place.person && anonymous === place.anonymous },
+    anonymous ? `${nameOf(id)} — анонимно` : nameOf(id))));
+  const choose = (event) => {
+    const [id, anonymous] = event.target.value.split(" ").map(Number);
+    Object.assign(place, { person: id, anonymous: anonymous === 1 });
+    openChat(row.chat_id).catch(complain);
+  };
+  return h("select", { "aria-label": "Кто пишет", onchange: choose }, options);
 }
 
 async function send(text, reply) {
-  const body = { text, chat_id: place.chat, ...(reply ? { reply_to: reply } : {}) };
-  return post(`/sandbox/users/${place.person}/send`, body);
+  return does("send", { text, ...(reply ? { reply_to: reply } : {}) });
+}
+
+// What the person does in the open chat, in whose name and topic is chosen in the head.
+async function does(action, body) {
+  const around = { chat_id: place.chat, ...(place.anonymous ? { as_chat: "anonymous_admin" } : {}), ...(place.thread ? { thread: place.thread } : {}) };
+  return post(`/sandbox/users/${place.person}/${action}`, { ...around, ...body });
 }
 
 function listen() {
@@ -69,6 +104,8 @@ function listen() {
   };
   stream.onerror = () => { lost = true; };
   stream.onopen = () => {
+    // Between the first look and the open stream something may have come.
+    if (!lost) chat.catchUp().catch(complain);
     if (lost) people.load().then(() => openChat(place.chat)).catch(complain);
     lost = false;
   };
@@ -83,6 +120,7 @@ function startTheme() {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const kept = localStorage.getItem("theme");
   setTheme(kept ?? (system.matches ? "dark" : "light"));
+  window.addEventListener("storage", ({ key, newValue }) => { if (key === "theme" && newValue) setTheme(newValue); });
   system.addEventListener("change", () => { if (!localStorage.getItem("theme")) setTheme(system.matches ? "dark" : "light"); });
   byId("theme").addEventListener("click", () => {
     const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
@@ -95,8 +133,11 @@ async function start() {
   startTheme();
   const [config] = await Promise.all([get("/demo/config"), people.load()]);
   place.bot = config.bot;
+  setBot(config.bot.username);
+  byId("app").toggleAttribute("data-solo", solo);
   await openChat(Number(location.hash.slice(1)) || DEFAULT_CHAT);
   listen();
+  if (solo) return void (document.documentElement.dataset.ready = "yes");
   const tour = new Tour(side, {
     become: (person) => (place.chat === person ? undefined : openChat(person)),
     send,
@@ -104,7 +145,7 @@ async function start() {
     where: () => ({ person: place.person, chat: place.chat }),
   });
   await tour.load();
-  side.panes = { crm: new Crm(side, config.portal), audit: new Audit(side, config.audit, nameOf), tour };
+  side.panes = { crm: new Crm(side, config.portal), audit: new Audit(side, config.audit, nameOf), tour, second: new Second(LEAD_CHAT) };
   side.open(config.portal ? "crm" : "tour");
   side.mark("chat");
   byId("input").focus();

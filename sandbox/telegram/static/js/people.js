@@ -5,7 +5,9 @@ import { summary } from "./bubbles.js";
 import { byId, h } from "./dom.js";
 import { hue, initials, shortMoment } from "./format.js";
 
-export const ROLES = { admin: "администратор", lead: "руководитель", manager: "менеджер", stranger: "без доступа" };
+export const ROLES = { admin: "администратор", lead: "руководитель", manager: "менеджер", stranger: "без доступа", bot: "бот" };
+const KINDS = { group: "малая группа", forum: "группа с темами" };
+const STATES = { blocked: "заблокировал бота", unstarted: "не начинал чат", deactivated: "удалён", kicked: "бот исключён", left: "бота нет", migrated: "переехала" };
 
 export function avatar(name, size = "") {
   return h("div", { class: `avatar ${hue(name)} ${size}`, "aria-hidden": "true" }, initials(name));
@@ -41,7 +43,8 @@ export class People {
       this.busy.set(chat.chat_id, Date.now() + event.seconds * 1000);
       setTimeout(() => this.draw(), event.seconds * 1000 + 50);
     }
-    if (event.kind === "message" && !event.message.deleted) this.noteMessage(chat, event.message);
+    if (event.kind === "draft_stopped" && !event.kept) this.busy.delete(chat.chat_id);
+    if (event.kind === "message" && !event.message.deleted && !event.message.only_for) this.noteMessage(chat, event.message);
     this.draw();
   }
 
@@ -61,17 +64,18 @@ export class People {
     const person = this.people.get(chat.chat_id);
     const typing = (this.busy.get(chat.chat_id) ?? 0) > Date.now();
     const count = this.unread.get(chat.chat_id);
-    const role = person ? ROLES[person.role] ?? person.role : "группа";
+    const role = STATES[chat.state] ?? (person ? ROLES[person.role] ?? person.role : KINDS[chat.kind] ?? "группа");
     return h("button", { class: "person", type: "button", title: `${chat.title} — ${role}`, "aria-current": String(chat.chat_id === this.current), onclick: () => this.onOpen(chat.chat_id) },
       avatar(chat.title),
       h("span", { class: "person-name" }, chat.title, h("span", { class: "person-role" }, role)),
       h("time", { class: "person-time" }, chat.last ? shortMoment(new Date(chat.last.date * 1000)) : ""),
-      typing ? h("span", { class: "person-last typing" }, "бот печатает…") : h("span", { class: "person-last" }, lastLine(chat.last, chat.title)),
+      typing ? h("span", { class: "person-last typing" }, "бот печатает…") : h("span", { class: "person-last" }, lastLine(chat.last, person ? chat.title : this.people.get(chat.last?.from)?.name ?? "кто-то")),
       count ? h("span", { class: "badge", "aria-label": `Непрочитанных: ${count}` }, String(count)) : h("span"));
   }
 }
 
 function lastLine(message, title) {
   if (!message) return "сообщений пока нет";
-  return message.from === "bot" ? summary(message) : [h("b", {}, `${title}: `), summary(message)];
+  if (message.from === "bot" || message.service) return summary(message);
+  return [h("b", {}, `${title}: `), summary(message)];
 }

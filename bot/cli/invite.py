@@ -1,0 +1,262 @@
+"""`sdelka invite` and `sdelka people`: let people in, show who may use the bot, remove somebody. Ring 3; they only put inputs in.
+
+They work beside a running bot, which does the rest within a second; without one it is done at its next start.
+"""
+
+import asyncio
+import contextlib
+import getpass
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table, visible
+from orchestrator.errors import SettingsError
+
+if TYPE_CHECKING:
+    from bot.access import Access
+    from bot.settings import Settings
+    from orchestrator.people.registry import Registry
+    from state.sql.store import SqlStore
+    from state.store import InboxRow
+
+NOBODY = 1
+_LONGEST_NAME = 60
+_PATIENCE = 10.0
+
+app = typer.Typer(add_completion=False, help="Make a link with which one person joins.")
+people = typer.Typer(add_completion=False, invoke_without_command=True, help="Who may use the bot.")
+
+
+class _Role(StrEnum):
+    """As the command line takes it."""
+
+    MANAGER = "manager"
+    LEAD = "lead"
+    ADMIN = "admin"
+
+
+@app.command()
+def invite(
+    *,
+    bitrix_user: Annotated[int, typer.Option("--bitrix-user", min=1, help="The employee's number in Bitrix24.")],
+    role: Annotated[_Role, typer.Option(help="What they may decide.")] = _Role.MANAGER,
+    name: Annotated[str, typer.Option(help="What they are called; by default as in Bitrix24.")] = "",
+    hours: Annotated[int, typer.Option(min=1, max=24 * 30, help="How long the link works.")] = 48,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+) -> None:
+    """Make a single-use link for one employee. It is shown once and stored nowhere: send it to them, and to nobody else.
+
+    Works while the bot runs and while it does not. Exit codes: 0 = the link is on the screen, 2 = no token, no database, no such
+    employee or one who was dismissed: nothing was changed.
+    """
+    from bot.settings import load_settings, need  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+
+    settings = load_settings()
+    need(settings, "telegram_bot_token")
+    with _beside(settings) as store:
+        bot = _bot_name(settings)
+        called = _employee(settings, bitrix_user, name.strip())
+        link, row = _invitation(bot, bitrix_user, role.value, called, hours=hours)
+        _put(store, row)
+    if as_json:
+        print_lines(
+            [{"link": link, "expires_at": row.body["expires_at"], "bitrix_user_id": bitrix_user, "role": role.value, "name": called}]
+        )
+        return
+    sys.stdout.write(f"{link}\n")
+    sys.stdout.flush()  # before what is said of it
+    whom = f"{called} (employee {bitrix_user})" if called else f"employee {bitrix_user}"
+    _say(f"For {whom}, role {role.value}. Works once, until {_when(str(row.body['expires_at']))}. It is not shown again.")
+
+
+@people.callback()
+def listed(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False) -> None:
+    """Who may use the bot, who lost access in Bitrix24, and which links are open. `sdelka people remove KEY` takes access away.
+
+    Exit codes: 0 = shown, 2 = the database or the access file cannot be read.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from bot.access import load_access  # noqa: PLC0415 - see invite
+    from bot.settings import load_settings  # noqa: PLC0415 - see invite
+    from state.clock import SystemClock  # noqa: PLC0415 - see invite
+
+    settings = load_settings()
+    access = load_access(settings.access_file)
+    registry = _registry(settings)
+    access.renewed(registry, 0)
+    rows = [*_people(access, registry), *_invitations(registry, SystemClock().now())]
+    if as_json:
+        print_lines(rows)
+        return
+    columns = ("key", "name", "role", "employee", "listed by", "access")
+    print_table(columns, [[row[name] for name in columns] for row in rows])
+
+
+@people.command()
+def remove(
+    key: Annotated[str, typer.Argument(help='Key as `sdelka people` shows it: "tg:1007", or "invite:1a2b3c4d" for an open link.')],
+) -> None:
+    """Take access away from somebody who joined by a link, or take an open link back.
+
+    A running bot does it within a second and closes their open cards. Exit codes: 0 = noted, 1 = nobody has this key,
+    2 = the access file lists them (take them out there), or the database cannot be used.
+    """
+    from bot.access import load_access  # noqa: PLC0415 - see invite
+    from bot.settings import load_settings  # noqa: PLC0415 - see invite
+    from state.people_fold import invitation_key  # noqa: PLC0415 - see invite
+
+    settings = load_settings()
+    access, registry = load_access(settings.access_file), _registry(settings)
+    key = f"tg:{key}" if key.isascii() and key.isdecimal() else key
+    if key not in registry["people"] and key not in map(invitation_key, registry["invited"]):
+        if access.fixed(key):
+            raise SettingsError(f"{key} stands in ACCESS_FILE: take them out there and start the bot again; nothing was changed")
+        _say(f"Nobody has the key {key}: `sdelka people` shows them all.")
+        raise typer.Exit(NOBODY)
+    with _beside(settings) as store:
+        _put(store, _row("person_removed", {"person": key}, _now()))
+    _say(f"Noted: {key} loses access within a second if the bot runs, else at its next start.")
+
+
+def _people(access: "Access", registry: "Registry") -> Iterator[dict[str, Any]]:
+    """Everybody of the file and everybody who joined."""
+    present = {actor.key: actor for actor in access.people()}
+    for key, person in access.known().items():
+        by = "ACCESS_FILE" if access.fixed(key) else str(registry["people"][key]["by"])
+        state = "yes" if key in present else f"no: dismissed in Bitrix24 (seen {_when(registry['out'][key])})"
+        employee = "" if person.bitrix_user_id is None else person.bitrix_user_id
+        yield {"key": key, "name": person.name, "role": person.role, "employee": employee, "listed by": by, "access": state}
+
+
+def _invitations(registry: "Registry", now: datetime) -> Iterator[dict[str, Any]]:
+    from state.clock import parse_iso  # noqa: PLC0415 - see invite
+    from state.people_fold import invitation_key  # noqa: PLC0415 - see invite
+
+    for mark, item in registry["invited"].items():
+        state = f"link open until {_when(item['expires_at'])}" if now < parse_iso(item["expires_at"]) else "link expired"
+        who = {"name": "", "role": item["role"], "employee": item["bitrix_user_id"]}
+        yield {"key": invitation_key(mark), **who, "listed by": item["by"], "access": state}
+
+
+def _registry(settings: "Settings") -> "Registry":
+    from orchestrator.people.registry import STREAM, registry_of  # noqa: PLC0415 - see invite
+    from state.event_data import UnknownEvent  # noqa: PLC0415 - see invite
+    from state.journal import state_of  # noqa: PLC0415 - see invite
+    from state.store import StoreError  # noqa: PLC0415 - see invite
+
+    with opened_reader(settings) as store:
+        try:
+            return registry_of(state_of(store, STREAM)[0])
+        except (StoreError, UnknownEvent) as error:
+            raise SettingsError(f"the registry of people cannot be read: {error}") from None
+
+
+@contextlib.contextmanager
+def _beside(settings: "Settings") -> Iterator["SqlStore"]:
+    """The database, opened beside whoever works with it; SettingsError where there is none of today's schema. It makes nothing."""
+    from bitrix.masking import mask  # noqa: PLC0415 - see invite
+    from state.sql import open_store  # noqa: PLC0415 - see invite
+    from state.store import StoreError  # noqa: PLC0415 - see invite
+
+    with opened_reader(settings):
+        pass
+    try:
+        store = open_store(settings.database.get_secret_value())
+    except StoreError as error:
+        raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
+    try:
+        yield store
+    except StoreError as error:
+        raise SettingsError(f"nothing could be stored: {mask(str(error))}") from None
+    finally:
+        store.close()
+
+
+def _bot_name(settings: "Settings") -> str:
+    """What Telegram calls the bot; SettingsError where it does not say. The token is never shown."""
+    import httpx  # noqa: PLC0415 - see invite
+
+    token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
+    try:
+        answer = httpx.get(f"{settings.telegram_api_base.rstrip('/')}/bot{token}/getMe", timeout=_PATIENCE)
+        name = str(answer.json()["result"]["username"]) if answer.status_code == httpx.codes.OK else ""
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, KeyError):
+        raise SettingsError(
+            "Telegram does not answer, so nobody knows the bot's name for the link: try again; nothing was changed"
+        ) from None
+    if not name:
+        raise SettingsError("TELEGRAM_BOT_TOKEN: Telegram does not accept it; nothing was changed")
+    return name
+
+
+def _employee(settings: "Settings", user_id: int, given: str) -> str:
+    """What the person is called; SettingsError where the portal has no such employee or has dismissed them. It may be out of reach."""
+    from bitrix.errors import BitrixError  # noqa: PLC0415 - see invite
+    from bitrix.masking import mask  # noqa: PLC0415 - see invite
+    from bot.employee_look import look_at  # noqa: PLC0415 - see invite
+    from orchestrator.directory.reference import works_here  # noqa: PLC0415 - see invite
+    from orchestrator.directory.text import clean  # noqa: PLC0415 - see invite
+
+    try:
+        row = asyncio.run(look_at(settings, user_id))
+    except (BitrixError, SettingsError) as error:
+        _say(f"Bitrix24 could not be asked about employee {user_id} ({mask(str(error))}): the link is made without.")
+        return clean(given, limit=_LONGEST_NAME)
+    if row is None:
+        raise SettingsError(f"Bitrix24 has no employee {user_id}; nothing was changed")
+    name = clean(f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), limit=_LONGEST_NAME)
+    if not works_here(row):
+        raise SettingsError(f"employee {user_id} ({visible(name)}) was dismissed in Bitrix24; nothing was changed")
+    return clean(given, limit=_LONGEST_NAME) or name
+
+
+def _invitation(bot: str, user_id: int, role: str, name: str, *, hours: int) -> "tuple[str, InboxRow]":
+    """The link, and the input that makes it work: of the token only what it proves."""
+    from orchestrator.people.tokens import new_token, proof_of, seal_name  # noqa: PLC0415 - see invite
+    from state.clock import iso  # noqa: PLC0415 - see invite
+
+    token, now = new_token(), _now()
+    proof = proof_of(token)
+    body = {
+        "fingerprint": proof.fingerprint,
+        "bitrix_user_id": user_id,
+        "role": role,
+        "sealed_name": seal_name(name, proof),
+        "expires_at": iso(now + timedelta(hours=hours)),
+    }
+    return f"https://t.me/{bot}?start={token}", _row("invite", body, now)
+
+
+def _row(kind: str, body: Mapping[str, Any], now: datetime) -> "InboxRow":
+    from orchestrator.people.registry import SESSION  # noqa: PLC0415 - see invite
+    from state.clock import new_id  # noqa: PLC0415 - see invite
+    from state.store import InboxRow  # noqa: PLC0415 - see invite
+
+    row_id, user = new_id(), getpass.getuser()
+    actor = {"key": f"cli:{user}", "name": user}
+    return InboxRow(id=row_id, source=f"cli:{row_id}", session=SESSION, lane="express", kind=kind, actor=actor, body=body, received_at=now)
+
+
+def _put(store: "SqlStore", row: "InboxRow") -> None:
+    store.put_inbox([row])
+
+
+def _now() -> datetime:
+    from state.clock import SystemClock  # noqa: PLC0415 - see invite
+
+    return SystemClock().now()
+
+
+def _when(ts: str) -> str:
+    """ "2026-11-21 12:00Z" of a stored moment."""
+    return f"{ts[:16].replace('T', ' ')}Z" if ts else ""
+
+
+def _say(line: str) -> None:
+    typer.echo(visible(line), err=True)

@@ -1,0 +1,38 @@
+# Daily help: /today, digest, evening summary, reminders.
+today-overdue-deals = Deals past their closing date
+today-idle = Deals without any change for 7 days or more
+today-team = Team
+daily-digest = ☀️ Good morning! { $day }
+daily-free = Nothing urgent today: nothing overdue, nothing about to close. Have a good day!
+daily-unread = ⚠️ Bitrix24 did not show: { $lists }.
+daily-off = Switch off: /settings
+daily-more = and { $count } more
+daily-until = until { $at }
+daily-team-all = All together:
+daily-team-line = overdue { $overdue }, due today { $due }, closing { $closing }, idle { $idle }
+daily-evening = 🌙 The day: { $day }
+daily-evening-nothing = Nothing was changed in Bitrix24 through me today.
+daily-evening-person = { $name } — { $count ->
+    [one] { $count } change
+   *[other] { $count } changes
+}
+daily-evening-waiting = Waiting for a decision: { $count }
+daily-evening-unknown = Outcome unknown, please check: { $count }
+reminder-set = ⏰ I will remind you on { $when }:
+reminder-due = ⏰ Reminder:
+reminder-late = ⏰ Reminder for { $when } (the bot was not running):
+reminder-moved = ⏰ Put off, I will remind you on { $when }:
+reminder-dropped = ✖ Reminder deleted:
+reminder-list = Reminders
+reminder-none = No reminders. Write, for example: “remind me on Friday at 11 to call Romashka”.
+reminder-elsewhere = Reminders are private: look at them in your private chat with me.
+reminder-past = That time is over. When should I remind you?
+reminder-too-many = There are too many reminders already. Delete some: /reminders
+toast-reminder-dropped = Deleted
+toast-reminder-moved = Put off
+toast-reminder-gone = This reminder is gone
+button-reminder-drop = ✖ Delete
+button-reminder-hour = In an hour
+button-reminder-morning = Tomorrow at 9
+verb-add-reminder = Set a reminder
+menu-reminders = Reminders

@@ -1,0 +1,37 @@
+# Undo and history.
+button-undo = ↩ Undo
+button-undo-until = ↩ Undo (until { $at })
+card-undo = ↩ Put back as it was
+card-undone = ↩ Undone at { $at } · { $who }
+gate-undo = A person confirms an undo: check what will be put back
+undo-shown = Check the card: what will be put back
+undo-refused = Not undone, see the chat for the reason
+undo-elsewhere = This was not done in this chat: undo it where it was done
+undo-not-yours = Only { $who } or a lead may undo this
+undo-none = The bot cannot undo this: put it back in Bitrix24 by hand
+undo-of-undo = This is an undo already. If you want the change after all, ask for it again
+undo-not-done = Nothing to undo: this was not carried out
+undo-partly = Not all of it was carried out, so it cannot be undone as a whole: put it back in Bitrix24 by hand
+undo-same-record = One record was changed several times in this set, so it cannot be undone
+undo-late = Too late: this could be undone until { $at }
+undo-done = Undone already at { $at }
+undo-open = The card of the undo is waiting already
+undo-running = The undo is running already
+undo-unknown = The undo was sent and its outcome is unknown: check the record
+undo-too-often = The undo of this was declined too many times
+undo-gone = Record No. { $id } was deleted: there is nothing to put back
+undo-nothing = Nothing to undo: no value changed then
+undo-already-so = Everything is as it was before already
+undo-funnel = The bot does not undo a move to another funnel: the former stage is not recorded
+undo-one-way = Bitrix24 does not let this be put back: { gate-field }
+undo-no-before = It is not known what stood there before: { gate-field }
+undo-not-writable = Bitrix24 does not take the former value: { gate-field }
+undo-add-closed = What was created can only be removed by deleting it, which the company's rules do not allow
+undo-changed = Not undone: { gate-field } is “{ $now }” now, written since then{ $more ->
+    [0] {""}
+    [one] {" "}(and { $more } more field changed)
+   *[other] {" "}(and { $more } more fields changed)
+  }. { $known ->
+    [yes] Last changed by { $who }. I do not touch what others wrote
+   *[other] I do not touch what others wrote
+  }

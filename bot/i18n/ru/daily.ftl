@@ -1,0 +1,39 @@
+# Daily help: /today, digest, evening summary, reminders.
+today-overdue-deals = Сделки с прошедшей датой закрытия
+today-idle = Сделки без движения 7 дней и дольше
+today-team = Команда
+daily-digest = ☀️ Доброе утро! { $day }
+daily-free = На сегодня ничего срочного: ни просроченного, ни закрывающегося. Хорошего дня!
+daily-unread = ⚠️ Битрикс24 не показал: { $lists }.
+daily-off = Отключить: /settings
+daily-more = и ещё { $count }
+daily-until = до { $at }
+daily-team-all = Всего:
+daily-team-line = просрочено { $overdue }, на сегодня { $due }, закрываются { $closing }, без движения { $idle }
+daily-evening = 🌙 Итог дня: { $day }
+daily-evening-nothing = Сегодня через меня в Битрикс24 ничего не меняли.
+daily-evening-person = { $name } — { $count ->
+    [one] { $count } изменение
+    [few] { $count } изменения
+   *[other] { $count } изменений
+}
+daily-evening-waiting = Ждёт решения: { $count }
+daily-evening-unknown = Исход неизвестен, проверьте: { $count }
+reminder-set = ⏰ Напомню { $when }:
+reminder-due = ⏰ Напоминание:
+reminder-late = ⏰ Напоминание на { $when } (бот не работал):
+reminder-moved = ⏰ Отложено, напомню { $when }:
+reminder-dropped = ✖ Напоминание удалено:
+reminder-list = Напоминания
+reminder-none = Напоминаний нет. Напишите, например: «напомни в пятницу в 11 позвонить Ромашке».
+reminder-elsewhere = Напоминания личные: посмотрите их в личном чате со мной.
+reminder-past = Это время уже прошло. На когда поставить напоминание?
+reminder-too-many = Напоминаний уже слишком много. Удалите лишние: /reminders
+toast-reminder-dropped = Удалено
+toast-reminder-moved = Отложено
+toast-reminder-gone = Этого напоминания уже нет
+button-reminder-drop = ✖ Удалить
+button-reminder-hour = Через час
+button-reminder-morning = Завтра в 9
+verb-add-reminder = Поставить напоминание
+menu-reminders = Напоминания

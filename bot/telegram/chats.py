@@ -1,0 +1,132 @@
+"""What became of chats: where a group moved to, which ones are closed to the bot. Kept durably, for the whole bot. Ring 3.
+
+A chat that blocked the bot is not written to until somebody writes there: to go on asking is what gets a bot limited.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+from aiogram.types import CallbackQuery, ChatMemberUpdated, Message, Update
+
+from state.canonical import dumps, loads
+from state.worker import AsyncStore
+
+log = logging.getLogger(__name__)
+
+_OUTSIDE = frozenset({"kicked", "left"})
+
+
+class Chats:
+    """Known from `load` on; each change is stored before it returns. Raises StoreError where the store cannot be read or written."""
+
+    def __init__(self, store: AsyncStore, bot_id: int) -> None:
+        """Nothing is known yet."""
+        self._store = store
+        self._key = f"telegram:{bot_id}:chats"
+        self._moved: dict[int, int] = {}
+        self._closed: dict[int, str] = {}
+        self._loaded = False
+        self._changing = asyncio.Lock()
+
+    async def load(self) -> None:
+        """Read what this or another process stored."""
+        async with self._changing:
+            await self._read()
+
+    async def _read(self) -> None:
+        stored: dict[str, Any] = loads(await self._store.get_value(self._key) or "{}")
+        self._moved = {int(old): int(new) for old, new in stored.get("moved", {}).items()}
+        self._closed = {int(chat): str(why) for chat, why in stored.get("closed", {}).items()}
+        self._loaded = True
+
+    def address(self, chat: int) -> int:
+        """Where a chat is now."""
+        return self._moved.get(chat, chat)
+
+    def home(self, chat: int) -> int:
+        """The number under which a chat was first known: its conversation goes on under it."""
+        return next((old for old, new in self._moved.items() if new == chat), chat)
+
+    def closed(self, chat: int) -> str:
+        """Why the bot does not write there, "" where it does."""
+        return self._closed.get(self.address(chat), "")
+
+    async def move(self, old: int, new: int) -> None:
+        """A group became a supergroup and has another number."""
+        async with self._change():
+            if old == new or self._moved.get(self.home(old)) == new:
+                return
+            log.info("a group has a new number", extra={"action": "chat_moved", "chat": old, "now": new})
+            self._moved[self.home(old)] = new
+            await self._keep()
+
+    async def close(self, chat: int, why: str) -> None:
+        """The bot is kept out; noted once."""
+        async with self._change():
+            place = self.address(chat)
+            if self._closed.get(place) == why:
+                return
+            log.info("a chat is closed to the bot: %s", why, extra={"action": "chat_closed", "chat": place})
+            self._closed[place] = why
+            await self._keep()
+
+    async def open(self, chat: int) -> None:
+        """Somebody wrote there, or let the bot in again."""
+        async with self._change():
+            place = self.address(chat)
+            if self._closed.pop(place, None) is not None:
+                log.info("a chat is open to the bot again", extra={"action": "chat_opened", "chat": place})
+                await self._keep()
+
+    async def note(self, update: Update) -> None:
+        """What an update tells of its chat."""
+        message = update.message
+        if message is not None and message.migrate_to_chat_id is not None:
+            await self.move(message.chat.id, message.migrate_to_chat_id)
+        elif message is not None and message.migrate_from_chat_id is not None:
+            await self.move(message.migrate_from_chat_id, message.chat.id)
+        match _about(update):
+            case ChatMemberUpdated() as change if change.new_chat_member.status in _OUTSIDE:
+                await self.close(change.chat.id, change.new_chat_member.status)
+            case ChatMemberUpdated() as change:
+                await self.open(change.chat.id)
+            case Message() as said:
+                await self.open(said.chat.id)
+            case CallbackQuery(message=under) if under is not None:
+                await self.open(under.chat.id)
+            case _:
+                return
+
+    def at_home(self, update: Update) -> Update:
+        """The update with the number that its chat was first known by, so that the conversation and its cards stay one."""
+        message = update.message or update.edited_message
+        if message is not None and self.home(message.chat.id) != message.chat.id:
+            name = "message" if update.message is not None else "edited_message"
+            return update.model_copy(update={name: self._moved_home(message)})
+        query = update.callback_query
+        if query is not None and query.message is not None and self.home(query.message.chat.id) != query.message.chat.id:
+            return update.model_copy(update={"callback_query": query.model_copy(update={"message": self._moved_home(query.message)})})
+        return update
+
+    @contextlib.asynccontextmanager
+    async def _change(self) -> AsyncIterator[None]:
+        """One change at a time, and none before it is known what there is."""
+        async with self._changing:
+            if not self._loaded:
+                await self._read()
+            yield
+
+    def _moved_home(self, message: Any) -> Any:
+        return message.model_copy(update={"chat": message.chat.model_copy(update={"id": self.home(message.chat.id)})})
+
+    async def _keep(self) -> None:
+        moved = {str(old): new for old, new in self._moved.items()}
+        closed = {str(chat): why for chat, why in self._closed.items()}
+        await self._store.set_value(self._key, dumps({"moved": moved, "closed": closed}))
+
+
+def _about(update: Update) -> Message | CallbackQuery | ChatMemberUpdated | None:
+    return update.message or update.callback_query or update.my_chat_member

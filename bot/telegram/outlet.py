@@ -1,0 +1,146 @@
+"""The one way to Telegram for what people see: paced, obeying the waits Telegram names, to where the chat is now. Ring 3; retries nothing.
+
+What a try came to is raised as aiogram's error; whoever called decides whether it is tried again.
+"""
+
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from aiogram import Bot
+from aiogram.exceptions import (
+    AiogramError,
+    ClientDecodeError,
+    TelegramAPIError,
+    TelegramBadRequest,
+    TelegramForbiddenError,
+    TelegramMigrateToChat,
+    TelegramNetworkError,
+    TelegramRetryAfter,
+    TelegramServerError,
+)
+from aiogram.methods import SendDocument, TelegramMethod
+
+from bot.telegram.chats import Chats
+from bot.telegram.pacing import Pacer, Rank, Stopped
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+LONGEST_WAIT = 3600
+"""Telegram's number is obeyed up to here, then asked for again: a nonsensical one must not silence a chat for years."""
+SEND_WITHIN = 20
+"""Seconds for one call. Telegram answers in tenths of one; what takes longer may or may not have been shown."""
+UPLOAD_WITHIN = 120
+_FLOOD = "Too Many Requests"
+"""A 429 that names no wait, or 0, reaches us as an error of no special kind: aiogram keeps only Telegram's words of it."""
+_MENDS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("parse entities", {"entities": None, "caption_entities": None}),
+    ("ENTITY", {"entities": None, "caption_entities": None}),
+    ("BUTTON", {"reply_markup": None}),
+    ("message thread not found", {"message_thread_id": None}),
+    ("message to be replied not found", {"reply_parameters": None}),
+)
+"""What Telegram does not take of a message, and the message without it: words that arrive plain are better than none."""
+
+
+class NotOurs(Exception):
+    """While it waited its turn, this process ceased to be the one that delivers, or began to stop."""
+
+
+class ChatClosed(Exception):
+    """The bot is kept out of the chat; nothing was asked of Telegram."""
+
+
+class Outlet:
+    """Makes calls for one bot."""
+
+    def __init__(self, bot: Bot, pacer: Pacer, chats: Chats, may_send: Callable[[], bool]) -> None:
+        """`may_send` is asked again after each wait."""
+        self._bot = bot
+        self._pacer = pacer
+        self._chats = chats
+        self._may_send = may_send
+
+    async def send(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
+        """Make the call in its turn; raises aiogram's errors, ChatClosed or NotOurs. What Telegram cannot read of it is left out."""
+        if rank is not Rank.TOAST and self._chats.closed(chat):
+            raise ChatClosed(self._chats.closed(chat))
+        try:
+            return await self._paced(method, chat, rank)
+        except TelegramMigrateToChat as moved:
+            await self._chats.move(self._chats.address(chat), moved.migrate_to_chat_id)
+            return await self._paced(method, chat, rank)
+        except TelegramForbiddenError as shut:
+            await self._chats.close(chat, shut.message)
+            raise
+        except TelegramBadRequest as error:
+            mended = _mended(method, error)
+            if mended is None:
+                raise
+            log.warning("a message is sent without what Telegram does not take: %s", error.message, extra={"action": "message_mended"})
+            return await self._paced(mended, chat, rank)
+
+    def is_open(self, chat: int) -> bool:
+        """Whether Telegram takes anything for this chat now."""
+        return not self._chats.closed(chat) and not self._pacer.held(self._chats.address(chat))
+
+    def may_show(self, chat: int, *, draft: bool) -> bool:
+        """Whether a sign of progress may be shown now; it counts then, and `show` is to follow."""
+        place = self._chats.address(chat)
+        if self._chats.closed(chat):
+            return False
+        return self._pacer.admits_draft(place) if draft else self._pacer.admits_now(place)
+
+    async def show(self, method: TelegramMethod[T], chat: int) -> T:
+        """Make a call that nobody misses, unpaced; raises AiogramError where Telegram refused it."""
+        return await self._made(method, chat)
+
+    async def _paced(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
+        with contextlib.suppress(Stopped):
+            await self._pacer.admit(self._chats.address(chat), rank)
+            if self._may_send():
+                return await self._made(method, chat)
+        raise NotOurs
+
+    async def _made(self, method: TelegramMethod[T], chat: int) -> T:
+        place = self._chats.address(chat)
+        if place != chat and "chat_id" in type(method).model_fields:
+            method = method.model_copy(update={"chat_id": place})
+        try:
+            return await self._bot(method, request_timeout=UPLOAD_WITHIN if isinstance(method, SendDocument) else SEND_WITHIN)
+        except AiogramError as error:
+            wait = flood_wait(error)
+            if wait is not None:
+                self._pacer.hold(place, wait)
+            raise
+
+
+def flood_wait(error: Exception) -> float | None:
+    """The seconds to wait that a 429 asks for, at least one; None for anything else."""
+    if isinstance(error, TelegramRetryAfter):
+        return min(max(error.retry_after, 1), LONGEST_WAIT)
+    return 1 if isinstance(error, TelegramAPIError) and _FLOOD in str(error.message) else None
+
+
+def retry_wait(error: Exception, attempts: int) -> float | None:
+    """Seconds until the next try; None for what no waiting mends.
+
+    A broken connection, a 5xx or an answer that is no answer (a proxy's page) leaves open whether the message was shown: it is sent
+    again, and may then be there twice. A message too many is a nuisance, a lost answer is a broken promise.
+    """
+    wait = flood_wait(error)
+    if isinstance(error, TelegramRetryAfter):
+        return wait
+    passing = isinstance(error, TelegramNetworkError | TelegramServerError | ClientDecodeError)
+    return min(60, 2 ** min(attempts, 6)) if passing or wait is not None else None
+
+
+def _mended(method: TelegramMethod[T], error: TelegramBadRequest) -> TelegramMethod[T] | None:
+    """The message without what Telegram complains of; None where it complains of something else, or of what is not there."""
+    for words, without in _MENDS:
+        mine = {name: value for name, value in without.items() if getattr(method, name, None)}
+        if words in error.message and mine:
+            return method.model_copy(update=mine)
+    return None

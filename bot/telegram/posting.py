@@ -1,0 +1,175 @@
+"""One outbox row onto the wire: edited in place or sent, piece by piece, files last. Ring 3; raises what Telegram says, retries nothing."""
+
+import asyncio
+import contextlib
+import logging
+
+from aiogram.exceptions import TelegramBadRequest
+from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageText, SendDocument, SendMessage
+from aiogram.types import BufferedInputFile, InlineKeyboardMarkup
+
+from bot.i18n.translate import Translator, as_notice
+from bot.telegram.letters import Attachment, Letter, Piece, excuse, letter_of
+from bot.telegram.outlet import Outlet
+from bot.telegram.pacing import Rank
+from bot.telegram.parts import Parts, chat_of
+from bot.telegram.people import People
+from bot.telegram.progress import Progress
+from state.store import OutboxRow
+from state.worker import AsyncStore
+
+log = logging.getLogger(__name__)
+
+_RANKS = {"toast": Rank.TOAST, "card": Rank.CARD}
+_TOAST, _ALERT = 200, 60
+"""Characters Telegram takes of an answer to a press; above the second it stands in a window instead of passing by at the top."""
+_TURN = "turn:"
+
+
+class Poster:
+    """Makes the calls of one row after the other; any number of them side by side, one a session."""
+
+    def __init__(self, outlet: Outlet, store: AsyncStore, parts: Parts, people: People, progress: Progress) -> None:
+        """`progress` is told before an answer takes its place."""
+        self._outlet = outlet
+        self._store = store
+        self._parts = parts
+        self._people = people
+        self._progress = progress
+
+    async def post(self, row: OutboxRow) -> str:
+        """Show the row; where it is shown, for later edits. Raises aiogram's errors, ChatClosed, NotOurs, StoreError or rendering's."""
+        tr = self._people.translator(row.session)
+        if row.kind == "toast":
+            return await self._toast(row, tr)
+        letter = _rendered(row, tr)
+        known = await self._store.sent_ref(row.session, row.key) if row.key else ""
+        stands_in = await self._progress.over(row.session, row.key.removeprefix(_TURN)) if _ends_turn(row) else 0
+        ref = await _Posting(self, row, letter).run(int(known) if known.isdecimal() else 0, stands_in)
+        self._progress.covered(row.session)
+        return str(ref) if ref else known
+
+    async def _toast(self, row: OutboxRow, tr: Translator) -> str:
+        text = tr.notice(as_notice(row.body["notice"]))[:_TOAST]
+        answer = AnswerCallbackQuery(callback_query_id=row.body["callback_id"], text=text, show_alert=len(text) > _ALERT)
+        with contextlib.suppress(TelegramBadRequest):  # too late to answer the press; the card tells it
+            await self._outlet.send(answer, chat_of(row.session)[0], Rank.TOAST)
+        return ""
+
+    async def arrived(self, row: OutboxRow) -> list[int]:
+        """The messages that an earlier try has made."""
+        return await self._parts.arrived(row.session, row.id)
+
+    async def note_arrived(self, row: OutboxRow, refs: list[int]) -> None:
+        """So far they are out."""
+        await self._parts.note_arrived(row.session, row.id, refs)
+
+    @property
+    def outlet(self) -> Outlet:
+        """Where calls go out."""
+        return self._outlet
+
+
+class _Posting:
+    """One row on its way."""
+
+    def __init__(self, poster: Poster, row: OutboxRow, letter: Letter) -> None:
+        self._poster = poster
+        self._outlet = poster.outlet
+        self._row = row
+        self._letter = letter
+        self._chat, self._thread = chat_of(row.session)
+        self._rank = _RANKS.get(row.kind, Rank.FINAL)
+
+    async def run(self, known: int, stands_in: int) -> int:
+        """The message with the buttons; `known` shows an earlier form of the row, and `stands_in` stands where its answer will."""
+        pieces, files = self._letter.pieces, self._letter.files
+        if not pieces and not files:
+            await self._take_away(stands_in)
+            return known
+        if len(pieces) + len(files) == 1 and pieces:
+            ref = known or stands_in
+            return ref if ref and await self._edited(ref, pieces[0]) else await self._piece(pieces[0])
+        if known and pieces and await self._edited(known, pieces[-1]):
+            return known  # of a long text the message holds the last piece, and its files are there already
+        return await self._all(stands_in)
+
+    async def _all(self, stands_in: int) -> int:
+        """Every piece and file that no earlier try has brought."""
+        pieces, files = self._letter.pieces, self._letter.files
+        refs = await self._poster.arrived(self._row)
+        for number in range(len(refs), len(pieces) + len(files)):
+            if number >= len(pieces):
+                ref = await self._file(files[number - len(pieces)])
+            elif number == 0 and stands_in and await self._edited(stands_in, pieces[0]):
+                ref = stands_in
+            else:
+                ref = await self._piece(pieces[number])
+            refs.append(ref)
+            if len(refs) < len(pieces) + len(files):
+                await self._poster.note_arrived(self._row, refs)
+        return refs[len(pieces) - 1] if pieces else refs[-1]
+
+    def _markup(self, piece: Piece) -> InlineKeyboardMarkup | None:
+        return self._letter.markup if piece is self._letter.pieces[-1] else None
+
+    async def _piece(self, piece: Piece) -> int:
+        text, entities = piece
+        message = SendMessage(
+            chat_id=self._chat,
+            text=text,
+            entities=entities,
+            parse_mode=None,
+            message_thread_id=self._thread,
+            reply_markup=self._markup(piece),
+        )
+        return (await self._outlet.send(message, self._chat, self._rank)).message_id
+
+    async def _file(self, attachment: Attachment) -> int:
+        content = await asyncio.to_thread(attachment.made)
+        document = SendDocument(
+            chat_id=self._chat,
+            document=BufferedInputFile(content, filename=attachment.name),
+            caption=attachment.caption or None,
+            parse_mode=None,
+            message_thread_id=self._thread,
+        )
+        return (await self._outlet.send(document, self._chat, self._rank)).message_id
+
+    async def _edited(self, message_id: int, piece: Piece) -> bool:
+        """Change a message in place; False when Telegram no longer lets it be changed. What is the same already is as good as changed."""
+        text, entities = piece
+        edit = EditMessageText(
+            text=text,
+            chat_id=self._chat,
+            message_id=message_id,
+            entities=entities,
+            parse_mode=None,
+            reply_markup=self._markup(piece),
+        )
+        try:
+            await self._outlet.send(edit, self._chat, self._rank)
+        except TelegramBadRequest as error:
+            return "not modified" in error.message
+        return True
+
+    async def _take_away(self, message_id: int) -> None:
+        """A stand-in for an answer without words."""
+        if message_id:
+            with contextlib.suppress(TelegramBadRequest):
+                await self._outlet.send(DeleteMessage(chat_id=self._chat, message_id=message_id), self._chat, Rank.FINAL)
+
+
+def _ends_turn(row: OutboxRow) -> bool:
+    return row.kind == "reply" and row.key.startswith(_TURN)
+
+
+def _rendered(row: OutboxRow, tr: Translator) -> Letter:
+    """The row as a letter; an answer that cannot be put in words is replaced by a sentence that says so."""
+    try:
+        return letter_of(row, tr)
+    except Exception:
+        if row.kind != "reply":
+            raise
+        log.exception("an answer cannot be shown", extra={"action": "delivery_failed", "row": row.id})
+        return excuse(row, tr)

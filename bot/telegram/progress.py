@@ -1,0 +1,301 @@
+"""What shows while a turn goes on: drafts in private chats, elsewhere one message that becomes the answer. Ring 3; never delays a turn.
+
+Everything here may be dropped. Nothing of it is shown once the answer is on its way: `over` makes sure of that.
+"""
+
+import asyncio
+import logging
+import math
+import zlib
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiogram.exceptions import AiogramError, TelegramBadRequest
+from aiogram.methods import EditMessageText, SendChatAction, SendMessage, SendMessageDraft
+
+from bot.rendering.progress import progress_text
+from bot.telegram.entities import render
+from bot.telegram.letters import Piece
+from bot.telegram.outlet import Outlet
+from bot.telegram.parts import Parts, chat_of
+from bot.telegram.people import People
+from bot.telegram.splitting import split
+from orchestrator.links import known_links_only
+from orchestrator.messages import Notice
+from state.clock import elapsing
+from state.store import StoreError
+
+log = logging.getLogger(__name__)
+
+DRAFT_EVERY = 0.7
+DRAFT_AGAIN = 20.0
+"""A draft is shown for 30 seconds: it is shown again before that."""
+TYPING_EVERY = 4.5
+"""Clients show "typing" for five seconds."""
+PLACEHOLDER_AFTER = 1.5
+"""A turn that is over sooner leaves no trace but its answer."""
+EDIT_EVERY = {"private": 1.5, "group": 3.0}
+SILENT = 300.0
+"""Seconds without news after which a turn is taken for dead: its process may be."""
+LAST_CALL = 5.0
+"""Seconds that the answer waits for a sign which is on its way."""
+RETRY = 1.0
+"""Seconds to the next look where there was no room for a sign."""
+
+BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
+"""The notices that are no sentences: {turn}, {turn, number, state, verb, entity, title, url, method}, {turn}."""
+
+
+@dataclass(kw_only=True)
+class _Show:
+    """One session's running turn as its chat sees it."""
+
+    session: str
+    chat: int
+    thread: int | None
+    began: float
+    turn: str = ""
+    heard: float = 0.0
+    text: str = ""
+    note: Notice | None = None
+    steps: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
+    drafts: bool = False
+    fresh: bool = True
+    """There is something that was not shown yet."""
+    shown_at: float = -math.inf
+    typed_at: float = -math.inf
+    message: int = 0
+    over: bool = False
+    calling: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+
+    @property
+    def draft_id(self) -> int:
+        """The same for all drafts of a turn, so that Telegram changes it in place; never 0."""
+        return zlib.crc32(self.turn.encode()) % 0x7FFFFFFE + 1
+
+
+class Progress:
+    """The shows of this process. Works while `run` does; before and after, what it is told is forgotten."""
+
+    def __init__(
+        self, outlet: Outlet, parts: Parts, people: People, *, hosts: frozenset[str] = frozenset(), seconds: Callable[[], float] = elapsing
+    ) -> None:
+        """`hosts` are where addresses in an unfinished answer may lead; `seconds` is a clock that never goes back."""
+        self._outlet = outlet
+        self._parts = parts
+        self._people = people
+        self._hosts = hosts
+        self._seconds = seconds
+        self._shows: dict[str, _Show] = {}
+        self._seen: dict[str, float] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Show until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self._group = None
+                for show in self._shows.values():
+                    self._end(show)
+                self._shows.clear()
+
+    def seen(self, session: str) -> None:
+        """A request has arrived: one sign of life at once, before anybody works on it."""
+        now = self._seconds()
+        if now - self._seen.get(session, -math.inf) < TYPING_EVERY:
+            return
+        self._seen = {key: at for key, at in self._seen.items() if now - at < TYPING_EVERY} | {session: now}
+        chat, thread = chat_of(session)
+        show = _Show(session=session, chat=chat, thread=thread, began=now)
+        self._start(self._guarded(show, self._typed(show, now)))
+
+    async def tell(self, session: str, said: str | Notice) -> None:
+        """The visible answer so far, or a notice; returns at once."""
+        if self._group is None:
+            return
+        show = self._shows.get(session)
+        if isinstance(said, Notice) and said.code == OVER:
+            if show is not None:
+                self._end(show)
+            return
+        if show is None or show.over or (isinstance(said, Notice) and said.code == BEGUN):
+            show = self._begin(session, said)
+        waiting = show.fresh and show.timer is not None
+        show.heard, show.fresh = self._seconds(), True
+        match said:
+            case str():
+                show.text, show.note = said, None
+            case Notice(code="turn-begun"):
+                pass
+            case Notice(code="step"):
+                show.steps[said.args.get("number", len(show.steps))] = said.args
+                show.note = None
+            case _:
+                show.note = said
+        if not waiting:  # an answer streams in hundreds of pieces: those in between change nothing
+            self._unschedule(show)
+            self._schedule(show)
+
+    async def over(self, session: str, turn: str) -> int:
+        """The answer of `turn` comes now: nothing is shown after this. The message that it replaces, 0 without one. Raises StoreError."""
+        show = self._shows.get(session)
+        if show is None or show.turn not in {turn, ""}:
+            return await self._parts.placeholder(session, turn)
+        del self._shows[session]
+        self._end(show)
+        if show.calling is not None:
+            await asyncio.wait([show.calling], timeout=LAST_CALL)
+        if show.message or show.chat > 0:
+            return show.message
+        return await self._parts.placeholder(session, turn)
+
+    def covered(self, session: str) -> None:
+        """Another message has come: it takes the draft away, so that what was said so far is shown again."""
+        show = self._shows.get(session)
+        if show is not None and show.drafts and not show.over:
+            show.fresh, show.shown_at = True, -math.inf
+            self._unschedule(show)
+            self._schedule(show)
+
+    def look(self) -> None:
+        """Show what is due; for clocks that are moved by hand."""
+        for show in list(self._shows.values()):
+            self._unschedule(show)
+            self._fire(show)
+
+    def _begin(self, session: str, said: str | Notice) -> _Show:
+        old = self._shows.get(session)
+        if old is not None:
+            self._end(old)
+        chat, thread = chat_of(session)
+        turn = str(said.args.get("turn", "")) if isinstance(said, Notice) else ""
+        show = _Show(session=session, chat=chat, thread=thread, began=self._seconds(), turn=turn, drafts=chat > 0)
+        self._shows[session] = show
+        return show
+
+    def _end(self, show: _Show) -> None:
+        show.over = True
+        self._unschedule(show)
+
+    def _schedule(self, show: _Show) -> None:
+        """At most one look ahead."""
+        wait = max(0.0, self._due(show) - self._seconds())
+        if show.timer is None and show.calling is None and not show.over and wait < math.inf:
+            show.timer = asyncio.get_running_loop().call_later(wait, self._fire, show)
+
+    def _unschedule(self, show: _Show) -> None:
+        if show.timer is not None:
+            show.timer.cancel()
+            show.timer = None
+
+    def _due(self, show: _Show) -> float:
+        """When there may be something to show next, if nothing new is heard."""
+        if show.drafts:
+            return show.shown_at + (DRAFT_EVERY if show.fresh else DRAFT_AGAIN)
+        if show.message:
+            return show.shown_at + EDIT_EVERY["group" if show.chat < 0 else "private"] if show.fresh else math.inf
+        return min(show.typed_at + TYPING_EVERY, self._placed_at(show))
+
+    def _placed_at(self, show: _Show) -> float:
+        """When a message is to stand in for the answer; never where nobody would know which answer replaces it."""
+        return max(show.began + PLACEHOLDER_AFTER, show.shown_at + RETRY) if show.turn else math.inf
+
+    def _fire(self, show: _Show) -> None:
+        show.timer = None
+        now = self._seconds()
+        if show.over or show.calling is not None:
+            return
+        if now - show.heard > SILENT:
+            self._end(show)
+        elif self._due(show) > now:
+            self._schedule(show)
+        else:
+            self._call(show, self._next(show, now))
+
+    def _call(self, show: _Show, work: Coroutine[Any, Any, None] | None) -> None:
+        if work is None:  # no room now: a little later there may be more to show, and room for it
+            show.timer = asyncio.get_running_loop().call_later(RETRY, self._fire, show)
+            return
+        show.calling = self._start(self._guarded(show, work))
+        if show.calling is not None:
+            show.calling.add_done_callback(lambda _: self._called(show))
+
+    def _called(self, show: _Show) -> None:
+        show.calling = None
+        self._schedule(show)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
+        if self._group is None:
+            work.close()
+            return None
+        return self._group.create_task(work)
+
+    def _next(self, show: _Show, now: float) -> Coroutine[Any, Any, None] | None:
+        """The call that is due, None where there is no room for it."""
+        if not show.drafts and not show.message and now < self._placed_at(show):
+            return self._typed(show, now)
+        if not self._outlet.may_show(show.chat, draft=show.drafts):
+            return None
+        show.fresh, show.shown_at = False, now
+        if show.drafts:
+            return self._draft(show)
+        return self._edit(show) if show.message else self._place(show)
+
+    async def _guarded(self, show: _Show, work: Coroutine[Any, Any, None]) -> None:
+        """What Telegram does not take is not shown; a flood wait is remembered by whoever made the call."""
+        try:
+            await work
+        except TelegramBadRequest as error:
+            if show.drafts:
+                show.drafts = False
+                log.info("no drafts in this chat: %s", error.message, extra={"action": "drafts_refused"})
+            elif show.message and "not modified" not in error.message:
+                self._end(show)
+        except AiogramError as error:
+            log.debug("progress is not shown: %s", type(error).__name__)
+        except StoreError:
+            log.warning("a placeholder could not be noted", extra={"action": "store_trouble"})
+        except Exception:  # words that cannot be made must not cost the door
+            log.exception("progress cannot be shown", extra={"action": "progress_failed"})
+            self._end(show)
+
+    async def _draft(self, show: _Show) -> None:
+        text, entities = self._content(show)
+        draft = SendMessageDraft(
+            chat_id=show.chat, draft_id=show.draft_id, text=text, entities=entities, message_thread_id=show.thread, can_stop=True
+        )
+        await self._outlet.show(draft, show.chat)
+
+    async def _place(self, show: _Show) -> None:
+        show.message = await self._parts.placeholder(show.session, show.turn)  # of a turn that runs again after a restart
+        if show.message:
+            show.fresh = True
+            return
+        text, entities = self._content(show)
+        text = text or self._people.translator(show.session).say("working")
+        message = SendMessage(chat_id=show.chat, text=text, entities=entities, message_thread_id=show.thread)
+        show.message = (await self._outlet.show(message, show.chat)).message_id
+        await self._parts.note_placeholder(show.session, show.turn, show.message)
+
+    async def _edit(self, show: _Show) -> None:
+        text, entities = self._content(show)
+        if text:
+            edit = EditMessageText(chat_id=show.chat, message_id=show.message, text=text, entities=entities)
+            await self._outlet.show(edit, show.chat)
+
+    async def _typed(self, show: _Show, now: float) -> None:
+        show.typed_at = now
+        if self._outlet.is_open(show.chat):
+            typing = SendChatAction(chat_id=show.chat, action="typing", message_thread_id=show.thread)
+            await self._outlet.show(typing, show.chat)
+
+    def _content(self, show: _Show) -> Piece:
+        """In the renderer of the answer itself; of a long one the end, where it grows."""
+        tr = self._people.translator(show.session)
+        words = known_links_only(show.text, self._hosts, locale=tr.locale)
+        return split(*render(progress_text(list(show.steps.values()), show.note, words, tr)))[-1]

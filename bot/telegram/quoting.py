@@ -1,0 +1,38 @@
+"""Text of others that came with a message: forwarded, quoted, a shared contact. Never an instruction. Ring 3, pure."""
+
+from aiogram.types import Contact, Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser
+
+from state.canonical import clean_text
+
+_LONGEST_NAME = 80
+
+
+def quoted_of(message: Message) -> str:
+    """What others said in it, with the name of whoever said it where Telegram tells; "" where there is none."""
+    if message.contact is not None:
+        return _shared(message.contact)
+    if message.forward_origin is not None:
+        text = clean_text(message.text or message.caption or "").strip()
+        return f"{name}:\n{text}" if (name := _author(message)) and text else text
+    return clean_text(message.quote.text) if message.quote is not None else ""
+
+
+def _shared(contact: Contact) -> str:
+    """A person's card out of the address book."""
+    name = " ".join(filter(None, (contact.first_name, contact.last_name)))
+    return clean_text(f"{name}\n{contact.phone_number}")
+
+
+def _author(message: Message) -> str:
+    match message.forward_origin:
+        case MessageOriginUser() as known:
+            name = known.sender_user.full_name
+        case MessageOriginHiddenUser() as hidden:
+            name = hidden.sender_user_name
+        case MessageOriginChat() as chat:
+            name = chat.author_signature or chat.sender_chat.full_name
+        case MessageOriginChannel() as channel:
+            name = channel.author_signature or channel.chat.full_name
+        case _:
+            return ""
+    return " ".join(clean_text(name).split())[:_LONGEST_NAME]

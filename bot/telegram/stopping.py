@@ -1,0 +1,35 @@
+"""The Stop button of a draft as the command /stop. Ring 3, pure."""
+
+from datetime import datetime
+
+from aiogram.types import Update
+
+from bot.access import Access
+from bot.telegram.rows import Routed
+from state.clock import new_id
+from state.store import InboxRow
+
+
+def stopped(update: Update, access: Access, source: str, now: datetime) -> Routed | None:
+    """The person wants no more of the answer being written; None for other updates, nothing from strangers.
+
+    Drafts exist in private chats only, so the chat is the person.
+    """
+    stop = update.stopped_message_generation
+    if stop is None:
+        return None
+    actor = access.actor(stop.chat.id)
+    if actor is None or stop.chat.type != "private":
+        return Routed()
+    session = f"tg:{stop.chat.id}" + (f":{stop.message_thread_id}" if stop.message_thread_id else "")
+    row = InboxRow(
+        id=new_id(),
+        source=source,
+        session=session,
+        lane="express",
+        kind="command",
+        actor=actor.model_dump(mode="json"),
+        body={"name": "stop"},
+        received_at=now,
+    )
+    return Routed(session=session, rows=(row,))

@@ -1,0 +1,66 @@
+"""«да» and «нет» typed in a private chat: when they decide a card (DESIGN §3). Ring 3, pure."""
+
+import re
+from dataclasses import dataclass
+
+from aiogram.types import Message
+
+from bot.telegram.rows import Maker, Routed
+from orchestrator.messages import Notice
+
+_YES = frozenset({"да", "yes", "ок", "ok", "подтверждаю", "выполняй"})
+_NO = frozenset({"нет", "no", "отмена", "отклонить"})
+_BECAUSE = re.compile(r"(?:нет|no|отклонить)(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL)
+_LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """A card that waits, as the door knows it: where it was shown, for typed answers."""
+
+    confirmation_id: str
+    nonce: str
+    message_id: str
+    call_class: str
+    taps: int
+
+
+def typed_decision(message: Message, text: str, cards: tuple[Card, ...], make: Maker) -> Routed | None:
+    """The decision that the words are, a sentence why they are none, or None: they are something else.
+
+    Never of what was forwarded, edited or written through another bot; a «да» decides harmless classes only. «Нет, потому что …» in answer
+    to a card brings its reason along.
+    """
+    word = text.lower().strip(" .!")
+    because = _BECAUSE.fullmatch(text.strip())
+    if not cards or message.chat.type != "private" or not (word in _YES | _NO or because):
+        return None
+    if message.forward_origin is not None or message.via_bot is not None or message.edit_date is not None:
+        return None
+    meant = _meant(message, cards)
+    if because is not None and word not in _YES | _NO:
+        return _decided(meant, make, approve=False, reason=because["why"][:_LONGEST_REASON]) if meant and _is_reply(message) else None
+    if meant is None:
+        return Routed(session=make.session, say=Notice(code="which-card")) if len(cards) > 1 else None
+    if word in _YES and (meant.call_class != "W" or meant.taps > 1):
+        return Routed(session=make.session, say=Notice(code="only-button"))
+    return _decided(meant, make, approve=word in _YES)
+
+
+def _decided(meant: Card, make: Maker, *, approve: bool, reason: str = "") -> Routed:
+    body = {"confirmation_id": meant.confirmation_id, "nonce": meant.nonce, "approve": approve, "via": "typed"}
+    return make.row("decision", "express", body | ({"reason": reason} if reason else {}))
+
+
+def _is_reply(message: Message) -> bool:
+    return message.reply_to_message is not None
+
+
+def _meant(message: Message, cards: tuple[Card, ...]) -> Card | None:
+    """The card a typed answer is bound to: the one it replies to, or the only one when it was the bot's last message."""
+    if message.reply_to_message is not None:
+        wanted = str(message.reply_to_message.message_id)
+        return next((card for card in cards if card.message_id == wanted), None)
+    if len(cards) != 1 or not cards[0].message_id.isdecimal():
+        return None
+    return cards[0] if int(cards[0].message_id) == message.message_id - 1 else None

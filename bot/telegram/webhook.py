@@ -1,0 +1,145 @@
+"""Updates by webhook: checked, stored, then answered; the same intake as polling. Ring 3; says nothing to whoever has no secret.
+
+200 stored or set aside, 403 no valid secret, 408 too slow, 413 too long, 503 not stored: Telegram repeats all but the first.
+"""
+
+import asyncio
+import hmac
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from aiogram import Bot
+from aiogram.exceptions import ClientDecodeError, TelegramAPIError, TelegramConflictError, TelegramUnauthorizedError
+from fastapi import APIRouter, Request, Response
+from pydantic import SecretStr
+from starlette.requests import ClientDisconnect
+
+from bot.telegram.ingest import ALLOWED, PAUSES
+from orchestrator.errors import SettingsError
+from state.store import StoreError
+
+log = logging.getLogger(__name__)
+
+HEADER = "X-Telegram-Bot-Api-Secret-Token"
+MAX_BYTES = 1_000_000
+"""An update is some kilobytes; the longest text is 4096 characters."""
+READ_WITHIN = 10.0
+STORE_WITHIN = 20.0
+"""Telegram gives up a post after a minute or so, and repeats it: it must not be under way twice."""
+LOOK_EVERY = 300.0
+"""Seconds between two looks whether the webhook still stands."""
+_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
+
+Take = Callable[[Mapping[str, Any]], Awaitable[object]]
+"""Store one raw update; raises StoreError."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Webhook:
+    """Where Telegram posts, and how we know that it is Telegram."""
+
+    url: str
+    secret: SecretStr
+
+    @property
+    def path(self) -> str:
+        """The part of the address that the HTTP door serves."""
+        return urlsplit(self.url).path
+
+
+def webhook_of(url: str | None, secret: SecretStr | None) -> Webhook | None:
+    """The webhook of the settings, None without one; raises SettingsError. Without a secret anybody could post as anybody."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in {"https", "http"} or not parts.hostname or parts.path in {"", "/"} or parts.query or parts.fragment:
+        raise SettingsError("TELEGRAM_WEBHOOK_URL: an address such as https://bot.company.ru/telegram is needed, with a path and no query")
+    if parts.scheme == "http" and parts.hostname not in {"127.0.0.1", "localhost", "::1"}:
+        raise SettingsError("TELEGRAM_WEBHOOK_URL: Telegram posts to https addresses only")
+    if secret is None or not _SECRET.fullmatch(secret.get_secret_value()):
+        raise SettingsError("TELEGRAM_WEBHOOK_SECRET: 16 to 256 characters of A-Z a-z 0-9 _ - are needed with TELEGRAM_WEBHOOK_URL")
+    return Webhook(url=url, secret=secret)
+
+
+def make_router(webhook: Webhook, take: Take) -> APIRouter:
+    """The receiver; `take` stores an update and returns."""
+    router = APIRouter()
+    wanted = webhook.secret.get_secret_value().encode()
+
+    @router.post(webhook.path)
+    async def receive_update(request: Request) -> Response:
+        if not hmac.compare_digest(request.headers.get(HEADER, "").encode(), wanted):
+            return Response(status_code=403)
+        try:
+            async with asyncio.timeout(READ_WITHIN):
+                body = await _body(request)
+        except (TimeoutError, ClientDisconnect):
+            return Response(status_code=408, headers={"connection": "close"})
+        if body is None:
+            return Response(status_code=413, headers={"connection": "close"})
+        return Response(status_code=await _stored(body, take))
+
+    return router
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body, None for one that is too long."""
+    read = bytearray()
+    async for chunk in request.stream():
+        read += chunk
+        if len(read) > MAX_BYTES:
+            return None
+    return bytes(read)
+
+
+async def _stored(body: bytes, take: Take) -> int:
+    """200 also for what cannot be read: it would come again and again, and hold up all that follows it."""
+    try:
+        raw = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        log.error("an update is no JSON", extra={"action": "update_quarantined"})  # noqa: TRY400 - its content is nobody's business
+        return 200
+    try:
+        async with asyncio.timeout(STORE_WITHIN):
+            await take(raw)
+    except (StoreError, TimeoutError) as error:
+        log.error("an update cannot be stored: %s", type(error).__name__, extra={"action": "store_trouble"})  # noqa: TRY400 - no stack needed
+        return 503
+    return 200
+
+
+async def keep_webhook(bot: Bot, webhook: Webhook) -> None:
+    """Have Telegram post to us until cancelled; what waits there is kept. Raises what no waiting mends, such as a wrong token."""
+    failures = 0
+    while True:
+        try:
+            await _set(bot, webhook)
+            failures = 0
+            await asyncio.sleep(LOOK_EVERY)
+        except (TelegramUnauthorizedError, TelegramConflictError):
+            raise
+        except (TelegramAPIError, ClientDecodeError) as error:
+            failures += 1
+            log.warning("the webhook cannot be set: %s", type(error).__name__, extra={"action": "webhook_failed"})
+            await asyncio.sleep(PAUSES[min(failures, len(PAUSES)) - 1])
+
+
+async def _set(bot: Bot, webhook: Webhook) -> None:
+    """Set it anew each time: the secret and the kinds of updates cannot be looked at."""
+    await bot.me()
+    info = await bot.get_webhook_info()
+    if info.last_error_message and info.url == webhook.url:
+        log.warning("telegram could not post: %s", info.last_error_message, extra={"action": "webhook_trouble"})
+    await bot.set_webhook(webhook.url, secret_token=webhook.secret.get_secret_value(), allowed_updates=ALLOWED, drop_pending_updates=False)
+
+
+async def drop_webhook(bot: Bot) -> None:
+    """Make way for polling: take away a webhook that an earlier setting left, and keep what waits. Raises aiogram's errors."""
+    if (await bot.get_webhook_info()).url:
+        log.warning("a webhook was set: it is taken away, for this process polls", extra={"action": "webhook_dropped"})
+        await bot.delete_webhook(drop_pending_updates=False)

@@ -1,0 +1,98 @@
+"""«Повторить»: a wish that is proven not to have run, or that nobody decided on in time, asked for once more as a new request. Ring 2.
+
+It goes through the gate like every other, with the exact params of the old card, and always ends on a card of its own.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orchestrator import outgoing
+from orchestrator.cards.reading import unmarked
+from orchestrator.gate.modes import effective
+from orchestrator.messages import Actor, Effect, EffectKind, Notice, Outcome, Pending, Provenance, say
+from orchestrator.session import Session
+from orchestrator.turns import Tools, admitted
+from state.store import InboxRow, OutboxRow
+
+OUTDATED: Final = Notice(code="card-outdated")
+_OURS: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated"})
+
+
+def may_repeat(entry: Mapping[str, Any]) -> bool:
+    """Whether the wish of that card has certainly not run and asking once more may help."""
+    if entry["status"] == "expired":
+        return True
+    code = str(entry.get("code") or "")
+    return entry["status"] == "refused" and not code.startswith("gate-") and code not in _OURS
+
+
+async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
+    """The press ("again", confirmation id); a second one finds the card that the first has made. Raises StoreError."""
+    actor = await admitted(row, session, tools)
+    if actor is None:
+        return
+    words = row.body["words"]
+    entry = session.state["agent"]["confirmations"].get(words[1] if len(words) > 1 else "")
+    objection = _objection(entry, actor)
+    if objection is not None:
+        shown = [outgoing.card_row(session.key, entry, session.now)] if entry and "preview" in entry else []
+        await session.commit(actor=actor.key, outbox=[toast(row, objection, session), *shown], inbox_done=[row.id])
+        return
+    result = await submitted(entry, unmarked(entry["params"]), f"again:{entry['confirmation_id']}", actor, session, tools)
+    await session.commit(actor=actor.key, outbox=_told(result, row, session), inbox_done=[row.id])
+
+
+async def submitted(
+    entry: Mapping[str, Any], params: Mapping[str, Any], slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
+) -> Outcome | Pending:
+    """The wish of `entry` with these params through the gate; `said` are words of the person that led to them."""
+    stored = await session.effect(entry["effect_id"])
+    kind: EffectKind = stored.call["call"]["kind"] if stored is not None else "bitrix"
+    provenance = Provenance.model_validate(entry.get("provenance") or {})
+    if said:
+        provenance = provenance.model_copy(update={"person_text": f"{provenance.person_text}\n{said}".strip()})
+    effect = Effect(
+        kind=kind,
+        method=entry["method"],
+        params=params,
+        comment=entry.get("comment", ""),
+        proposed_by=slot.partition(":")[0],
+        provenance=provenance,
+        requires_confirmation=True,
+        slot=slot,
+    )
+    mode = effective(tools.mode, actor)
+    return await tools.gate.submit(effect, actor=actor, mode=mode, turn_id=entry.get("turn_id", ""), ledger=session)
+
+
+def _objection(entry: Mapping[str, Any] | None, actor: Actor) -> Notice | None:
+    if entry is None or "params" not in entry:
+        return OUTDATED
+    if entry["requested_by"] != actor.key:
+        return Notice(code="not-your-card", args={"who": entry["requested_by_name"]})
+    return None if may_repeat(entry) else standing(entry)
+
+
+def standing(entry: Mapping[str, Any]) -> Notice:
+    """How a card that cannot be changed any more stands, who decided and when."""
+    if entry["status"] == "requested":
+        return Notice(code="card-waits-already")
+    who = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
+    return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": entry.get(f"{entry['status']}_at") or ""})
+
+
+def _told(result: Outcome | Pending, row: InboxRow, session: Session) -> list[OutboxRow]:
+    entries = session.state["agent"]["confirmations"]
+    if isinstance(result, Pending) and result.confirmation_id in entries:
+        code = "toast-asked-again" if entries[result.confirmation_id]["status"] == "requested" else "card-outdated"
+        shown = outgoing.card_row(session.key, entries[result.confirmation_id], session.now)
+        return [toast(row, Notice(code=code), session), shown]
+    reason = result.reason if isinstance(result, Outcome) else None
+    return [toast(row, reason or OUTDATED, session)]
+
+
+def toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
+    """The one answer to a press, or a message where it has no press to answer."""
+    if row.body.get("callback_id"):
+        return outgoing.toast_row(session.key, row.body["callback_id"], notice, session.now)
+    return outgoing.reply_row(session.key, say(notice), session.now)

@@ -1,0 +1,101 @@
+"""Open cards once more: for /pending, and after the bot was away so long that presses were lost (facts: telegram §1, §5). Ring 2."""
+
+import logging
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from orchestrator import outgoing
+from orchestrator.cards import rows
+from orchestrator.gate import confirmations
+from orchestrator.messages import Notice, say
+from orchestrator.session import Session
+from orchestrator.turns import Receive, Tools
+from state.agent_state import open_confirmations
+from state.clock import iso, new_id, parse_iso
+from state.store import InboxRow, OutboxRow
+from state.worker import AsyncStore
+
+log = logging.getLogger(__name__)
+
+REFRESH: Final = "refresh_cards"
+"""Kind of the input that shows the open cards of its session anew."""
+LOST_AFTER: Final = timedelta(seconds=150)
+"""Telegram keeps a press so long, a message for a day."""
+_ALIVE: Final = "cards:alive"
+_LONGEST: Final = timedelta(days=3660)
+_MOST: Final = 10_000
+MAX_LINKS: Final = 20
+
+
+async def pending_rows(session: Session, store: AsyncStore) -> list[OutboxRow]:
+    """The answer to /pending: in a group the cards with links to where they stand, else the cards themselves at the end of the chat."""
+    entries = [dict(entry) for entry in open_confirmations(dict(session.state))]
+    told = outgoing.reply_row(session.key, say(Notice(code="pending", args={"count": len(entries)})), session.now)
+    if not entries:
+        return [told]
+    if not rows.in_group(session.key):
+        return [told, *(rows.anew(session.key, entry, session.now) for entry in entries)]
+    refs = {entry["confirmation_id"]: await store.sent_ref(session.key, f"card:{entry['confirmation_id']}") for entry in entries}
+    linked = [entry for entry in entries if refs[entry["confirmation_id"]]][:MAX_LINKS]
+    lines = [_line(entry, refs[entry["confirmation_id"]]) for entry in linked]
+    body = {"chat": session.key, "count": len(entries), "cards": lines}
+    listed = rows.row(session.key, rows.WAITING, body, session.now)
+    return [listed, *(rows.anew(session.key, entry, session.now) for entry in entries if entry not in linked)]
+
+
+def _line(entry: dict[str, Any], ref: str) -> dict[str, Any]:
+    return {
+        "preview": {key: value for key, value in entry["preview"].items() if key != "lines"},
+        "method": entry["method"],
+        "who": entry["requested_by_name"],
+        "until": entry["expires_at"],
+        "ref": ref,
+    }
+
+
+async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Show every open card of the session anew, so that a press that was lost can be made again; raises StoreError."""
+    del tools
+    shown = [rows.anew(session.key, entry, session.now) for entry in open_confirmations(dict(session.state))]
+    note = [outgoing.reply_row(session.key, say(Notice(code="cards-again", args={"count": len(shown)})), session.now)] if shown else []
+    await session.commit(actor="system", outbox=[*note, *shown], inbox_done=[row.id])
+
+
+class Refresher:
+    """Notices that nobody was there for longer than a press is kept, be it a stop or a machine that slept. A round of the orchestrator."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        """Nothing is read yet."""
+        self._store = store
+
+    async def look(self, receive: Receive, now: datetime) -> None:
+        """Hand in one input for each chat with an open card where the last round was too long ago; may raise StoreError.
+
+        A stop between the two steps does it again under the same names, so that it is done once.
+        """
+        last = await self._store.get_value(_ALIVE)
+        if last is not None and now - parse_iso(last) > LOST_AFTER:
+            found = await self._sessions(now)
+            log.info("away since %s: %d chats see their open cards anew", last, len(found), extra={"action": "cards_refreshed"})
+            if found:
+                await receive([_input(session, last, now) for session in found])
+        await self._store.set_value(_ALIVE, iso(now))
+
+    async def _sessions(self, now: datetime) -> list[str]:
+        """Where cards wait: each of them has the timer that ends its waiting."""
+        timers = await self._store.due_timers(now + _LONGEST, _MOST)
+        waiting = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
+        return sorted(session for session in waiting if session.startswith("tg:"))
+
+
+def _input(session: str, since: str, now: datetime) -> InboxRow:
+    return InboxRow(
+        id=new_id(),
+        source=f"refresh:{session}:{since}",
+        session=session,
+        lane="express",
+        kind=REFRESH,
+        actor={"key": "system", "name": "system"},
+        body={},
+        received_at=now,
+    )

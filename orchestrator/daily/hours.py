@@ -1,0 +1,91 @@
+"""Working days, and the moments that daily help is due at in a person's zone. Ring 2, pure; asks no clock."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import yaml
+
+from orchestrator.errors import SettingsError
+
+LATEST: Final = timedelta(hours=3)
+"""What is later than this is skipped: nobody plans the morning after lunch."""
+MORNING: Final = time(9)
+EVENING: Final = time(18)
+_QUIET_FROM, _QUIET_TO = time(21), time(8)
+_FRIDAY: Final = 4
+_FURTHEST: Final = 60
+"""No calendar has so many days off in a row; one that has them all is a mistake."""
+_YEARLY = re.compile(r"[0-9]{2}-[0-9]{2}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workdays:
+    """Monday to Friday without holidays, and the weekends that are worked."""
+
+    yearly: frozenset[tuple[int, int]] = frozenset()
+    off: frozenset[date] = frozenset()
+    on: frozenset[date] = frozenset()
+
+    def __contains__(self, day: date) -> bool:
+        """Whether people work on `day`."""
+        if day in self.on:
+            return True
+        return day.weekday() <= _FRIDAY and (day.month, day.day) not in self.yearly and day not in self.off
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """The day in the person's zone, and the moment in UTC."""
+
+    day: date
+    at: datetime
+
+
+def load_workdays(path: Path) -> Workdays:
+    """Read data/holidays.yaml; raises SettingsError that names what is wrong."""
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        unknown = set(content) - {"yearly", "days_off", "working_days"}
+        if unknown:
+            raise SettingsError(f"{path.name}: no such key: {', '.join(sorted(map(str, unknown)))}")
+        yearly = frozenset(_month_and_day(text) for text in content.get("yearly") or ())
+        return Workdays(yearly=yearly, off=_dates(content.get("days_off")), on=_dates(content.get("working_days")))
+    except (OSError, UnicodeError, ValueError, TypeError, yaml.YAMLError) as error:
+        raise SettingsError(f"{path.name}: {error}") from None
+
+
+def moment(day: date, at: time, zone: str) -> datetime:
+    """`at` on the wall clock of `day` as UTC; an hour that summer time skips counts from the hour before."""
+    return datetime.combine(day, at, tzinfo=ZoneInfo(zone)).astimezone(UTC)
+
+
+def next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, last: int) -> Slot | None:
+    """The first working day after day `last` whose hour is not over for more than LATEST; None where no day is worked."""
+    first = now.astimezone(ZoneInfo(zone)).date()
+    for ahead in range(_FURTHEST):
+        day = first + timedelta(days=ahead)
+        if day.toordinal() > last and day in workdays and (due := moment(day, at, zone)) + LATEST > now:
+            return Slot(day=day, at=due)
+    return None
+
+
+def is_quiet(now: datetime, zone: str) -> bool:
+    """Whether what nobody asked for should arrive without a sound: at night in the person's zone."""
+    here = now.astimezone(ZoneInfo(zone)).time()
+    return here >= _QUIET_FROM or here < _QUIET_TO
+
+
+def _month_and_day(text: Any) -> tuple[int, int]:
+    if not isinstance(text, str) or not _YEARLY.fullmatch(text):
+        raise ValueError(f'yearly: {text!r} is not written as "MM-DD"')
+    day = date.fromisoformat(f"2024-{text}")  # a leap year: the 29th of February may be a holiday
+    return day.month, day.day
+
+
+def _dates(given: Iterable[Any] | None) -> frozenset[date]:
+    return frozenset(item if isinstance(item, date) else date.fromisoformat(str(item)) for item in given or ())

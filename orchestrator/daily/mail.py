@@ -1,0 +1,155 @@
+"""The morning digest and the evening summary: one durable timer for each person and kind, at most one message a day. Ring 2.
+
+Whether a day was sent stands in the journal and is written with the message itself: neither a second process nor a restart, a change of
+zone or of mind sends it twice. Rights, choices and zone are asked anew when a timer is due.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime, time, timedelta
+from typing import Any, Final, Literal, cast
+from zoneinfo import ZoneInfo
+
+from bitrix.errors import BitrixError
+from bitrix.limiter import Priority
+from orchestrator.daily import evening
+from orchestrator.daily.bodies import agenda_body, daily_row
+from orchestrator.daily.hours import EVENING, MORNING, Slot, Workdays, next_slot
+from orchestrator.daily.ports import AgendaOf, People, wishes_of
+from orchestrator.gate.rights import visible_users
+from orchestrator.messages import Actor
+from orchestrator.session import Session
+from orchestrator.turns import Tools, admitted
+from state.clock import new_id
+from state.events_daily import DailySent, last_day
+from state.store import InboxRow, StoreError, Timer
+
+log = logging.getLogger(__name__)
+
+What = Literal["digest", "evening"]
+Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
+"""Stores inputs durably."""
+
+TIMER: Final = "daily"
+PLAN: Final = "daily_plan"
+AGAIN: Final = timedelta(minutes=10)
+"""A portal that does not answer is asked again after this, until it is too late for the day."""
+_HOURS: Final[Mapping[What, time]] = {"digest": MORNING, "evening": EVENING}
+_LEADING: Final = frozenset({"lead", "admin"})
+
+
+class DailyMail:
+    """See the module docstring. Remembers nothing."""
+
+    def __init__(self, agenda: AgendaOf, people: People, workdays: Workdays) -> None:
+        """Keep the parts."""
+        self._agenda = agenda
+        self._people = people
+        self._workdays = workdays
+
+    async def plan(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Set both timers of the person whose chat this is as they wish it now, or take them away. Raises StoreError."""
+        actor = _owner(session, tools)
+        timers = [self._timer(what, session, self._slot(what, actor, session)) for what in _HOURS]
+        await session.commit(actor="system", timers=timers, inbox_done=[row.id])
+
+    async def due(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Send what is due, and set the timer of the next working day in the same commit. Raises StoreError."""
+        what = cast("What", row.body["what"])
+        actor = _owner(session, tools)
+        slot = self._slot(what, actor, session)
+        if actor is None or slot is None:  # the planner takes the timer away; did it not notice, the choice may have changed back meanwhile
+            slot = Slot(day=session.now.date(), at=session.now + timedelta(days=1))
+        if actor is None or slot.at > session.now:  # sent already, too late, or the person has moved
+            await session.commit(actor="system", timers=[self._timer(what, session, slot)], inbox_done=[row.id])
+            return
+        try:
+            body = await self._body(what, actor, slot, now=session.now, tools=tools)
+        except (BitrixError, StoreError) as error:
+            log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
+            later = Slot(day=slot.day, at=session.now + AGAIN)
+            await session.commit(actor="system", timers=[self._timer(what, session, later)], inbox_done=[row.id])
+        except Exception:  # a fault of ours in one day's message must not end all those to come
+            log.exception("a daily message cannot be made", extra={"action": "daily_failed", "session": session.key})
+            await self._done(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"))
+        else:
+            await self._done(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
+
+    async def today(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """The command /today; raises BitrixError, and StoreError."""
+        actor = await admitted(row, session, tools)
+        if actor is None:
+            return
+        now = session.now
+        found = await self._agenda(actor, now, team=self._team(actor), priority=Priority.INTERACTIVE)
+        body = agenda_body("today", found, now.astimezone(ZoneInfo(actor.time_zone)).date())
+        await session.commit(actor=actor.key, outbox=[daily_row(session.key, body, now)], inbox_done=[row.id])
+
+    async def _body(self, what: What, actor: Actor, slot: Slot, *, now: datetime, tools: Tools) -> Mapping[str, Any]:
+        if what == "digest":
+            found = await self._agenda(actor, now, team=self._team(actor), priority=Priority.BULK)
+            return agenda_body(what, found, slot.day)
+        return await tools.store.read(evening.summary, actor, self._people.people(), slot)
+
+    async def _done(self, row: InboxRow, session: Session, actor: Actor, event: DailySent, body: Mapping[str, Any] | None = None) -> None:
+        told = [daily_row(session.key, body, session.now)] if body is not None else []
+        following = self._slot(event.what, actor, session, last=event.day)
+        await session.commit(event, actor="system", outbox=told, timers=[self._timer(event.what, session, following)], inbox_done=[row.id])
+
+    def _slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
+        """The next time that it is due; None for somebody who does not want it or may not have it."""
+        if actor is None or not self._wanted(what, actor):
+            return None
+        known = max(last, last_day(dict(session.state), what))
+        return next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
+
+    def _wanted(self, what: What, actor: Actor) -> bool:
+        wishes = wishes_of(self._people.preferences(actor.key))
+        return wishes.digest if what == "digest" else wishes.evening and actor.role in _LEADING
+
+    def _team(self, actor: Actor) -> Sequence[int]:
+        """The employees whose numbers a lead is shown: those of the people of this bot whom they may see, and whom they are said to see."""
+        if actor.role not in _LEADING:
+            return ()
+        seen = visible_users(actor)
+        users = {person.bitrix_user_id for person in self._people.people() if person.bitrix_user_id is not None}
+        return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
+
+    def _timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
+        """The one timer of that kind in the person's chat; no slot takes it away."""
+        at: datetime = (
+            session.now if slot is None else max(slot.at, session.now)
+        )  # a moment of its own: the same one would be known already
+        return Timer(
+            id=f"{TIMER}:{what}:{session.key}", due_at=at, session=session.key, kind=TIMER, body={"what": what}, delete=slot is None
+        )
+
+
+class Planner:
+    """Notices whose choices, rights or zone have changed since it last looked; what it knows is this process's own."""
+
+    def __init__(self, people: People) -> None:
+        """Nobody has been looked at."""
+        self._people = people
+        self._known: dict[str, tuple[Any, ...]] = {}
+
+    async def look(self, receive: Receive, now: datetime) -> None:
+        """Hand in an input for each whose timers must be set anew: all at first, later those of whom something changed. StoreError."""
+        present = {
+            person.key: (wishes_of(self._people.preferences(person.key)), person.time_zone, person.role) for person in self._people.people()
+        }
+        changed = [key for key in dict.fromkeys([*present, *self._known]) if present.get(key) != self._known.get(key)]
+        if changed:
+            await receive([_plan_row(key, now) for key in changed])
+        self._known = present
+
+
+def _plan_row(key: str, now: datetime) -> InboxRow:
+    row_id = new_id()
+    actor = {"key": "system", "name": "system"}
+    return InboxRow(id=row_id, source=f"{PLAN}:{row_id}", session=key, lane="express", kind=PLAN, actor=actor, body={}, received_at=now)
+
+
+def _owner(session: Session, tools: Tools) -> Actor | None:
+    """The person whose private chat this is, with the rights of now."""
+    return tools.present(Actor(key=session.key, name=session.key))

@@ -1,0 +1,60 @@
+"""How much may be changed at once and within a day, and who keeps count. Ring 2, pure but for the port."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from pydantic import Field
+
+from orchestrator.gate.effects import Call, Facts, Refuse
+from orchestrator.gate.ports import Ledger
+from orchestrator.gate.reasons import refuse
+from orchestrator.messages import Actor, Frozen
+from state.events_leads import written_within_a_day
+
+
+class Caps(Frozen):
+    """Where even a person's word does not help any more; null = no limit."""
+
+    records_per_batch: int | None = Field(default=50, ge=1)
+    """So many changes one batch may hold."""
+    writes_per_day: int | None = Field(default=None, ge=0)
+    """So many changes one person may have made within 24 hours, each command of a batch counted."""
+
+
+class Tally(Protocol):
+    """Counts the changes of a person."""
+
+    async def written(self, actor: Actor, ledger: Ledger) -> int:
+        """How many changes were begun for this person within the last 24 hours; may raise StoreError."""
+        ...
+
+
+class SessionTally:
+    """Counts what was begun in the conversation that asks: enough for one that has no other."""
+
+    async def written(self, actor: Actor, ledger: Ledger) -> int:
+        """From the folded state, so nothing is read."""
+        return written_here(ledger.state, actor, ledger.now)
+
+
+def written_here(state: Mapping[str, Any], actor: Actor, now: datetime) -> int:
+    """How many changes of the last 24 hours this conversation's state holds."""
+    return written_within_a_day(state, actor.key, now)
+
+
+def changes(call: Call) -> int:
+    """How many records' changes the call is: one, or as many as its commands make."""
+    return sum(not leaf.reads_only for leaf in call.leaves)
+
+
+def problem(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
+    """Why the call is too much; None when it is not. Reads never are."""
+    many = changes(call)
+    if not many:
+        return None
+    if call.commands and caps.records_per_batch is not None and many > caps.records_per_batch:
+        return refuse("gate-cap-batch", count=many, limit=caps.records_per_batch)
+    if caps.writes_per_day is not None and facts.written + many > caps.writes_per_day:
+        return refuse("gate-cap-day", count=many, made=facts.written, limit=caps.writes_per_day)
+    return None

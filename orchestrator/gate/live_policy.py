@@ -1,0 +1,135 @@
+"""The policy as its files say now: looked at before a decision, at most once a second. Ring 2.
+
+A file that has become faulty changes nothing but that administrators are told: the rules that were good stay in force.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from bitrix.catalogue import Catalogue
+from orchestrator.errors import SettingsError
+from orchestrator.gate.policy import SHIPPED, Policy, check_policy, load_with_places
+from state.canonical import sha256
+from state.clock import SystemClock, elapsing
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY = 1.0
+"""Seconds."""
+SETTLED = 1.0
+"""Seconds after the last writing of a file before it is read: half a file may say less than the whole one."""
+
+
+class Policies(Protocol):
+    """Where the rules of this moment are asked for."""
+
+    def now(self) -> Policy:
+        """The policy in force; never fails."""
+        ...
+
+
+class FixedPolicy:
+    """Always the same."""
+
+    def __init__(self, policy: Policy) -> None:
+        """See the class."""
+        self._policy = policy
+
+    def now(self) -> Policy:
+        """That one."""
+        return self._policy
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyNews:
+    """The files have changed. `faults` says why the old rules stay; `restart` that rows of the catalogue wait for the next start."""
+
+    digest: str
+    """Of the policy in force."""
+    content: str
+    """Of what the files hold now: the same content is told once."""
+    faults: tuple[str, ...] = ()
+    restart: bool = False
+
+
+class LivePolicy:
+    """Follows the shipped policy and the owner's file. Asked in the event loop: an unchanged file costs two looks at its date."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        catalogue: Catalogue,
+        *,
+        tell: Callable[[PolicyNews], None],
+        shipped: Path = SHIPPED,
+        clock: Callable[[], float] = elapsing,
+        wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
+    ) -> None:
+        """Read it for the first time; raises SettingsError where it is faulty. `catalogue` holds the rows of this very policy already."""
+        self._files = (shipped, path) if path else (shipped,)
+        self._path, self._shipped, self._catalogue = path, shipped, catalogue
+        self._tell = tell
+        self._clock, self._wall = clock, wall
+        self._looked = clock()
+        self._dates, self._content = self._stands(), self._text()
+        self._policy = self._loaded()
+
+    def now(self) -> Policy:
+        """The policy in force; whatever has become of its files, there is one."""
+        if self._clock() - self._looked >= LOOK_EVERY:
+            self._looked = self._clock()
+            self._look()
+        return self._policy
+
+    def _look(self) -> None:
+        dates = self._stands()
+        if dates == self._dates or any(stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED for stand in dates):
+            return
+        content = self._text()
+        self._dates = dates
+        if content == self._content:
+            return
+        self._content = content
+        self._tell(self._taken(content))
+
+    def _taken(self, content: str) -> PolicyNews:
+        try:
+            policy = self._loaded()
+        except SettingsError as error:
+            log.warning("the policy has become faulty, the old one stays: %s", error.reason, extra={"action": "policy_faulty"})
+            return PolicyNews(digest=self._policy.digest, content=content, faults=tuple(error.reason.splitlines()))
+        restart = policy.catalogue != self._policy.catalogue
+        self._policy = policy.model_copy(update={"catalogue": self._policy.catalogue}) if restart else policy
+        log.info("the policy is now %s", self._policy.digest, extra={"action": "policy_changed", "policy": self._policy.digest})
+        return PolicyNews(digest=self._policy.digest, content=content, restart=restart)
+
+    def _loaded(self) -> Policy:
+        loaded = load_with_places(self._path, shipped=self._shipped)
+        if faults := check_policy(loaded.policy, self._catalogue, loaded.places):
+            raise SettingsError("\n".join(faults))
+        return loaded.policy
+
+    def _stands(self) -> tuple[tuple[int, int, int, int] | None, ...]:
+        return tuple(_stand(path) for path in self._files)
+
+    def _text(self) -> str:
+        return sha256("\0".join(_read(path) for path in self._files))
+
+
+def _stand(path: Path) -> tuple[int, int, int, int] | None:
+    """What changes when the file is written, replaced or removed."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return "\0gone"

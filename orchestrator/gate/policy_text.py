@@ -1,0 +1,103 @@
+"""A policy file as text: its keys with their lines, and mistakes in sentences that name line, cause and cure. Ring 2; knows no rule."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from orchestrator.errors import SettingsError
+
+Place = tuple[str | int, ...]
+Places = Mapping[Place, tuple[str, int]]
+"""Where a key stands: ("rules", 0, "then") → (name of the file, line)."""
+
+_DURATION: Final = re.compile(r"(\d{1,6})\s*([smhd])", re.ASCII)
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def duration(value: object) -> object:
+    """ "1h", "90m", "2d" as a timedelta; ValueError for other text."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError("a duration such as 1h, 90m or 2d is needed")
+    return timedelta(**{_UNITS[match.group(2)]: int(match.group(1))})
+
+
+def read(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str, int]]]:
+    """The keys of a file, and where each of them and of their parts stands; raises SettingsError where it is no map of keys."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        content = yaml.safe_load(text)
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(
+            f"POLICY_FILE {path.name}: cannot be read ({type(error).__name__}); check the path and the encoding (UTF-8)"
+        ) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SettingsError(f"POLICY_FILE {path.name}: not valid YAML: {' '.join(str(error).split())}") from None
+    if content is None:
+        return {}, {}
+    if not isinstance(content, Mapping) or not isinstance(node, yaml.MappingNode):
+        raise SettingsError(f"POLICY_FILE {path.name}: line 1: must be a map of keys such as `refuse_methods: [crm.deal.add]`")
+    places: dict[Place, tuple[str, int]] = {}
+    for place, line, twice in _lines(node, ()):
+        if twice:
+            raise SettingsError(f"POLICY_FILE {path.name}: line {line}: `{said(place)}` is given twice; keep one")
+        places[place] = path.name, line
+    return {str(key): value for key, value in content.items()}, places
+
+
+def _lines(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
+    """(place, line, whether it was there already) of everything below."""
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            name = str(key.value)
+            yield (*at, name), key.start_mark.line + 1, name in seen
+            seen.add(name)
+            yield from _lines(value, (*at, name))
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            yield (*at, number), value.start_mark.line + 1, False
+            yield from _lines(value, (*at, number))
+
+
+def said(place: Sequence[str | int]) -> str:
+    """("rules", 0, "then") as "rules.0.then"."""
+    return ".".join(str(part) for part in place)
+
+
+def where(place: Sequence[str | int], places: Places) -> str:
+    """ "POLICY_FILE mine.yaml: line 4: `rules.0.then`", with the line of the innermost part that has one."""
+    known = next((places[found] for end in range(len(place), 0, -1) if (found := tuple(place[:end])) in places), None)
+    return f"POLICY_FILE {known[0]}: line {known[1]}: `{said(place)}`" if known else f"`{said(place)}`"
+
+
+def mistakes(error: ValidationError, places: Places, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]) -> Iterator[str]:
+    """A sentence for each; `parts` are the models below the keys of `model`."""
+    for found in error.errors():
+        place = found["loc"]
+        below = parts.get(str(place[0])) if len(place) > 1 else None
+        here = where(place, places)
+        if found["type"] == "extra_forbidden":
+            yield f"{here}: no such key; remove it.{suggest(str(place[-1]), list((below or model).model_fields))}"
+        elif found["type"] == "missing":
+            yield f"{here}: is missing; add it"
+        elif found["type"] == "literal_error":
+            known = re.findall(r"'([^']*)'", str(found.get("ctx", {}).get("expected", "")))
+            yield f"{here}: {found['msg']}; got {found['input']!r:.60}.{suggest(str(found['input']), known)}"
+        else:
+            yield f"{here}: {found['msg'].removeprefix('Value error, ')}; got {found['input']!r:.60}"
+
+
+def suggest(name: str, known: list[str]) -> str:
+    """ " Did you mean 'x'?", or "" where nothing is like it."""
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return f" Did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,125 @@
+"""Strangers who ask to be let in, and the administrators who answer with buttons. Ring 2; rights are asked anew at every press."""
+
+import logging
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from bitrix.errors import BitrixError
+from orchestrator.directory.text import clean
+from orchestrator.messages import Actor
+from orchestrator.people import screens
+from orchestrator.people.desk import Desk
+from orchestrator.people.joining import LONGEST_NAME, admitted
+from orchestrator.people.preferring import pressed_preference
+from orchestrator.people.registry import may_ask
+from orchestrator.people.staff import Employee
+from orchestrator.session import Session
+from orchestrator.turns import Tools
+from state.events_people import AccessAsked, PersonJoined
+from state.store import InboxRow
+
+log = logging.getLogger(__name__)
+
+
+async def knock(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+    """Tell every administrator that a stranger wrote, at most once a day for each. Raises StoreError."""
+    del tools
+    person = str(row.actor["key"])
+    if desk.staff.actor_of(person) is not None or not may_ask(desk.registry(session), person, session.now):
+        await desk.commit(session, actor=person, done=[row.id])
+        return
+    admins = desk.staff.admins()
+    if not admins:
+        log.warning("a stranger asks for access, and nobody is an administrator", extra={"action": "access_asked"})
+    name = clean(str(row.actor["name"]), limit=LONGEST_NAME)
+    cards = screens.request_card(admins, screens.asks(person, name), session.now, stranger=person)
+    await desk.commit(session, AccessAsked(person=person, name=name), actor=person, outbox=cards, done=[row.id])
+
+
+async def press(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+    """One press of a button of ours. What is pressed is the input of whoever presses: it is checked, then done. Raises StoreError."""
+    actor = desk.staff.actor_of(str(row.actor["key"]))
+    words = tuple(str(word) for word in row.body["press"])
+    if actor is None or row.body["chat"] != actor.key:  # buttons of a private chat count there only
+        await desk.commit(session, actor=str(row.actor["key"]), done=[row.id])
+        return
+    match words:
+        case ("pref", name, value, screen):
+            await pressed_preference(row, (name, value, screen), actor, session, tools, desk=desk)
+        case (("who" | "admit" | "deny" | "back"), number, *rest) if actor.role == "admin" and number.isdecimal():
+            await _decide(row, (words[0], f"tg:{number}", *rest), session, tools, desk=desk, admin=actor)
+        case _:
+            await desk.commit(session, actor=actor.key, done=[row.id])
+
+
+async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: Desk, admin: Actor) -> None:
+    """An administrator's answer about a stranger."""
+    stranger = words[1]
+    name = str(desk.registry(session)["asked"].get(stranger, {}).get("name", ""))
+    if desk.staff.actor_of(stranger) is not None:
+        known = screens.sentence("people-is-in", about=(stranger, desk.staff.name_of(stranger)))
+        await _show(row, known, stranger, session, desk=desk, admins=[admin])
+        return
+    match words:
+        case ("who", _, ("m" | "l") as letter, page) if page.isdecimal():
+            await _ask_which(row, (stranger, name, letter, int(page)), session, desk=desk, admin=admin)
+        case ("admit", _, ("m" | "l") as letter, employee) if employee.isdecimal():
+            await _admit(row, (stranger, letter, int(employee)), session, tools, desk=desk, admin=admin)
+        case ("deny", _):
+            declined = screens.sentence("people-declined", about=(stranger, name), id=stranger.partition(":")[2], who=admin.name)
+            await _show(row, declined, stranger, session, desk=desk, admins=desk.staff.admins())
+        case ("back", _):
+            await _show(row, screens.asks(stranger, name), stranger, session, desk=desk, admins=[admin])
+        case _:
+            await desk.commit(session, actor=admin.key, done=[row.id])
+
+
+async def _ask_which(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: Desk, admin: Actor) -> None:
+    """Which employee the stranger is: those most like their name first, those who have access last."""
+    stranger, name, letter, page = asked
+    try:
+        found = await desk.employees.working()
+    except BitrixError as error:
+        log.warning("the employees cannot be read: %s", error, extra={"action": "access_employees_failed"})
+        await _unreachable(row, (stranger, name), session, desk=desk, admin=admin)
+        return
+    taken = set(desk.staff.employed().values())
+    found.sort(key=lambda item: (item.user_id in taken, -_likeness(item, name), item.name))
+    await _show(row, screens.which_employee(stranger, name, letter, found, page), stranger, session, desk=desk, admins=[admin])
+
+
+async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, tools: Tools, *, desk: Desk, admin: Actor) -> None:
+    stranger, letter, number = chosen
+    name = str(desk.registry(session)["asked"].get(stranger, {}).get("name", ""))
+    employee = await desk.employees.one(number)
+    if not employee.known or not employee.works:  # only somebody whom the portal knows and who works there
+        await _unreachable(row, (stranger, name), session, desk=desk, admin=admin)
+        return
+    event = PersonJoined(
+        person=stranger,
+        name=(employee.name or name or stranger)[:LONGEST_NAME],
+        role=screens.ROLE_OF[letter],
+        bitrix_user_id=number,
+        time_zone=employee.time_zone,
+        by=admin.key,
+    )
+    await admitted(event, row, session, tools, desk=desk)
+
+
+async def _unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: Desk, admin: Actor) -> None:
+    """The card again as it was at first, with the reason why it did not go on."""
+    body = screens.asks(*stranger)
+    await _show(row, {**body, "code": "people-asks-again"}, stranger[0], session, desk=desk, admins=[admin])
+
+
+async def _show(row: InboxRow, body: dict[str, object], stranger: str, session: Session, *, desk: Desk, admins: Sequence[Actor]) -> None:
+    rows = screens.request_card(admins, body, session.now, stranger=stranger)
+    await desk.commit(session, actor=str(row.actor["key"]), outbox=rows, done=[row.id])
+
+
+def _likeness(employee: Employee, name: str) -> float:
+    """How much an employee's name is like what Telegram calls the stranger; word order does not count."""
+    ours, theirs = (
+        " ".join(sorted(text.casefold().replace("ё", "е").split())) for text in (employee.name, name.partition("@")[0].strip("( "))
+    )
+    return SequenceMatcher(a=ours, b=theirs).ratio()

@@ -1,0 +1,57 @@
+"""Where the registry of people is worked on: what every handler is given, and the one way to commit. Ring 2.
+
+All of it happens in session `access`, one input after the other, so that a link is used once whoever presses it where.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.messages import Actor, Role
+from orchestrator.people import screens
+from orchestrator.people.registry import Registry, registry_of
+from orchestrator.people.staff import Employees, Staff
+from orchestrator.session import Session
+from state.events import Event
+from state.store import InboxRow, OutboxRow, Timer
+
+SYSTEM = {"key": "system", "name": "system"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """See the module docstring."""
+
+    staff: Staff
+    employees: Employees
+
+    async def commit(
+        self,
+        session: Session,
+        *events: Event,
+        actor: str,
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+        done: Sequence[str] = (),
+        new: Sequence[InboxRow] = (),
+    ) -> None:
+        """One step of the registry; `actor` is the person it is about, for under their key it is sealed. Raises StoreError.
+
+        The doors of this process know of it before anything else happens; those of others look at the stream every few seconds.
+        """
+        await session.commit(*events, actor=actor, outbox=outbox, timers=timers, inbox_done=done, inbox_new=new)
+        if events:
+            self.staff.renewed(self.registry(session), session.seq)
+
+    def registry(self, session: Session) -> Registry:
+        """The registry as it stands now."""
+        return registry_of(session.state)
+
+    def tell_admins(self, code: str, session: Session, *, about: tuple[str, str], **args: object) -> list[OutboxRow]:
+        """A sentence for every administrator but the one whom it is about."""
+        body = screens.sentence(code, about=about, **args)
+        return [screens.row(admin.key, body, session.now) for admin in self.staff.admins() if admin.key != about[0]]
+
+
+def newcomer(person: str, name: str, role: Role, locale: str) -> Actor:
+    """Somebody who has just joined, for their first message."""
+    return Actor(key=person, name=name, role=role, locale="en" if locale == "en" else "ru")

@@ -1,0 +1,117 @@
+"""Who loses access and who gets it back: dismissed in the portal, removed by ops. Ring 2; a portal that fails dismisses nobody."""
+
+import contextlib
+import logging
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from bitrix.errors import BitrixError
+from orchestrator import outgoing
+from orchestrator.gate import confirmations
+from orchestrator.people import screens
+from orchestrator.people.desk import SYSTEM, Desk
+from orchestrator.people.registry import SESSION
+from orchestrator.session import Session
+from orchestrator.turns import Tools
+from state.agent_state import open_confirmations
+from state.clock import new_id
+from state.events_people import PersonDismissed, PersonReturned
+from state.people_fold import invitation_key
+from state.store import EffectConflict, InboxRow, Store, Timer
+
+log = logging.getLogger(__name__)
+
+START: Final = "people_start"
+TIMER: Final = "people_check"
+LOST: Final = "access_lost"
+EVERY: Final = timedelta(hours=1)
+AGAIN: Final = timedelta(minutes=10)
+"""After the portal could not be read."""
+
+
+def start_row(now: datetime) -> InboxRow:
+    """The input that a start of the program is: everybody is looked at."""
+    return _input(START, SESSION, {}, now)
+
+
+def _input(kind: str, session: str, body: dict[str, str], now: datetime) -> InboxRow:
+    row_id = new_id()
+    return InboxRow(
+        id=row_id, source=f"{kind}:{row_id}", session=session, lane="express", kind=kind, actor=SYSTEM, body=body, received_at=now
+    )
+
+
+async def check(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+    """Ask the portal who still works there, all in one go; look again in an hour. Raises StoreError."""
+    try:
+        await _compared(session, tools, desk)
+        wait = EVERY
+    except BitrixError as error:
+        log.warning("nobody knows who was dismissed: %s", error, extra={"action": "people_check_failed"})
+        wait = AGAIN
+    timer = Timer(id=f"{TIMER}:{SESSION}", due_at=session.now + wait, session=SESSION, kind=TIMER)
+    await desk.commit(session, actor="system", timers=[timer], done=[row.id])
+
+
+async def _compared(session: Session, tools: Tools, desk: Desk) -> None:
+    employed = desk.staff.employed()
+    works = await desk.employees.at_work(set(employed.values())) if employed else {}
+    out = set(desk.registry(session)["out"])
+    for person in [key for key, number in employed.items() if works.get(number) is False and key not in out]:
+        await _dismiss(person, "portal", session, tools, desk=desk, by="system")
+    back = [key for key, number in employed.items() if works.get(number) and key in out]
+    unbound = [key for key in out if key not in employed and desk.staff.fixed(key)]  # the file names no employee any more
+    for person in [*back, *unbound]:
+        name = desk.staff.name_of(person)
+        told = desk.tell_admins("people-returned-admins", session, about=(person, name))
+        told.append(screens.row(person, screens.sentence("people-returned"), session.now))
+        await desk.commit(session, PersonReturned(person=person), actor="system", outbox=told)
+
+
+async def removed(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+    """Ops remove a person or take an invitation back ({person}); those of the access file only the file removes. Raises StoreError."""
+    person, registry = str(row.body["person"]), desk.registry(session)
+    by = str(row.actor["key"])
+    if person in registry["people"]:
+        await _dismiss(person, "admin", session, tools, desk=desk, by=by)
+    elif person in map(invitation_key, registry["invited"]):
+        await desk.commit(session, PersonDismissed(person=person, why="admin", by=by), actor=by)
+    await desk.commit(session, actor=by, done=[row.id])
+
+
+async def _dismiss(person: str, why: Literal["portal", "admin"], session: Session, tools: Tools, *, desk: Desk, by: str) -> None:
+    """One commit: access is gone, the administrators know, and each conversation with open cards is told to close them."""
+    homes = {person, *await tools.store.read(_homes, person)}
+    closing = [_input(LOST, home, {"person": person, "why": why}, session.now) for home in sorted(homes)]
+    name = desk.staff.name_of(person)
+    told = desk.tell_admins(f"people-gone-{why}", session, about=(person, name))
+    event = PersonDismissed(person=person, why=why, by=by)
+    await desk.commit(session, event, actor="system", outbox=told, new=closing)
+
+
+def _homes(store: Store, person: str) -> Collection[str]:
+    """The conversations in which a card of this person waits."""
+    found = set()
+    for stream in store.streams():
+        if stream.startswith("session:tg:") and any(row.call.get("requested_by") == person for row in store.effects(stream, "requested")):
+            found.add(stream.removeprefix("session:"))
+    return found
+
+
+async def close_cards(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+    """In a conversation of somebody who lost access: their open cards close; in their own chat they read why. Raises StoreError."""
+    del tools, desk
+    person, why = str(row.body["person"]), str(row.body["why"])
+    told, closed = [], 0
+    for entry in open_confirmations(dict(session.state)):
+        if entry["requested_by"] != person:
+            continue
+        end = confirmations.superseded(entry, why="no-access")
+        with contextlib.suppress(EffectConflict):  # decided in this very moment: what runs is heard to its end
+            await session.commit(end.event, actor="system", effects=[end.change], timers=[confirmations.drop_timer(entry, session)])
+            closed += 1
+        told.append(outgoing.card_row(session.key, session.state["agent"]["confirmations"][entry["confirmation_id"]], session.now))
+    if session.key == person:
+        told.append(screens.row(person, screens.sentence(f"people-lost-{why}", cards=closed), session.now))
+    await session.commit(actor="system", outbox=told, inbox_done=[row.id])

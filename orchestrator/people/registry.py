@@ -1,0 +1,49 @@
+"""What the registry of people says: questions to the folded state of session `access`. Ring 2, pure."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, cast
+
+from state.clock import parse_iso
+from state.people_fold import empty
+
+SESSION: Final = "access"
+STREAM: Final = f"session:{SESSION}"
+TRIES: Final = 5
+"""So many links that are of no use may one person bring within TRIES_WITHIN."""
+TRIES_WITHIN: Final = timedelta(hours=1)
+ASK_AGAIN: Final = timedelta(days=1)
+ASKED_AT_ONCE: Final = 20
+"""So many strangers may ask within an hour before the administrators are left in peace."""
+
+Registry = Mapping[str, Any]
+Standing = Literal["open", "wrong", "used", "expired"]
+
+
+def registry_of(state: Mapping[str, Any]) -> Registry:
+    """The registry in the state of its session, or one that lists nobody."""
+    return cast("Registry", state.get("access") or empty())
+
+
+def standing(registry: Registry, fingerprint: str, now: datetime) -> Standing:
+    """Of what use a link is at `now`; its last moment is no longer in time."""
+    if fingerprint in registry["used"]:
+        return "used"
+    invitation = registry["invited"].get(fingerprint)
+    if invitation is None:
+        return "wrong"
+    return "open" if now < parse_iso(invitation["expires_at"]) else "expired"
+
+
+def tries_too_often(registry: Registry, person: str, now: datetime) -> bool:
+    """Whether the person brought too many useless links."""
+    recent = [at for at in registry["tries"].get(person, ()) if now - parse_iso(at) < TRIES_WITHIN]
+    return len(recent) >= TRIES
+
+
+def may_ask(registry: Registry, person: str, now: datetime) -> bool:
+    """Whether the administrators may be told of this stranger: once a day, and not of a crowd."""
+    asked = registry["asked"]
+    if person in asked and now - parse_iso(asked[person]["at"]) < ASK_AGAIN:
+        return False
+    return sum(now - parse_iso(item["at"]) < TRIES_WITHIN for item in asked.values()) < ASKED_AT_ONCE

@@ -1,0 +1,86 @@
+"""Performs effects of kind `schedule`: a reminder becomes an inbox row of the person's own chat, whose worker sets the timer. Ring 2.
+
+All it does is one durable row with a source of its own, so it can be asked for again, and looked for, without doubt.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from orchestrator.gate.effects import Call
+from orchestrator.gate.ports import Performed, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.gate.reminders import MARK, PERSON
+from state.clock import Clock, iso, new_id, parse_iso
+from state.events_daily import reminders_of
+from state.journal import state_of
+from state.store import InboxRow, Lane, Store, StoreError
+from state.worker import AsyncStore
+
+KIND: Final = "reminder_set"
+LANE: Final[Lane] = "express"
+MOST: Final = 100
+"""So many reminders of one person may wait: more of them are no help to anybody."""
+_OVER: Final = timedelta(minutes=1)
+
+
+class SchedulePerformer:
+    """See the module docstring."""
+
+    portal = ""
+    is_application = True
+
+    def __init__(self, store: AsyncStore, clock: Clock) -> None:
+        """Keep the store that chats are worked from."""
+        self._store = store
+        self._clock = clock
+
+    async def perform(self, call: Call) -> Performed:
+        """Store the reminder durably; rejected when its moment is over or too many wait."""
+        due, session = parse_iso(call.params["at"]), str(call.params[PERSON])
+        if due < self._clock.now() - _OVER:
+            return Rejected(code="reminder-past", detail=f"{call.params['at']} is over: ask the person for another moment", sent=False)
+        try:
+            if await self._store.read(_waiting, session) >= MOST:
+                return Rejected(code="reminder-too-many", detail=f"{MOST} reminders wait already", sent=False)
+            await self._store.put_inbox([self._row(call, session, int(due.timestamp()))])
+        except StoreError as error:
+            return Unknown(detail=f"the store did not say whether the reminder is kept: {error}")
+        return Succeeded(result=True, entity="reminder", note=f"set for {iso(due)}; code shows the person its time and text")
+
+    async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
+        """Whether it is kept; reads only, and proves either."""
+        del before
+        session, known = str(call.params[PERSON]), str(call.params[MARK])
+        kept = await self._store.read(_is_kept, session, known)
+        return Reconciled(verdict="done" if kept else "not_done", detail="the reminder is kept" if kept else "no such reminder is kept")
+
+    def _row(self, call: Call, session: str, due_ts: int) -> InboxRow:
+        known = str(call.params[MARK])
+        body = {"effect_id": known, "due_ts": due_ts, "text": call.params["text"], "target": call.params.get("record", "")}
+        return InboxRow(
+            id=new_id(),
+            source=f"reminder:{known}",
+            session=session,
+            lane=LANE,
+            kind=KIND,
+            actor={"key": session, "name": session},
+            body=body,
+            received_at=self._clock.now(),
+        )
+
+
+def _waiting(store: Store, session: str) -> int:
+    state, _ = state_of(store, f"session:{session}")
+    return sum(entry["status"] == "waits" for entry in reminders_of(state).values())
+
+
+def _is_kept(store: Store, session: str, known: str) -> bool:
+    """Set already, or still to be set by the chat's worker."""
+    if any(row.kind == KIND and row.body["effect_id"] == known for row in store.waiting_inbox(session, LANE, 1000)):
+        return True
+    after = 0
+    while page := store.read_events(f"session:{session}", after=after):
+        if any(event.type == "ReminderSet" and event.data["effect_id"] == known for event in page):
+            return True
+        after = page[-1].seq
+    return False

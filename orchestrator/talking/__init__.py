@@ -1,0 +1,1 @@
+"""Talking like a person: voice, edits, forwards, queues. Ring 2."""

@@ -1,0 +1,18 @@
+"""What is offered under an answer to text of others that came without a word about it. Ring 2, pure."""
+
+from typing import Final
+
+from orchestrator.engines.base import TurnInput
+from orchestrator.messages import Action, Notice, Reply
+
+PRESS: Final = "forward"
+WISHES: Final = ("lead", "task")
+"""What one press makes of it."""
+
+
+def offered(reply: Reply, turn: TurnInput) -> Reply:
+    """The reply with its buttons, where the person has not said yet what they want; a reply that asks something itself stays as it is."""
+    if turn.text or not turn.quoted or turn.origin not in {"typed", "voice"} or reply.choices or reply.confirmations:
+        return reply
+    made = tuple(Action(words=(PRESS, turn.turn_id, wish), label=Notice(code=f"button-make-{wish}")) for wish in WISHES)
+    return reply.model_copy(update={"actions": (*reply.actions, *made)})

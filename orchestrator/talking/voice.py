@@ -1,0 +1,150 @@
+"""Voice messages: heard by a transcription service, shown as they were heard, then worked as the person's own words. Ring 2.
+
+A recording is fetched and heard while its input is worked, never when it is taken in. A word that was heard decides no card.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol, TypeVar
+
+from orchestrator import outgoing
+from orchestrator.errors import ModelClientError
+from orchestrator.messages import Actor, Notice, say
+from orchestrator.session import Session
+from orchestrator.turns import Tools, admitted, run_turn
+from state.canonical import clean_text
+from state.store import InboxRow
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+LONGEST: Final = 300
+"""Seconds; a longer speech is no request."""
+LARGEST: Final = 20_000_000
+"""Bytes; no more is given to a bot."""
+MAX_TEXT: Final = 20_000
+
+
+class FileUnavailable(Exception):
+    """The messenger does not give the file; the text says why, without an address."""
+
+
+class Files(Protocol):
+    """Where recordings come from; a door implements it."""
+
+    async def read(self, file_id: str, limit: int) -> bytes:
+        """The file; raises FileUnavailable, also for one above `limit` bytes."""
+        ...
+
+
+class Listener(Protocol):
+    """What turns speech into words."""
+
+    async def transcribe(self, recording: bytes, *, language: str) -> str:
+        """The words, "" where nothing was said; raises ModelClientError."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ear:
+    """How voice messages are heard here; without a listener they are not."""
+
+    files: Files
+    listener: Listener | None = None
+
+    async def heard(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Work one voice message to its end. Raises StoreError.
+
+        What was heard is stored in the place of the recording before anything comes of it: after a crash it is not heard anew.
+        """
+        actor = await admitted(row, session, tools)
+        if actor is None:
+            return
+        words = row.body.get("heard")
+        if words is None:
+            words = await self._hear(row, actor, session, tools)
+        if words is not None:
+            await run_turn(replace(row, kind="message", body=_request(row.body, words)), session, tools)
+
+    async def _hear(self, row: InboxRow, actor: Actor, session: Session, tools: Tools) -> str | None:
+        """The words, shown and stored; None where there are none and the person was told so."""
+        refused = self._refused(row)
+        if refused is not None:
+            await _over(row, actor, session, refused)
+            return None
+        await tools.partial(session.key, Notice(code="hearing"))
+        found = await self._listened(row, actor, session, tools)
+        if isinstance(found, Notice):
+            await _over(row, actor, session, found)
+            return None
+        told = outgoing.reply_row(session.key, say(Notice(code="heard", args={"words": found})), session.now, key=f"heard:{row.id}")
+        kept = replace(row, body={**row.body, "heard": found}, attempts=0)
+        await session.commit(actor=actor.key, outbox=[told], inbox_new=[kept])
+        return found
+
+    def _refused(self, row: InboxRow) -> Notice | None:
+        if self.listener is None:
+            return Notice(code="voice-off")
+        if row.body["seconds"] > LONGEST or row.body["size"] > LARGEST:
+            return Notice(code="voice-too-long", args={"minutes": LONGEST // 60})
+        return None
+
+    async def _listened(self, row: InboxRow, actor: Actor, session: Session, tools: Tools) -> str | Notice:
+        """The words, or why there are none; /stop ends it."""
+        hearing = _Hearing(self._words(row, actor))
+        tools.running[session.key] = hearing
+        try:
+            words = clean_text(await hearing.result()).strip()
+        except FileUnavailable as error:
+            log.warning("a recording is not given: %s", error, extra={"action": "voice_failed"})
+            return Notice(code="voice-unavailable")
+        except ModelClientError as error:
+            log.warning("a recording is not heard: %s", error.reason, extra={"action": "voice_failed"})
+            return Notice(code="voice-failed")
+        finally:
+            tools.running.pop(session.key, None)
+        if hearing.stopped:
+            return Notice(code="stopped")
+        return words[:MAX_TEXT] or Notice(code="voice-empty")
+
+    async def _words(self, row: InboxRow, actor: Actor) -> str:
+        if self.listener is None:
+            return ""
+        recording = await self.files.read(str(row.body["file_id"]), LARGEST)
+        return await self.listener.transcribe(recording, language=actor.locale)
+
+
+class _Hearing:
+    """A recording that is being heard, for /stop."""
+
+    def __init__(self, work: Awaitable[str]) -> None:
+        self._task = asyncio.ensure_future(work)
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Nobody wants to know any more."""
+        self.stopped = True
+        self._task.cancel()
+
+    async def result(self) -> str:
+        """The words, "" where it was stopped."""
+        try:
+            return await self._task
+        except asyncio.CancelledError:
+            if not self.stopped:
+                self._task.cancel()
+                raise
+            return ""
+
+
+async def _over(row: InboxRow, actor: Actor, session: Session, notice: Notice) -> None:
+    told = outgoing.reply_row(session.key, say(notice), session.now, key=f"turn:{row.id}")
+    await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
+
+
+def _request(body: Any, words: str) -> dict[str, Any]:
+    """The request that a recording is; one that was forwarded holds the words of somebody else."""
+    own, others = ("", words) if body.get("forwarded") else (words, "")
+    return {"text": own, "quoted": others, "origin": "voice", "message_id": body.get("message_id", 0)}

@@ -1,0 +1,81 @@
+"""Reminders for the speaker: «напомни в пятницу в 11 позвонить Ромашке». The moment stays in their words; code reads it."""
+
+import re
+from typing import Any
+
+from sandbox.model.answers import Answer, Step, say
+from sandbox.model.dates import date_phrase
+from sandbox.model.rules.base import Handler, asking, proposing
+from sandbox.model.text import Span, mask, quotes, squeeze
+from sandbox.model.wishes import Target, Wish, target
+
+_HEAD = re.compile(
+    r"^.*?(?<!\w)(?:напомни\w*|напоминани\w+|remind\w*)(?!\w)(?:\s(?:мне|меня|me))?(?:\s?[:—-])?"
+    r"(?:\s(?:to|о том,? чтобы|о том,? что|чтобы|что|about|that|про|о|об))?(?!\w)"
+)
+_IN_TIME = re.compile(
+    r"(?<!\w)через\s(?:\d+\s)?(?:полчаса|час\w{0,2}|минут\w?)(?!\w)|(?<!\w)in\s(?:\d+|an?)\s(?:hour|minute)s?(?!\w)"
+    r"|(?<![\w.,])(?:в|at)\s\d{1,2}(?::\d{2})?(?:\s(?:утра|вечера|дня|am|pm))?(?![\w.,:])"
+)
+_HOUR_AFTER = re.compile(r",?\s(?:в|at)\s\d{1,2}(?::\d{2})?(?:\s(?:утра|вечера|дня|am|pm))?(?![\w.:%]|,\d)")
+_HOUR_BEFORE = re.compile(r"(?<!\w)(?:в|at)\s\d{1,2}(?::\d{2})?(?:\s(?:утра|вечера|дня|am|pm))?\s$")
+_DEAL = re.compile(
+    r"(?i:по|в|про|on|for|about)\s(?:the\s)?(?i:сделк\w+|deal)\s+(?:«[^»]+»|\"[^\"]+\"|№?\s?\d+|[А-ЯЁA-Z][\w-]*)|(?i:по|в)\s(?i:этой\sсделк\w+)"
+)
+_JOINTS = re.compile(r"^(?:мне|me|to|чтобы|что|о том,? что|про|об?)\s|\s(?:на|к|в|во|by|on|at)$", re.IGNORECASE)
+
+
+def remind(wish: Wish) -> Answer:
+    """A reminder; asks for the moment or the words when they are missing."""
+    day = date_phrase(wish.text)
+    when = _with_hour(day, wish) if day else _hour(wish)
+    head = _HEAD.search(wish.folded)
+    about = _DEAL.search(mask(wish.text, [when]))
+    deal = Span(about.start(), about.end(), about[0]) if about else None
+    quoted = quotes(mask(wish.text, [when, deal]))
+    rest = mask(wish.text, [when, deal, Span(0, head.end(), "") if head else None])
+    text = quoted[0].text if quoted else _trimmed(rest)
+    if not text:
+        return asking("which.reminder", wish)
+    if when is None:
+        return asking("which.moment", wish)
+    params: dict[str, Any] = {"at": f"@date:{when.text}", "text": text}
+    record = _record(deal, wish)
+    if record is not None:
+        params["deal"] = record
+    return proposing(wish, "reminder.add", Step("reminder.add", params, comment=say("comment.add", wish.lang)), text=text)
+
+
+def _with_hour(day: Span, wish: Wish) -> Span:
+    """The day with the bare hour beside it: «в пятницу в 11 позвонить», «в 11 в пятницу»."""
+    after, before = _HOUR_AFTER.match(wish.folded, day.end), _HOUR_BEFORE.search(wish.folded[: day.start])
+    if after:
+        return Span(day.start, after.end(), f"{day.text}{wish.text[after.start() : after.end()]}")
+    if before:
+        return Span(before.start(), day.end, f"{day.text} {wish.text[before.start() : before.end()].strip()}")
+    return day
+
+
+def _hour(wish: Wish) -> Span | None:
+    """«через час», «в 18:30»: a moment without a day."""
+    found = _IN_TIME.search(mask(wish.folded, quotes(wish.text)))
+    return Span(found.start(), found.end(), wish.text[found.start() : found.end()]) if found else None
+
+
+def _record(deal: Span | None, wish: Wish) -> Target | None:
+    """The deal it is about; the one spoken of last by its number, since a reminder has no kind of record of its own."""
+    found = target(Wish(deal.text, wish.lang, wish.request, wish.inherited)) if deal else None
+    if found != "@current":
+        return found
+    current = wish.request.current.get("deal")
+    return current.get("id") if isinstance(current, dict) else None
+
+
+def _trimmed(masked: str) -> str:
+    text = squeeze(masked)
+    while (shorter := squeeze(_JOINTS.sub("", text))) != text:
+        text = shorter
+    return text
+
+
+HANDLERS: dict[str, Handler] = {"reminder.add": remind}

@@ -1,0 +1,39 @@
+"""Reading what a message is made of (text, caption, file) within the limits of the Bot API; sends nothing."""
+
+from sandbox.telegram import text as texts
+from sandbox.telegram.storage import files
+from sandbox.telegram.wire import ApiError, JsonObject, Params, Upload, bad_request
+from sandbox.telegram.world import World
+
+_UPLOAD_LIMIT = 50 * 1024 * 1024
+
+
+def read_text(params: Params) -> tuple[str, list[JsonObject]]:
+    """Read `text` with its entities within the limits of a message."""
+    text, entities = texts.formatted_text(params.text("text"), params.text("parse_mode"), params.structure("entities"))
+    if not text:
+        raise bad_request("message text is empty")
+    texts.require_length(text, texts.MESSAGE_LIMIT, "message is too long")
+    return text, entities
+
+
+def read_caption(params: Params) -> JsonObject:
+    """Read `caption` with its entities within the limits of a caption."""
+    caption, entities = texts.formatted_text(params.text("caption"), params.text("parse_mode"), params.structure("caption_entities"))
+    texts.require_length(caption, texts.CAPTION_LIMIT, "message caption is too long")
+    content: JsonObject = {"caption": caption} if caption else {}
+    return {**content, **({"caption_entities": entities} if entities else {})}
+
+
+def stored_file(world: World, given: Upload | str) -> JsonObject:
+    """Keep an upload of at most 50 MB, or find the file that a file_id names."""
+    if isinstance(given, Upload):
+        if len(given.content) > _UPLOAD_LIMIT:
+            raise ApiError(413, "Request Entity Too Large")
+        if not given.content:
+            raise bad_request("file must be non-empty")
+        return files.store(world.db, world.files_dir, given)
+    found = files.find(world.db, given)
+    if found is None:
+        raise bad_request("wrong file identifier/HTTP URL specified")
+    return found

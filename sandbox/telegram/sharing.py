@@ -1,0 +1,51 @@
+"""What people send that is not only text: voice messages, documents, pictures, forwarded correspondence."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from sandbox.telegram import attachments
+from sandbox.telegram.acting import Around, CannotActError, Sent, plain, put, send
+from sandbox.telegram.speech import seconds_of, voice_file
+from sandbox.telegram.storage import files
+from sandbox.telegram.storage.people import Person
+from sandbox.telegram.wire import JsonObject, Upload
+from sandbox.telegram.world import World
+
+
+def send_file(
+    world: World, person: Person, kind: Literal["document", "photo"], around: Around, *, upload: Upload, caption: str
+) -> tuple[Sent, JsonObject]:
+    """Send a document or a picture and give what was sent with the stored file."""
+    stored = files.store(world.db, world.files_dir, upload, place=f"{kind}s")
+    content: JsonObject | None = {"document": attachments.document(stored)}
+    if kind == "photo":
+        photo = attachments.photo(world, stored)
+        content = {"photo": photo} if photo else None
+    if content is None:
+        raise CannotActError(f"{upload.name} is no PNG or JPEG")
+    return put(world, person, around, {**content, **plain("caption", caption.strip())}), stored
+
+
+def say_aloud(
+    world: World, person: Person, around: Around, *, words: str, recording: bytes | None, seconds: int | None
+) -> tuple[Sent, JsonObject]:
+    """Send a voice message: a recording, or a file of silence that carries the words, and give it with the stored file."""
+    lasting = seconds_of(words) if seconds is None else seconds
+    upload = Upload("voice.oga", "audio/ogg", recording or voice_file(words, lasting))
+    stored = files.store(world.db, world.files_dir, upload, place="voice")
+    return put(world, person, around, {"voice": attachments.voice(stored, lasting)}), stored
+
+
+def forward(world: World, person: Person, around: Around, texts: Sequence[str], *, comment: str, comment_first: bool) -> list[Sent]:
+    """Forward messages with a comment of one's own, as one client action: all of them arrive at once.
+
+    Telegram's applications send the comment first; a person who writes it by hand sends it last.
+    """
+    if around.origin is None and around.forward_from is None:
+        raise CannotActError("a forwarded message comes from somebody: forward_from or origin")
+    bare = replace(around, origin=None, forward_from=None)
+    own = send(world, person, comment, bare) if comment and comment_first else []
+    others = [sent for text in texts for sent in send(world, person, text, around)]
+    late = send(world, person, comment, bare) if comment and not comment_first else []
+    return own + others + late

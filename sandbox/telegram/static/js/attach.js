@@ -1,0 +1,60 @@
+// The paper clip and the microphone beside the writing field: files of one's own, voice messages of given words.
+
+import { get } from "./api.js";
+import { byId, h, icon } from "./dom.js";
+import { complain } from "./toasts.js";
+
+const LARGEST = 25 * 1024 * 1024;
+const PICTURES = ["image/png", "image/jpeg"];
+
+export class Attach {
+  // `post` sends to one of the addresses of the person who writes: (action, body).
+  constructor({ post, takeText }) {
+    this.post = post;
+    this.takeText = takeText;
+    this.file = h("input", { type: "file", hidden: true, onchange: () => this.sendFile().catch(complain) });
+    this.panel = byId("voices");
+    byId("clip").append(icon("clip"));
+    byId("mic").append(icon("mic"));
+    byId("clip").after(this.file);
+    byId("clip").addEventListener("click", () => this.file.click());
+    byId("mic").addEventListener("click", () => this.toggle().catch(complain));
+    document.addEventListener("click", (event) => { if (!event.target.closest("#voices, #mic")) this.panel.hidden = true; });
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.panel.hidden = true; });
+  }
+
+  async toggle() {
+    if (!this.panel.hidden) return void (this.panel.hidden = true);
+    const typed = this.takeText(false);
+    const { samples } = await get("/sandbox/voice");
+    const rows = samples.map((sample) => this.row(sample.words || "тишина", { sample: sample.name }));
+    const own = typed ? this.row(typed, { words: typed }, true) : h("p", { class: "none" }, "Напишите текст и нажмите на микрофон — он уйдёт голосом. Или готовая запись:");
+    this.panel.replaceChildren(own, ...rows);
+    this.panel.hidden = false;
+    return undefined;
+  }
+
+  row(words, body, own = false) {
+    const send = () => {
+      this.panel.hidden = true;
+      if (own) this.takeText(true);
+      this.post("voice", body).catch(complain);
+    };
+    return h("button", { class: "command", type: "button", onclick: send }, h("b", {}, icon("mic", 17)), h("span", {}, words));
+  }
+
+  async sendFile() {
+    const file = this.file.files[0];
+    this.file.value = "";
+    if (!file) return;
+    if (file.size > LARGEST) throw new Error("Файл больше 25 МБ: песочница такие не берёт");
+    const base64 = await new Promise((resolve, reject) => {
+      const reader = new FileReader();
+      reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+      reader.onerror = () => reject(new Error(`Файл ${file.name} не читается`));
+      reader.readAsDataURL(file);
+    });
+    const body = { file_name: file.name, mime: file.type || "application/octet-stream", base64, caption: this.takeText(true) };
+    await this.post(PICTURES.includes(file.type) ? "photo" : "document", body);
+  }
+}

@@ -1,0 +1,47 @@
+"""How the bot stands with a chat: blocked, removed, never started, moved; and the topics of forums."""
+
+from typing import Literal, get_args
+
+from sandbox.telegram.storage.database import Database
+from sandbox.telegram.wire import JsonObject
+
+State = Literal["unstarted", "blocked", "deactivated", "kicked", "left", "migrated"]
+STATES: tuple[State, ...] = get_args(State)
+
+
+def state_of(db: Database, chat_id: int) -> State | None:
+    """Give what keeps the bot out of a chat; None when all is well."""
+    row = db.one("SELECT state FROM standings WHERE chat_id = ?", chat_id)
+    return row["state"] if row else None
+
+
+def moved_to(db: Database, chat_id: int) -> int | None:
+    """Give the supergroup that a group became."""
+    row = db.one("SELECT moved_to FROM standings WHERE chat_id = ?", chat_id)
+    return int(row["moved_to"]) if row and row["moved_to"] else None
+
+
+def put(db: Database, chat_id: int, state: State, *, moved: int | None = None) -> None:
+    """Note what keeps the bot out."""
+    db.run("INSERT OR REPLACE INTO standings VALUES (?, ?, ?)", chat_id, state, moved)
+
+
+def clear(db: Database, chat_id: int) -> None:
+    """Let the bot in again."""
+    db.run("DELETE FROM standings WHERE chat_id = ?", chat_id)
+
+
+def add_topic(db: Database, chat_id: int, thread_id: int, name: str) -> None:
+    """Open a topic of a forum under the id of the message that opened it."""
+    db.run("INSERT INTO topics VALUES (?, ?, ?)", thread_id, chat_id, name)
+
+
+def find_topic(db: Database, chat_id: int, thread_id: int) -> JsonObject | None:
+    """Give a topic, or None."""
+    row = db.one("SELECT * FROM topics WHERE thread_id = ? AND chat_id = ?", thread_id, chat_id)
+    return dict(row) if row else None
+
+
+def topics_of(db: Database, chat_id: int) -> list[JsonObject]:
+    """Give the topics of a forum in the order they were opened."""
+    return [dict(row) for row in db.all("SELECT * FROM topics WHERE chat_id = ? ORDER BY thread_id", chat_id)]

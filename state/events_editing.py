@@ -1,0 +1,60 @@
+"""What the journal holds of cards whose values are being changed by a person, with its place in the fold. Ring 1.
+
+Only what a question of ours needs is kept: which field of which card, who may answer. The new value itself stands in the new card.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from state.events import Event
+from state.personal import Personal
+
+State = dict[str, Any]
+
+KEEP_EDITS = 20
+
+
+class EditAsked(Event):
+    """A person was asked which field of a card to change (`code` is ""), or what its value is to be; `ask` counts the questions of a card."""
+
+    confirmation_id: str
+    code: str = ""
+    by: str
+    ask: int
+    options: Personal[list[dict[str, Any]]]
+    """The meanings to choose from where the answer had several: {value, label, target}."""
+
+
+class EditClosed(Event):
+    """A new card took the place of the old one, the person left everything as it was, or somebody decided meanwhile."""
+
+    confirmation_id: str
+    how: Literal["replaced", "cancelled", "late"]
+
+
+def edits_of(state: State) -> dict[str, dict[str, Any]]:
+    """The open questions of a session by card: {code, by, ask, options}."""
+    found: dict[str, dict[str, Any]] = state.get("edits", {})
+    return found
+
+
+def question_key(confirmation_id: str, ask: int) -> str:
+    """The key of the message that asks; an answer is a reply to it."""
+    return f"edit:{confirmation_id}:{ask}"
+
+
+def _asked(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    edits = state.setdefault("edits", {})
+    edits.pop(data["confirmation_id"], None)  # asked again: young again
+    edits[data["confirmation_id"]] = {key: data[key] for key in ("code", "by", "ask", "options")}
+    while len(edits) > KEEP_EDITS:
+        del edits[next(iter(edits))]
+
+
+def _closed(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    edits_of(state).pop(data["confirmation_id"], None)
+
+
+STEPS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"EditAsked": _asked, "EditClosed": _closed}

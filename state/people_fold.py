@@ -1,0 +1,101 @@
+"""The registry of people as the fold of its events (ring 1): `state["access"]` of session `access`. Pure; no other session has it."""
+
+from collections.abc import Callable
+from typing import Any
+
+State = dict[str, Any]
+Data = dict[str, Any]
+
+KEEP_INVITED = 500
+KEEP_USED = 2000
+KEEP_ASKED = 500
+KEEP_TRIES = 5
+
+
+def empty() -> State:
+    """A registry that lists nobody."""
+    return {"invited": {}, "used": {}, "people": {}, "out": {}, "preferences": {}, "asked": {}, "tries": {}}
+
+
+def _registry(state: State) -> State:
+    found: State = state.setdefault("access", empty())
+    return found
+
+
+def _invited(state: State, data: Data, ts: str) -> None:
+    registry = _registry(state)
+    mark = data["fingerprint"]
+    if mark in registry["used"]:  # single use, whatever comes afterwards
+        return
+    kept = ("bitrix_user_id", "role", "sealed_name", "expires_at", "by")
+    _put(registry["invited"], mark, {**{name: data[name] for name in kept}, "at": ts}, KEEP_INVITED)
+
+
+def _refused(state: State, data: Data, ts: str) -> None:
+    tries = _registry(state)["tries"]
+    _put(tries, data["person"], [*tries.get(data["person"], ()), ts][-KEEP_TRIES:], KEEP_ASKED)
+
+
+def _asked(state: State, data: Data, ts: str) -> None:
+    _put(_registry(state)["asked"], data["person"], {"name": data["name"], "at": ts}, KEEP_ASKED)
+
+
+def _joined(state: State, data: Data, ts: str) -> None:
+    registry, person = _registry(state), data["person"]
+    if data["fingerprint"]:
+        registry["invited"].pop(data["fingerprint"], None)
+        _put(registry["used"], data["fingerprint"], ts, KEEP_USED)
+    for part in ("people", "out", "asked", "tries"):
+        registry[part].pop(person, None)
+    if data["name"]:
+        kept = ("name", "role", "bitrix_user_id", "time_zone", "locale", "by")
+        registry["people"][person] = {**{name: data[name] for name in kept}, "at": ts}
+
+
+def _dismissed(state: State, data: Data, ts: str) -> None:
+    registry, person = _registry(state), data["person"]
+    if data["why"] == "portal":
+        registry["out"][person] = ts
+        return
+    for part in ("people", "out", "preferences"):
+        registry[part].pop(person, None)
+    for mark in [mark for mark in registry["invited"] if invitation_key(mark) == person]:
+        del registry["invited"][mark]
+        _put(registry["used"], mark, ts, KEEP_USED)
+
+
+def _returned(state: State, data: Data, ts: str) -> None:
+    del ts
+    _registry(state)["out"].pop(data["person"], None)
+
+
+def _preference(state: State, data: Data, ts: str) -> None:
+    del ts
+    mine = _registry(state)["preferences"].setdefault(data["person"], {})
+    mine.pop(data["preference"], None)
+    if data["value"]:
+        mine[data["preference"]] = data["value"]
+
+
+def invitation_key(fingerprint: str) -> str:
+    """How ops name an invitation: "invite:1a2b3c4d"."""
+    return f"invite:{fingerprint[:8]}"
+
+
+def _put(mapping: dict[str, Any], key: str, value: Any, keep: int) -> None:
+    """Set it as the youngest, and forget the oldest beyond `keep`."""
+    mapping.pop(key, None)
+    mapping[key] = value
+    while len(mapping) > keep:
+        del mapping[next(iter(mapping))]
+
+
+STEPS: dict[str, Callable[[State, Data, str], None]] = {
+    "PersonInvited": _invited,
+    "InvitationRefused": _refused,
+    "AccessAsked": _asked,
+    "PersonJoined": _joined,
+    "PersonDismissed": _dismissed,
+    "PersonReturned": _returned,
+    "PreferenceSet": _preference,
+}

@@ -1,0 +1,73 @@
+"""The connection to PostgreSQL is cut around a commit: the caller never hears "stored" or "not stored" where that is not so."""
+
+from collections.abc import Callable, Iterator
+from typing import get_args
+
+import pytest
+from store_kit import SESSION, STREAM, due, incoming, intent, lease, outgoing, said, step
+from wire_kit import Cut, Wire, wired
+
+from state import journal
+from state.sql import SqlStore, open_store
+from state.sql.functions import COMMIT, RECEIVE
+from state.store import StaleEpoch, StoreUnwritable
+
+STORED = {"before": False, "in the question": False, "after": True, "before the end of the answer": True}
+every_cut = pytest.mark.parametrize("cut", get_args(Cut))
+
+
+@pytest.fixture
+def wire(fresh_url: Callable[[str], str]) -> Iterator[Wire]:
+    """A wire to an empty database."""
+    with wired(fresh_url("postgresql")) as made:
+        yield made
+
+
+@pytest.fixture
+def store(wire: Wire) -> Iterator[SqlStore]:
+    """A store at the end of the wire."""
+    made = open_store(wire.url)
+    yield made
+    made.close()
+
+
+@every_cut
+@pytest.mark.parametrize("gathers", [True, False], ids=["in one call", "statement by statement"])
+def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
+    store: SqlStore, wire: Wire, cut: Cut, monkeypatch: pytest.MonkeyPatch, *, gathers: bool
+) -> None:
+    """The caller hears that nothing is known; the journal tells; the same once more is stored only where it was not."""
+    monkeypatch.setattr(store, "_gathers", gathers)
+    held = lease(store)
+    store.commit(step(held, said("до")))
+    wire.order(cut, COMMIT.prepared if gathers else b"COMMIT")
+    cut_off = step(held, said("тогда"), outbox=[outgoing("o1")], effects=[intent()], after=1)
+    with pytest.raises(StoreUnwritable):
+        store.commit(cut_off)
+
+    assert wire.cuts == 1
+    assert store.head(STREAM)[0] == (2 if STORED[cut] else 1)
+    if STORED[cut]:
+        with pytest.raises(StaleEpoch):
+            store.commit(cut_off)
+    else:
+        store.commit(cut_off)
+    assert [item.data["text"] for item in store.read_events(STREAM)] == ["до", "тогда"]
+    assert due(store) == ["o1"]
+    assert [item.seq for item in store.commit(step(held, said("после"), after=2))] == [3]
+    assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+
+
+@every_cut
+def test_an_input_whose_answer_is_lost_is_there_once(store: SqlStore, wire: Wire, cut: Cut) -> None:
+    """The door hears no and delivers again; the row is stored once, and a claim that nobody heard of leaves it to be found."""
+    store.put_inbox([incoming("warm", "tg:9")])
+    wire.order(cut, RECEIVE.prepared)
+    with pytest.raises(StoreUnwritable):
+        store.put_inbox([incoming("a")], [(SESSION, "turn")])
+
+    assert ((SESSION, "turn") in store.ready_sessions()) is STORED[cut]
+    assert store.put_inbox([incoming("a")]).fresh == [not STORED[cut]]
+    row = store.next_inbox(SESSION, "turn")
+    assert row is not None
+    assert (row.source, row.attempts) == ("a", 2 if STORED[cut] else 1)

@@ -1,0 +1,80 @@
+"""Lists as files: all rows, links, and no text that a spreadsheet would run."""
+
+import csv
+import io
+import re
+import zipfile
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from bot.rendering.files import Sheet, csv_text, sheet_of, xlsx
+from orchestrator.messages import Row, Table
+
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+RISKY = [
+    "=1+1", "+7 999 123-45-67", "-1", "@SUM(A1)", '=HYPERLINK("http://evil","x")', "\t=1+1", " =1+1", "\u00a0=1+1", "＝1+1", "=cmd|'/c calc'!A1",
+]  # fmt: skip
+
+
+def _cells(content: bytes) -> tuple[list[list[str]], str]:
+    """The cells of the sheet as text, and the sheet's own XML."""
+    with zipfile.ZipFile(io.BytesIO(content)) as book:
+        shared = ["".join(item.itertext()) for item in ET.fromstring(book.read("xl/sharedStrings.xml")).iter(f"{MAIN}si")]  # noqa: S314 - our own file
+        raw = book.read("xl/worksheets/sheet1.xml").decode()
+    rows = []
+    for row in ET.fromstring(raw).iter(f"{MAIN}row"):  # noqa: S314 - our own file
+        values = [(cell.get("t"), cell.findtext(f"{MAIN}v") or "") for cell in row]
+        rows.append([shared[int(value)] if kind == "s" else value for kind, value in values])
+    return rows, raw
+
+
+@pytest.mark.parametrize("text", RISKY)
+def test_no_text_becomes_a_formula(text: str) -> None:
+    """A customer's name is somebody else's text: opened in a spreadsheet it must stay one."""
+    sheet = Sheet(columns=("Сделка", "Сумма"), rows=((text, -5), ("обычная", 12.5)))
+    rows, raw = _cells(xlsx(sheet, name="Сделки"))
+    assert "<f>" not in raw
+    assert rows[1:] == [[text, "-5"], ["обычная", "12.5"]]
+    written = list(csv.reader(io.StringIO(csv_text(sheet).decode("utf-8-sig")), delimiter=";"))
+    assert written[1] == [f"'{text}", "-5"]
+    assert written[2] == ["обычная", "12,5"]
+
+
+def test_csv_opens_in_russian_excel() -> None:
+    """A mark for UTF-8, semicolons, CRLF; a semicolon, a quote and a line break inside a cell stay inside it."""
+    sheet = Sheet(columns=("А", "Б"), rows=(("x;y", 'ООО "Ромашка"'), ("две\nстроки", "")))
+    content = csv_text(sheet)
+    assert content.startswith(b"\xef\xbb\xbf")
+    assert content.count(b"\r\n") == 3
+    assert list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=";"))[1:] == [list(row) for row in sheet.rows]
+
+
+def test_a_list_has_all_its_rows_with_their_addresses_and_only_web_ones_are_links() -> None:
+    rows = (*(Row(label=f"Сделка {n}", url=f"https://p/{n}") for n in range(499)), Row(label="чужая", url="file:///etc/passwd"))
+    sheet = sheet_of(Table(rows=rows, shown=500, total=500), record="Запись", link="Ссылка")
+    content = xlsx(sheet, name="Мои: сделки/лиды [2026] и очень длинное название листа")
+    cells, _ = _cells(content)
+    assert cells[0] == ["Запись", "Ссылка"]
+    assert cells[1:] == [[row.label, row.url] for row in rows]
+    with zipfile.ZipFile(io.BytesIO(content)) as book:
+        links = re.findall(r'Target="([^"]*)"', book.read("xl/worksheets/_rels/sheet1.xml.rels").decode())
+        assert len(links) == 499
+        assert all(link.startswith("https://p/") for link in links)
+        name = re.search(r'<sheet name="([^"]*)"', book.read("xl/workbook.xml").decode())
+    assert name is not None
+    assert len(name[1]) <= 31
+
+
+@pytest.mark.parametrize("odd", ["\x00\x0b текст", "x" * 40_000, "", "😀 👨‍👩‍👧", "﷐￿"])
+def test_odd_texts_make_a_file_that_opens(odd: str) -> None:
+    sheet = Sheet(columns=(odd,), rows=((odd,),), links=("https://p/" + "x" * 3000,))
+    cells, _ = _cells(xlsx(sheet, name=odd))
+    assert len(cells[-1][-1] if cells[-1] else "") <= 32_000
+    assert csv_text(sheet)
+
+
+def test_an_empty_list_is_a_file_with_headings() -> None:
+    made: Any = xlsx(Sheet(columns=("А",), rows=()), name="'")
+    assert _cells(made)[0] == [["А"]]

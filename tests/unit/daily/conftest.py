@@ -1,0 +1,11 @@
+"""Fixtures of daily help."""
+
+import pytest
+from daily_kit import Home, a_home
+from spine_kit import World
+
+
+@pytest.fixture
+def home(world: World) -> Home:
+    """Daily help on a fresh world."""
+    return a_home(world)

@@ -1,0 +1,362 @@
+"""A reminder is asked for in words, let through by the gate without a card, kept durably, and comes once."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from daily_kit import MONDAY, Home, input_row
+from spine_kit import ANNA, BORIS, Provenance, command, effect, message, reply, step
+
+from orchestrator.daily.reminders import LISTED
+from orchestrator.gate.confirmations import Decision
+from orchestrator.messages import Actor, Effect, Outcome, Pending
+from orchestrator.performers.schedule import MOST
+from orchestrator.session import Session
+from state.events import CallStarted
+from state.store import StoreError
+
+HOUR = timedelta(hours=1)
+ELEVEN = "2026-11-27T11:00:00+03:00"
+TEXT = "позвонить Ромашке"
+
+
+class Died(BaseException):
+    """The process is gone."""
+
+
+def wish(slot: str = "t1/1/1", **params: Any) -> Effect:
+    return effect("reminder.add", {"at": ELEVEN, "text": TEXT, **params}, slot=slot)
+
+
+async def kept(home: Home, *, actor: Actor = ANNA, **params: Any) -> Session:
+    """A reminder that was asked for in that person's chat on Monday at nine."""
+    home.set_clock(MONDAY)
+    session = await home.session(actor)
+    outcome = await home.world.submit(session, wish(**params), actor=actor)
+    assert isinstance(outcome, Outcome)
+    assert outcome.status == "succeeded", outcome
+    await home.work(session)
+    return session
+
+
+async def test_it_is_set_from_words_shown_by_code_and_comes_at_its_time(home: Home) -> None:
+    """«напомни в пятницу в 11 позвонить Ромашке»: the model names no moment, code does; no card; the message leads to the deal."""
+    home.set_clock(MONDAY)
+    world = home.world
+    world.model.will(
+        reply(step("reminder.add", {"at": "@date:в пятницу в 11", "text": TEXT, "deal": "@deal:Ромашка"}), text="Ставлю."),
+        reply(text="Поставил."),
+    )
+    session = await world.session()
+    await world.turn(session, message("напомни в пятницу в 11 позвонить Ромашке"))
+    await home.work(session)
+    told = home.rows()
+    assert [row.kind for row in told] == ["reply", "reminder"]
+    body = told[1].body
+    assert (body["what"], body["text"], body["when"]) == ("set", TEXT, "пт, 27 ноября, 11:00")
+    assert body["url"].endswith("/crm/deal/details/481/")
+    assert "ConfirmationRequested" not in world.types()
+    home.set_clock(MONDAY + timedelta(days=4, hours=1, minutes=59))
+    await home.work(session)
+    assert home.told("reminder") == []
+    home.world.clock.advance(timedelta(minutes=1))
+    await home.work(session)
+    assert [body["what"] for body in home.told("reminder")] == ["due"]
+    home.world.clock.advance(timedelta(days=7))
+    await home.work(session)
+    assert home.told("reminder") == []
+    assert home.timers() == []
+
+
+@pytest.mark.parametrize(("late", "what", "hour"), [(30, "due", "11:00"), (3600, "late", "11:00"), (86_400, "late", "")])
+async def test_a_late_one_says_that_the_bot_was_not_running(home: Home, late: int, what: str, hour: str) -> None:
+    """It outlives the process; on another day the day is said too."""
+    before = await kept(home)
+    await before.close()
+    home.told("")
+    home.set_clock(MONDAY + timedelta(days=4, hours=2, seconds=late))
+    await home.work(await home.session(owner="two"))
+    (body,) = home.told("reminder")
+    assert (body["what"], body["hour"], body["when"]) == (what, hour, "пт, 27 ноября, 11:00")
+    assert [event.data["late"] for event in home.world.events("ReminderFired")] == [late]
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        ({"at": "завтра"}, "gate-param-invalid"),
+        ({"at": "2026-11-27T11:00:00"}, "gate-param-invalid"),
+        ({"at": 5}, "gate-param-invalid"),
+        ({"at": "9999-12-31T23:59:59-12:00"}, "gate-param-invalid"),
+        ({"text": ""}, "gate-param-invalid"),
+        ({"text": "x" * 501}, "gate-param-invalid"),
+        ({"text": ["a"]}, "gate-param-invalid"),
+        ({"text": "a\u202eb"}, "gate-param-invalid"),
+        ({"deal": "Ромашка"}, "gate-param-invalid"),
+        ({"deal": -1}, "gate-param-invalid"),
+        ({"deal": True}, "gate-param-invalid"),
+        ({"deal": 1, "task": 2}, "gate-param-invalid"),
+        ({"record": "user:1"}, "gate-param-invalid"),
+        ({"to": "tg:1008"}, "gate-param-unknown"),
+        ({"at": "2026-11-20T11:00:00+03:00"}, "reminder-past"),
+    ],
+)  # fmt: skip
+async def test_what_cannot_be_kept_is_refused_and_nothing_is_set(home: Home, params: dict[str, Any], code: str) -> None:
+    """A moment without a zone, no words, two records, a moment that is over."""
+    home.set_clock(MONDAY)
+    session = await home.session()
+    outcome = await home.world.submit(session, wish(**params))
+    assert isinstance(outcome, Outcome)
+    assert (outcome.status, outcome.reason and outcome.reason.code) == ("refused", code)
+    await home.work(session)
+    assert home.timers() == []
+
+
+async def test_it_is_nobody_elses_whatever_is_written(home: Home) -> None:
+    """A model that names another person, or the mark of another reminder, sets one for who speaks."""
+    session = await kept(home, person="tg:1008", ORIGIN_ID="f" * 32)
+    (timer,) = home.world.sql.due_timers(MONDAY + timedelta(days=30))
+    assert timer.session == "tg:1007"
+    assert timer.body["reminder"] != "f" * 32
+    assert TEXT not in str(timer.body)
+    assert session.key == "tg:1007"
+    assert home.world.events("ReminderSet", key="tg:1008") == []
+
+
+async def test_in_a_group_it_goes_to_the_persons_own_chat(home: Home) -> None:
+    """The group reads neither the reminder nor the list of anybody's reminders."""
+    home.set_clock(MONDAY)
+    group = await home.world.session("tg:-100")
+    await home.world.submit(group, wish())
+    await home.work(await home.session())
+    assert [(row.session, row.body["what"]) for row in home.rows() if row.kind == "reminder"] == [("tg:1007", "set")]
+    await home.world.put(command("reminders", key="tg:-100"))
+    await home.work(group)
+    (body,) = home.told("reminder")
+    assert (body["what"], body["items"]) == ("elsewhere", [])
+
+
+@pytest.mark.parametrize("mode", ["full", "canary", "shadow"])
+async def test_modes(home: Home, mode: Any) -> None:
+    """A safe create runs in canary too; shadow only plans it, and the plan can be shown."""
+    home.set_clock(MONDAY)
+    session = await home.session()
+    outcome = await home.world.submit(session, wish(), mode=mode)
+    assert isinstance(outcome, Outcome)
+    await home.work(session)
+    if mode == "shadow":
+        assert (outcome.status, outcome.preview["verb"], outcome.preview["entity"]) == ("planned", "add", "reminder")
+        assert [(line["name"], line["after"]) for line in outcome.preview["lines"]] == [
+            ("Когда", "пт, 27 ноября 2026, 11:00"),
+            ("Текст", TEXT),
+        ]
+    assert len(home.timers()) == (0 if mode == "shadow" else 1)
+
+
+async def test_words_of_others_need_a_card(home: Home) -> None:
+    """A reminder wished for by a comment in the CRM asks first; approved, it is set exactly so."""
+    home.set_clock(MONDAY)
+    session = await home.session()
+    tainted = effect("reminder.add", {"at": ELEVEN, "text": TEXT}, provenance=Provenance(prose=True))
+    asked = await home.world.submit(session, tainted)
+    assert isinstance(asked, Pending)
+    assert [notice.code for notice in asked.reasons] == ["gate-taint-prose"]
+    await home.work(session)
+    assert home.world.events("ReminderSet") == []
+    entry = session.state["agent"]["confirmations"][asked.confirmation_id]
+    decision = Decision(confirmation_id=asked.confirmation_id, nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
+    decided = await home.world.gate.decide_card(decision, mode="full", ledger=session)
+    assert decided.outcome is not None
+    assert decided.outcome.status == "succeeded"
+    await session.flush()
+    await home.work(session)
+    assert len(home.world.events("ReminderSet")) == 1
+
+
+async def test_the_policy_may_forbid_it_and_opens_nothing_else_by_it(home: Home) -> None:
+    """Other methods of the kind stay closed."""
+    home.set_clock(MONDAY)
+    session = await home.session()
+    for method in ("message", "scenario_run", "cancel"):
+        outcome = await home.world.submit(session, effect(method, {}, kind="schedule", slot=f"t/{method}"))
+        assert isinstance(outcome, Outcome)
+        assert outcome.reason is not None
+        assert outcome.reason.code == "gate-kind"
+
+
+async def test_the_same_step_is_one_reminder(home: Home) -> None:
+    """Submitted again after a crash of the turn, and its input worked twice."""
+    session = await kept(home)
+    await home.world.submit(session, wish())
+    await home.world.put(
+        input_row(
+            "reminder_set", {"effect_id": home.world.events("ReminderSet")[0].data["effect_id"], "due_ts": 1, "text": "x", "target": ""}
+        )
+    )
+    await home.work(session)
+    assert len(home.world.events("ReminderSet")) == 1
+    assert len(home.timers()) == 1
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_a_crash_in_the_middle_is_settled_by_looking(home: Home, stored: bool) -> None:  # noqa: FBT001 - the two halves of one story
+    """The process died between intent and outcome: kept or not kept, but never doubtful and never twice."""
+    home.set_clock(MONDAY)
+    session = await home.session()
+    put = home.world.store.put_inbox
+
+    async def dying(rows: Any, *rest: Any) -> Any:
+        if stored:
+            await put(rows, *rest)
+        raise Died
+
+    home.world.store.put_inbox = dying  # type: ignore[method-assign]
+    with pytest.raises(Died):
+        await home.world.submit(session, wish())
+    home.world.store.put_inbox = put  # type: ignore[method-assign]
+    assert home.world.types()[-1] == CallStarted.__name__
+    again = await home.session(owner="one")
+    home.world.clock.advance(timedelta(minutes=2))
+    (found,) = await home.world.gate.recover(again, announce=lambda _: [])
+    assert found.reconciled.verdict == ("done" if stored else "not_done")
+    await home.work(again)
+    assert len(home.world.events("ReminderSet")) == len(home.timers()) == int(stored)
+
+
+async def test_a_store_that_cannot_be_written_leaves_it_unknown(home: Home) -> None:
+    """The person is told that it may not be kept."""
+    home.set_clock(MONDAY)
+    session = await home.session()
+
+    async def full(*_: Any) -> Any:
+        raise StoreError("disk full")
+
+    home.world.store.put_inbox = full  # type: ignore[method-assign]
+    outcome = await home.world.submit(session, wish())
+    assert outcome.status == "unknown"  # type: ignore[union-attr]
+
+
+async def pressed(home: Home, session: Session, body: dict[str, Any], action: str, *, actor: Actor = ANNA) -> list[tuple[str, str, str]]:
+    """(kind, what, key) of what a press leads to."""
+    row = input_row(
+        "reminder",
+        {"reminder": body["reminder"], "action": action, "place": body.get("place", "list"), "callback_id": "9"},
+        actor=actor,
+        key=session.key,
+    )
+    await home.world.put(row)
+    await home.work(session)
+    return [(row.kind, row.body["what"] if row.kind == "reminder" else row.body["notice"]["code"], row.key) for row in home.rows()]
+
+
+async def test_putting_off_and_deleting(home: Home) -> None:
+    """In an hour, tomorrow at nine; the message that was pressed changes; a deleted one is gone, and says so."""
+    session = await kept(home)
+    home.rows()
+    home.set_clock(MONDAY + timedelta(days=4, hours=2))
+    await home.work(session)
+    due = next(row for row in home.rows() if row.kind == "reminder")
+    assert await pressed(home, session, dict(due.body), "hour") == [("reminder", "moved", due.key), ("toast", "toast-reminder-moved", "")]
+    assert home.timers()[0].endswith("27.11 09:00")
+    home.world.clock.advance(HOUR)
+    await home.work(session)
+    again = next(row for row in home.rows() if row.kind == "reminder")
+    assert again.body["what"] == "due"
+    assert again.key != due.key, "it comes as a new message"
+    await pressed(home, session, dict(again.body), "morning")
+    assert home.timers()[0].endswith("28.11 06:00")
+    assert await pressed(home, session, dict(again.body), "drop") == [
+        ("reminder", "dropped", again.key),
+        ("toast", "toast-reminder-dropped", ""),
+    ]
+    assert home.timers() == []
+    assert await pressed(home, session, dict(again.body), "hour") == [("toast", "toast-reminder-gone", "")]
+    assert home.timers() == []
+
+
+async def test_a_press_that_meets_the_timer_does_not_lose_the_reminder(home: Home) -> None:
+    """Put off while its input waits already: it comes at the new moment, not now."""
+    session = await kept(home)
+    (set_,) = home.told("reminder")
+    home.set_clock(MONDAY + timedelta(days=4, hours=2))
+    row = input_row("reminder", {"reminder": set_["reminder"], "action": "hour", "place": set_["place"]})
+    await home.world.put(row)
+    await home.work(session)
+    assert [body["what"] for body in home.told("reminder")] == ["moved"]
+    assert home.timers()[0].endswith("27.11 09:00")
+
+
+async def test_the_list_is_ones_own_the_next_first(home: Home) -> None:
+    """At most so many are shown, each with its button; a press in the list answers with a message of its own."""
+    home.set_clock(MONDAY)
+    session = await home.session()
+    for number in range(LISTED + 2):
+        await home.world.submit(session, wish(slot=f"t/{number}", at=f"2026-12-{28 - number:02d}T09:00:00+03:00", text=f"дело {number}"))
+    await home.work(session)
+    home.rows()
+    await home.world.put(command("reminders"))
+    await home.work(session)
+    (body,) = home.told("reminder")
+    assert body["more"] == 2
+    assert [item["text"] for item in body["items"]][:2] == [f"дело {LISTED + 1}", f"дело {LISTED}"]
+    assert await pressed(home, session, dict(body["items"][0]), "drop") == [
+        ("reminder", "dropped", ""),
+        ("toast", "toast-reminder-dropped", ""),
+    ]
+    other = await home.session(BORIS)
+    await home.world.put(command("reminders", actor=BORIS, key=BORIS.key))
+    await home.work(other)
+    assert home.told("reminder")[0]["items"] == []
+
+
+async def test_a_press_of_somebody_else_does_nothing(home: Home) -> None:
+    """Callback data is user input: another person's press in that chat finds no reminder."""
+    session = await kept(home)
+    (body,) = home.told("reminder")
+    assert await pressed(home, session, dict(body), "drop", actor=BORIS) == [("toast", "toast-reminder-gone", "")]
+    assert len(home.timers()) == 1
+
+
+async def test_there_is_a_limit(home: Home) -> None:
+    """A loop of a model ends before it fills a chat."""
+    home.set_clock(MONDAY)
+    session = await home.session()
+    for number in range(MOST):
+        await home.world.submit(session, wish(slot=f"t/{number}"))
+    await home.work(session)
+    outcome = await home.world.submit(session, wish(slot="t/last"))
+    assert isinstance(outcome, Outcome)
+    assert outcome.reason is not None
+    assert outcome.reason.code == "reminder-too-many"
+
+
+async def test_of_who_lost_access_nothing_comes(home: Home) -> None:
+    """The timer goes, the text is shown to nobody."""
+    session = await kept(home)
+    home.rows()
+    home.household.here.clear()
+    home.set_clock(MONDAY + timedelta(days=5))
+    await home.work(session)
+    assert home.rows() == []
+    assert home.timers() == []
+
+
+async def test_its_words_are_sealed(home: Home) -> None:
+    """Neither journal nor timer shows them in the clear."""
+    await kept(home, text="позвонить Пингвинову")
+    home.rows()
+    assert "Пингвинову" not in "".join(record[1] for record in home.world.sql.records("session:tg:1007"))
+
+
+async def test_one_that_has_come_does_not_come_again(home: Home) -> None:
+    """An input of its timer that turns up late, from another process or an old backup, tells nobody anything."""
+    session = await kept(home)
+    (body,) = home.told("reminder")
+    home.set_clock(MONDAY + timedelta(days=4, hours=2))
+    await home.work(session)
+    assert len(home.told("reminder")) == 1
+    stray = {"timer": f"reminder:{body['reminder']}", "kind": "reminder", "reminder": body["reminder"]}
+    await home.world.put(input_row("timer", stray), input_row("timer", {**stray, "reminder": "f" * 32}))
+    await home.work(session)
+    assert home.rows() == []
+    assert len(home.world.events("ReminderFired")) == 1

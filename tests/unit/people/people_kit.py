@@ -1,0 +1,197 @@
+"""The registry of people at work: the real store, session, access list and handlers; the portal is scripted at the wire."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+from spine_kit import NOW, World, _shipped_rules, a_world
+from spine_portal import Portal, user
+
+from bot.access import Access, Person
+from bot.rendering.spans import plain
+from bot.telegram import people as door
+from bot.telegram.people import people_keyboard, people_text
+from orchestrator import timers
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.portal_reads import PortalReads
+from orchestrator.errors import SessionTaken
+from orchestrator.messages import Actor
+from orchestrator.people.desk import Desk
+from orchestrator.people.handlers import command_handlers, handlers, timer_handlers
+from orchestrator.people.leaving import start_row
+from orchestrator.people.registry import STREAM
+from orchestrator.people.staff import Employees
+from orchestrator.people.tokens import new_token, proof_of, seal_name
+from orchestrator.session import open_session
+from state.clock import iso, new_id
+from state.sql.store import SqlStore
+from state.store import InboxRow, OutboxRow
+
+OLGA, IRINA, ANNA, GLEB, LENA = 1001, 1002, 1007, 666, 667
+"""Two administrators and a manager of the file; two strangers."""
+FILE = [
+    Person(telegram_id=OLGA, name="Ольга Романова", bitrix_user_id=1, role="admin"),
+    Person(telegram_id=IRINA, name="Irina", role="admin", locale="en"),
+    Person(telegram_id=ANNA, name="Анна Ковалёва", bitrix_user_id=7, notify="none"),
+]
+NAMES = {GLEB: "Gleb", LENA: "Lena"}
+
+
+class Staff(Portal):
+    """A portal with employees who may be dismissed, and which may be down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.users = {
+            number: user(number, *name.split()) | {"TIME_ZONE": zone}
+            for number, name, zone in (
+                (1, "Ольга Романова", ""), (6, "Вера Белова", ""), (7, "Анна Ковалёва", ""), (8, "Глеб Седов", "Asia/Vladivostok"),
+                *((number, f"Сотрудник Номер{number}", "") for number in range(20, 30)),
+            )
+        }  # fmt: skip
+        self.down = False
+
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        if self.down:
+            raise httpx.ConnectError("no route")
+        return await super().__call__(request)
+
+    def _reference(self, method: str, params: dict[str, Any]) -> Any:
+        match method:
+            case "user.get":
+                return list(self.users.values())
+            case "server.time":
+                return "2026-11-21T15:00:00+03:00"
+            case "profile":
+                return {"ID": "1", "TIME_ZONE": "Europe/Moscow"}
+            case _:
+                return super()._reference(method, params)
+
+    def dismiss(self, number: int, *, active: bool = False) -> None:
+        self.users[number]["ACTIVE"] = active
+
+
+@dataclass
+class Office:
+    """Everything a test needs; one for each process of the product."""
+
+    world: World
+    portal: Staff
+    access: Access
+    desk: Desk
+    owner: str = "one"
+
+    # what comes in
+
+    async def work(self, *rows: InboxRow) -> None:
+        """Take inputs in and work all that waits, timers too, as the workers do."""
+        await self.world.put(*rows)
+        while True:
+            await self.world.put(*await timers.due(self.world.store, self.world.clock.now()))
+            ready = await self.world.store.ready_sessions(self.owner, self.world.clock.now())
+            if not ready:
+                return
+            for key, lane in ready:
+                await self.drain(key, lane)
+
+    async def drain(self, key: str, lane: Any) -> None:
+        session = await open_session(self.world.store, self.world.clock, key, self.owner)
+        table = {**handlers(self.desk), "timer": timer_handlers(self.desk)["people_check"]}
+        try:
+            while (row := await self.world.store.next_inbox(key, lane)) is not None:
+                handler = command_handlers(self.desk)[row.body["name"]] if row.kind == "command" else table[row.kind]
+                await handler(row, session, self.world.tools)
+        finally:
+            await session.close()
+
+    async def insist(self, *rows: InboxRow) -> None:
+        """As `work`, while another process works on the same."""
+        while True:
+            try:
+                await self.work(*rows)
+            except SessionTaken:
+                await asyncio.sleep(0.01)
+                continue
+            return
+
+    async def start(self) -> None:
+        await self.work(start_row(self.world.clock.now()))
+
+    async def joined(self, who: int = GLEB, *, number: int = 8, **more: Any) -> str:
+        """Somebody has joined by a link; its token."""
+        token, row = invitation(self, number, **more)
+        await self.work(row, brings(token, who))
+        return token
+
+    # what came of it
+
+    def types(self) -> list[str]:
+        return [event.type for event in self.world.sql.read_events(STREAM)]
+
+    def said(self) -> list[tuple[str, str, list[str]]]:
+        """(chat, words, callback data) of what waits to be delivered; takes it off."""
+        return [self.shown(row) for row in self.world.outbox() if row.kind == "people"]
+
+    def shown(self, row: OutboxRow) -> tuple[str, str, list[str]]:
+        tr = door.People(self.access).translator(row.session)
+        board = people_keyboard(row.body, tr)
+        data = [str(button.callback_data) for line in board.inline_keyboard for button in line] if board else []
+        assert all(len(item.encode()) <= 64 for item in data)
+        return row.session, plain(people_text(row.body, tr)), data
+
+
+@asynccontextmanager
+async def an_office(folder: Path, *, store: SqlStore | None = None, owner: str = "one") -> AsyncIterator[Office]:
+    """The product with two administrators and a manager in its access file."""
+    portal = Staff()
+    async with a_world(folder, store=store, portal=portal) as world:
+        reads = PortalReads(world.client, _shipped_rules()[1], world.clock)
+        access = Access(FILE)
+        await access.begin(world.store)
+        desk = Desk(staff=access, employees=Employees(reads.reference, Naming(reads)))
+        yield Office(world, portal, access, desk, owner)
+
+
+def invitation(office: Office, number: int = 8, *, role: str = "manager", name: str = "", hours: int = 48) -> tuple[str, InboxRow]:
+    """A token and the input that `sdelka invite` stores."""
+    token, now = new_token(), office.world.clock.now()
+    proof = proof_of(token)
+    body = {
+        "fingerprint": proof.fingerprint, "bitrix_user_id": number, "role": role, "sealed_name": seal_name(name, proof),
+        "expires_at": iso(now + timedelta(hours=hours)),
+    }  # fmt: skip
+    return token, given("invite", body, actor={"key": "cli:ops", "name": "ops"})
+
+
+def given(kind: str, body: Mapping[str, Any], *, actor: Mapping[str, Any], session: str = "access") -> InboxRow:
+    row_id = new_id()
+    return InboxRow(id=row_id, source=f"test:{row_id}", session=session, lane="express", kind=kind, actor=actor, body=body, received_at=NOW)
+
+
+def writes(text: str, who: int = GLEB, **more: Any) -> tuple[tuple[InboxRow, ...], Any]:
+    """What the door makes of a stranger's message."""
+    from door_kit import message  # noqa: PLC0415 - it loads aiogram's types
+
+    sender = {"id": who, "is_bot": False, "first_name": NAMES.get(who, "Имя"), "username": f"user{who}"}
+    update = message(text, sender=who, via={**sender, **more})
+    assert update.message is not None
+    return door.stranger(update.message, f"telegram:42:{new_id()}", NOW)
+
+
+def brings(token: str, who: int = GLEB, **more: Any) -> InboxRow:
+    """The input that a stranger's press of a link is."""
+    rows, said = writes(f"/start {token}", who, **more)
+    assert said is None
+    return rows[0]
+
+
+def presses(data: str, actor: Actor, *, chat: str = "") -> InboxRow:
+    """The input that a press of a button is."""
+    row = door.press_row(data, f"telegram:42:{new_id()}", chat or actor.key, actor, NOW)
+    assert row is not None
+    return row

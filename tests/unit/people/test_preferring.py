@@ -1,0 +1,120 @@
+"""What people set for themselves holds at once, for file and link alike, and only for themselves."""
+
+from typing import Any
+
+import pytest
+from people_kit import ANNA, GLEB, OLGA, Office, given, presses
+from spine_kit import CHAT, codes_of
+
+from bot.access import Access, Person
+from bot.telegram.people import People, preference_row
+from orchestrator.messages import Actor
+from state.people_fold import empty
+
+
+def _actor(office: Office, who: int) -> Actor:
+    actor = office.access.actor(who)
+    assert actor is not None
+    return actor
+
+
+async def _command(office: Office, name: str, *, session: str = CHAT) -> None:
+    actor = _actor(office, ANNA)
+    await office.work(given("command", {"name": name}, actor=actor.model_dump(mode="json"), session=session))
+
+
+async def test_a_switch_changes_at_once_and_its_message_with_it(office: Office) -> None:
+    """The digest is off until it is wanted; each press shows the opposite next, in the same message."""
+    await office.joined()
+    *_, switch = next(data for chat, _, data in office.said() if chat == "tg:666")
+    assert not office.access.wants(_actor(office, GLEB), "digest")
+    for state in (True, False):
+        await office.work(presses(switch, _actor(office, GLEB)))
+        assert office.access.wants(_actor(office, GLEB), "digest") == state
+        [row] = office.world.outbox()
+        assert row.key == f"screen:{switch.rpartition(':')[2]}"
+        _, words, [*_, switch] = office.shown(row)
+        assert words.startswith("Здравствуйте, Глеб Седов!")
+        assert f":{'off' if state else 'on'}:" in switch
+
+
+async def test_the_language_is_the_persons_own(office: Office) -> None:
+    """The choice stands on its screen, what comes afterwards is in that language; the file's rights stay."""
+    await _command(office, "language")
+    [(_, words, data)] = office.said()
+    assert words == "На каком языке говорить?"
+    await office.work(presses(data[1], _actor(office, ANNA)))
+    [(_, words, _)] = office.said()
+    assert words == "Which language shall I speak?"
+    anna = _actor(office, ANNA)
+    assert (anna.locale, anna.role, anna.name) == ("en", "manager", "Анна Ковалёва")
+    assert office.access.present(anna.model_copy(update={"role": "admin", "locale": "ru"})) == anna
+    assert People(office.access).translator(CHAT).locale == "en"
+
+
+async def test_settings_are_shown_in_private_only_and_to_people_with_access(office: Office) -> None:
+    await _command(office, "settings")
+    [(_, _, data)] = office.said()
+    assert [item.split(":")[2:4] for item in data] == [
+        ["digest", "on"],
+        ["evening", "on"],
+        ["alerts", "on"],
+        ["locale", "ru"],
+        ["locale", "en"],
+    ]
+    await _command(office, "settings", session="tg:-100500")
+    [row] = office.world.outbox()
+    assert (row.session, list(codes_of(row))) == ("tg:-100500", ["people-private-only"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "counts"),
+    [
+        ("digest", "on", True), ("time_zone", "Asia/Omsk", True), ("alerts", "off", True), ("locale", "de", False), ("digest", "maybe", False),
+        ("role", "admin", False), ("time_zone", "", False), ("time_zone", "x" * 41, False), ("", "", False),
+    ],
+)  # fmt: skip
+async def test_only_what_can_be_set_is_set(office: Office, name: str, value: str, counts: bool) -> None:  # noqa: FBT001 - a column of the table
+    """Rights are none of it."""
+    await office.work(preference_row(name, value, f"s:{name}:{value}", _actor(office, ANNA), office.world.clock.now()))
+    assert office.types() == (["PreferenceSet"] if counts else [])
+    assert _actor(office, ANNA).role == "manager"
+    if name == "time_zone" and counts:
+        assert _actor(office, ANNA).time_zone == value
+
+
+async def test_nobody_sets_anything_without_access(office: Office) -> None:
+    stranger = Actor(key="tg:666", name="Gleb")
+    await office.work(presses("p1:pref:digest:on:s1", stranger), preference_row("digest", "on", "s:1", stranger, office.world.clock.now()))
+    assert office.types() == []
+
+
+async def test_alerts_reach_those_who_want_them(office: Office) -> None:
+    """The file's `notify: none` is what a person may change; the default is to be told."""
+    assert office.access.people_by_bitrix(7) == []
+    assert [actor.key for actor in office.access.people_by_bitrix(1)] == ["tg:1001"]
+    for who, value in ((ANNA, "on"), (OLGA, "off")):
+        await office.work(presses(f"p1:pref:alerts:{value}:s1", _actor(office, who)))
+    assert [actor.key for actor in office.access.people_by_bitrix(7)] == ["tg:1007"]
+    assert office.access.people_by_bitrix(1) == []
+    assert office.access.bitrix_users() == [7]
+
+
+def _registry(**more: Any) -> dict[str, Any]:
+    joined = {"name": "Б", "role": "admin", "bitrix_user_id": 9, "time_zone": "Mars/Base", "locale": "ru", "by": "cli:ops", "at": ""}
+    return {**empty(), "people": {"tg:1": joined, "tg:2": joined}, **more}
+
+
+def test_the_file_wins_over_the_registry_and_odd_wishes_change_nothing() -> None:
+    """Who stands in both has the rights of the file; a zone that is none and an older registry are passed over."""
+    access = Access([Person(telegram_id=1, name="А", bitrix_user_id=7)])
+    access.renewed(_registry(preferences={"tg:1": {"time_zone": "Mars/Base", "locale": "xx"}}), 5)
+    first, second = access.actor(1), access.actor(2)
+    assert first == Actor(key="tg:1", name="А", bitrix_user_id=7)
+    assert second == Actor(key="tg:2", name="Б", role="admin", sees="all", bitrix_user_id=9)
+    access.renewed(empty(), 4)
+    assert access.actor(2) == second
+    access.renewed(_registry(out={"tg:1": "", "tg:2": ""}), 6)
+    assert (access.actor(1), access.actor(2), access.employed()) == (None, None, {"tg:1": 7, "tg:2": 9})
+    access.closed()
+    assert (access.actor(1), access.actor(2)) == (None, None), "whom the portal dismissed stays out while the registry is unreadable"

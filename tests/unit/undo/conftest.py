@@ -1,0 +1,15 @@
+"""Fixtures of the tests about undo."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from spine_kit import World
+from undo_kit import an_office
+
+
+@pytest.fixture
+async def office(tmp_path: Path) -> AsyncIterator[World]:
+    """The product with the undo button, on a database in memory."""
+    async with an_office(tmp_path) as made:
+        yield made
