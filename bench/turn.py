@@ -7,12 +7,13 @@ Beside it: the same turn in the agent frameworks, with the same fakes (`peers_tu
 
 import asyncio
 import contextlib
+import gc
 import json
 import statistics
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -149,14 +150,23 @@ async def turn_benches() -> list[dict[str, Any]]:
 async def product(clients_of: Callable[[Portal], Clients]) -> AsyncIterator["Runner"]:
     """The whole product on a fresh disk; at the end it is checked that every approval made one write."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(_env_file=None, state_dir=Path(folder) / "state", log_dir=Path(folder) / "logs", agent_mode="full")
+        policy = Path(folder) / "policy.yaml"
+        policy.write_text("caps: {writes_per_day: 1000000}\n", encoding="utf-8")  # nobody makes so many changes a day as a bench
+        settings = Settings(
+            _env_file=None, state_dir=Path(folder) / "state", log_dir=Path(folder) / "logs", agent_mode="full", policy_file=policy
+        )
         async with opened_store(settings) as store:
             portal = Portal()
             clients = clients_of(portal)
             orchestrator = assemble(settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock())
+            # What falls due by itself is no part of a turn, and would end the wait for one too early.
+            orchestrator.tools = replace(orchestrator.tools, rounds=())
             working = asyncio.ensure_future(orchestrator.run())
             runner = Runner(orchestrator, store)
+            gc.collect()
+            gc.freeze()  # as `sdelka run` does: what was imported is not looked through for garbage
             yield runner
+            gc.unfreeze()
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
             if portal.writes != runner.approvals:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from orchestrator.directory.zones import is_zone
 from orchestrator.errors import SettingsError
+from orchestrator.leads.choosing import Away
 from orchestrator.messages import Actor, Mode, Role
 from orchestrator.people.registry import STREAM, registry_of
 from orchestrator.people.screens import DEFAULTS
@@ -56,6 +58,12 @@ class Person(BaseModel):
     locale: Literal["ru", "en"] = "ru"
     notify: Literal["none", "own"] = "own"
     """Whether changes of their own records in the portal are told to them."""
+    lead: int | None = None
+    """Telegram id of the head of sales who decides about what is above this person's limit."""
+    deputy: int | None = None
+    """Of a lead: who decides while they are away."""
+    away: date | None = None
+    """Of a lead: the last day on which they do not decide."""
 
     def actor(self, learned: str | None = None) -> Actor:
         """The person as the orchestrator knows them; `learned` is the zone that the portal gives them."""
@@ -124,6 +132,18 @@ class Access:
     def employed(self) -> dict[str, int]:
         """Everybody with an employee number, those out of work too: key → employee."""
         return {f"tg:{number}": person.bitrix_user_id for number, person in self._known().items() if person.bitrix_user_id is not None}
+
+    def lead_of(self, key: str) -> str:
+        """The key of the lead named for this person, "" where the file names none."""
+        person = self._by_telegram.get(_number(key))
+        return f"tg:{person.lead}" if person is not None and person.lead is not None else ""
+
+    def away(self, key: str) -> Away | None:
+        """Until when somebody is away, and who stands in; also a day that has passed."""
+        person = self._by_telegram.get(_number(key))
+        if person is None or person.away is None:
+            return None
+        return Away(until=person.away, deputy=f"tg:{person.deputy}" if person.deputy is not None else "")
 
     def name_of(self, key: str) -> str:
         """What the person is called, also one without access; "" for strangers."""

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
+from functools import partial as partial_of
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -22,6 +23,7 @@ from bot.settings import Settings
 from orchestrator.audit import Audit
 from orchestrator.context import Query
 from orchestrator.directory.date_format import calendar
+from orchestrator.directory.duplicates import Duplicates
 from orchestrator.directory.lookup import Lookup, Place
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReads
@@ -30,15 +32,21 @@ from orchestrator.directory.today import today
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.errors import SettingsError
 from orchestrator.gate.gate import Gate
+from orchestrator.gate.live_policy import LivePolicy, Policies
 from orchestrator.gate.methods import methods_text
 from orchestrator.gate.policy import Policy, check_policy, load_policy
+from orchestrator.leads.choosing import Leads
+from orchestrator.leads.rules_news import RulesWatch
+from orchestrator.leads.tally import JournalTally
 from orchestrator.messages import Actor, Mode
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
+from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.portal_events.audience import Audience, Nobody
 from orchestrator.portal_events.watching import PortalWatch
+from orchestrator.talking.voice import Ear, Files
 from orchestrator.turns import Partial, Present, Tools
 from orchestrator.workers import Orchestrator, Trouble
 from state.clock import Clock, SystemClock, elapsing
@@ -49,6 +57,8 @@ from state.store import StoreError
 from state.worker import AsyncStore
 
 NOBODY = Nobody()
+MOST_TEXTS = 9
+"""Descriptions of the methods that are kept: of three modes under the last policies."""
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
@@ -62,15 +72,16 @@ def build_orchestrator(  # noqa: PLR0913 - as `assemble`
     present: Present = lambda actor: actor,
     audience: Audience = NOBODY,
     members: Members | None = None,
-) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter]]:
+    files: Files | None = None,
+) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
     """The orchestrator, and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
     clock = clock or SystemClock()
     auth = portal_auth(settings, store, clock.now)
     limiter = _limiter(settings, store, auth.portal, clock)
     client = BitrixClient(auth, limiter=limiter, operating_limit=settings.bitrix_operating_limit, now=clock.now)
-    model = ModelClient(
-        ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
-    )
+    provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
+    model = ModelClient(provider)
+    hearing = Transcriber(provider, settings.openai_transcribe_model) if settings.openai_transcribe_model else None
     made = assemble(
         settings,
         store,
@@ -82,8 +93,9 @@ def build_orchestrator(  # noqa: PLR0913 - as `assemble`
         present=present,
         audience=audience,
         members=members,
+        ear=Ear(files=files, listener=hearing) if files else None,
     )
-    return made, [client, model, limiter]
+    return made, [client, model, limiter, *([hearing] if hearing else [])]
 
 
 def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the outside
@@ -98,15 +110,20 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
     present: Present = lambda actor: actor,
     audience: Audience = NOBODY,
     members: Members | None = None,
+    ear: Ear | None = None,
 ) -> Orchestrator:
     """Put the parts together around two given wires; benches and tests hand in their own transports."""
     policy, catalogue = rules(settings)
     reads = PortalReads(client, catalogue, clock)
     naming = Naming(reads)
-    more = features(reads, naming, members, DATA)
+    more = features(reads, naming, members, DATA, ear=ear)
+    watch = RulesWatch()
+    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.tell)
     gate = Gate(
         catalogue=catalogue,
-        policy=policy,
+        policy=live,
+        approvers=Leads(members, clock.now) if members else None,
+        tally=JournalTally(store),
         performers={"bitrix": BitrixPerformer(client, reads), "schedule": SchedulePerformer(store, clock)},
         records=reads,
         names=naming,
@@ -117,7 +134,7 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
         store=store,
         gate=gate,
         model=model,
-        engines={"crm_agent": _agent(settings, catalogue, policy)},
+        engines={"crm_agent": _agent(settings, catalogue, live)},
         queries=_queries(reads, naming, clock),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
@@ -125,16 +142,16 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
         hosts=frozenset({client.portal}) | policy.http_hosts,
         present=present,
         handlers=more.handlers,
-        rounds=more.rounds,
+        rounds=(*more.rounds, partial_of(watch.look, live)),
     )
     return Orchestrator(tools, clock, trouble=trouble, portal=PortalWatch(reads, naming, store, clock, audience=audience, present=present))
 
 
-def _agent(settings: Settings, catalogue: Catalogue, policy: Policy) -> CrmAgent:
+def _agent(settings: Settings, catalogue: Catalogue, policies: Policies) -> CrmAgent:
     return CrmAgent(
         constitution=(DATA / "agent" / "constitution.md").read_text(encoding="utf-8"),
         protocol=(DATA / "agent" / "protocol.md").read_text(encoding="utf-8"),
-        methods=_methods(catalogue, policy),
+        methods=_methods(catalogue, policies),
         max_iterations=settings.agent_max_iterations,
     )
 
@@ -192,20 +209,25 @@ def _limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock) -
     return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=elapsing)
 
 
-def _methods(catalogue: Catalogue, policy: Policy) -> Callable[[Mode], str]:
-    texts: dict[Mode, str] = {}
+def _methods(catalogue: Catalogue, policies: Policies) -> Callable[[Mode], str]:
+    """What the model is told of the methods, made once for each mode under the same rules."""
+    texts: dict[tuple[Mode, str], str] = {}
 
     def methods(mode: Mode) -> str:
-        if mode not in texts:
-            texts[mode] = methods_text(catalogue, policy, mode)
-        return texts[mode]
+        policy = policies.now()
+        key = mode, policy.digest
+        if key not in texts:
+            if len(texts) >= MOST_TEXTS:
+                texts.clear()
+            texts[key] = methods_text(catalogue, policy, mode)
+        return texts[key]
 
     return methods
 
 
 def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Query]:
     """What engines may ask of names and time."""
-    lookup = Lookup(reads, naming, clock)
+    lookup, known = Lookup(reads, naming, clock), Duplicates(reads, naming)
 
     async def resolve(*, reference: str, actor: Actor, **place: Any) -> Any:
         return await lookup.resolve(reference, Place(actor=actor, **place))
@@ -232,4 +254,13 @@ def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Q
     async def zone(*, user_id: int | None) -> str:
         return await naming.zone_of(user_id)
 
-    return {"zone": zone, "resolve": resolve, "present": shown, "named": named, "when": when, "current": current, "today": todays}
+    return {
+        "zone": zone,
+        "resolve": resolve,
+        "present": shown,
+        "named": named,
+        "when": when,
+        "current": current,
+        "today": todays,
+        "same": known.same,
+    }

@@ -11,11 +11,17 @@ from orchestrator.daily.ports import Nobody, People
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReads
 from orchestrator.directory.today import agenda
+from orchestrator.history.handlers import History
+from orchestrator.leads import handlers as leading
+from orchestrator.leads.choosing import Staff as LeadStaff
 from orchestrator.messages import Actor
 from orchestrator.people.desk import Desk
 from orchestrator.people.handlers import command_handlers, handlers, timer_handlers
 from orchestrator.people.staff import Employees, Staff
+from orchestrator.talking.handlers import talking
+from orchestrator.talking.voice import Ear
 from orchestrator.turns import Handlers, Round, together
+from orchestrator.undo import handlers as undoing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +32,11 @@ class Features:
     rounds: tuple[Round, ...]
 
 
-class Members(People, Staff, Protocol):
+class Members(People, Staff, LeadStaff, Protocol):
     """Who may use the bot, as those ask for it who write to them and who let them in."""
 
 
-def features(reads: PortalReads, naming: Naming, members: Members | None, data: Path) -> Features:
+def features(reads: PortalReads, naming: Naming, members: Members | None, data: Path, *, ear: Ear | None = None) -> Features:
     """All of them over these parts; without `members` the bot writes to nobody of its own accord. SettingsError for faulty data."""
 
     def url_of(target: str, actor: Actor) -> str:
@@ -39,11 +45,13 @@ def features(reads: PortalReads, naming: Naming, members: Members | None, data: 
 
     daily = daily_help(partial(agenda, reads, naming), url_of, people=members or Nobody(), workdays=load_workdays(data / "holidays.yaml"))
     own = Handlers(inbox=daily.inbox, timers=daily.timers, commands=daily.commands)
-    return Features(handlers=together(own, _registry(reads, naming, members)), rounds=(daily.planner.look,))
+    every = together(own, _registry(reads, naming, members), undoing.handlers(), History().handlers(), talking(ear) if ear else Handlers())
+    return Features(handlers=every, rounds=(daily.planner.look,))
 
 
-def _registry(reads: PortalReads, naming: Naming, staff: Staff | None) -> Handlers:
+def _registry(reads: PortalReads, naming: Naming, staff: Members | None) -> Handlers:
     if staff is None:
         return Handlers()
     desk = Desk(staff=staff, employees=Employees(reads.reference, naming))
-    return Handlers(inbox=handlers(desk), timers=timer_handlers(desk), commands=command_handlers(desk))
+    registry = Handlers(inbox=handlers(desk), timers=timer_handlers(desk), commands=command_handlers(desk))
+    return together(registry, leading.handlers(staff))

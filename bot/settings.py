@@ -42,9 +42,18 @@ class Settings(BaseSettings):
 
     telegram_bot_token: SecretStr | None = Field(None, description="Token of the bot from @BotFather.")
     telegram_api_base: str = Field("https://api.telegram.org", description="Bot API server; change it for a local one.")
+    telegram_webhook_url: str | None = Field(
+        None, description="Public https address under which Telegram reaches HTTP_PORT; without it the bot polls, see docs/telegram.md."
+    )
+    telegram_webhook_secret: SecretStr | None = Field(
+        None, description="16 to 256 characters of A-Z a-z 0-9 _ - by which a post is known to come from Telegram."
+    )
     openai_api_key: SecretStr | None = Field(None, description="Key of the OpenAI-compatible provider.")
     openai_api_base: str = Field("https://api.openai.com/v1", description="Base URL of the provider, up to and with /v1.")
     openai_model: str = Field("gpt-5-thinking", description="Model that answers the managers.")
+    openai_transcribe_model: str | None = Field(
+        None, description="Model of the same provider that writes down voice messages; without it people are asked to type."
+    )
     bitrix_webhook_url: SecretStr | None = Field(
         None, description="Incoming webhook of the portal, https://<portal>/rest/<user>/<code>/ ; it is a secret."
     )

@@ -85,18 +85,19 @@ class Audit:
 
     async def _write(self, user: str, record: Mapping[str, Any]) -> None:
         """Frozen at once, since the state goes on changing; masked and written behind the person's back, who waits for the answer only."""
-        frozen = orjson.dumps({"v": SCHEMA, "timestamp": iso(self._clock.now()), **record}, default=str)
+        frozen = orjson.dumps({"timestamp": iso(self._clock.now()), "user": user, "v": SCHEMA, **record}, default=str)
         while self._unwritten and self._unwritten[0].done():
             self._unwritten.popleft()
         if len(self._unwritten) >= BACKLOG:
             await asyncio.wait([asyncio.wrap_future(self._unwritten.popleft())])
-        self._unwritten.append(self._thread.submit(lambda: self._log.record(user, _masked(frozen))))
+        self._unwritten.append(self._thread.submit(self._written, user, frozen))
 
-
-def _masked(frozen: bytes) -> Any:
-    """The record without secrets; most hold none, and a look at the whole text tells."""
-    record = orjson.loads(frozen)
-    return record if nothing_to_hide(frozen.decode()) else mask_value(record)
+    def _written(self, user: str, frozen: bytes) -> None:
+        """Without secrets; most records hold none, and a look at the whole text tells: those are taken as they are."""
+        if nothing_to_hide(frozen.decode()):
+            self._log.write(user, frozen)
+        else:
+            self._log.record(user, {**mask_value(orjson.loads(frozen)), "user": user})
 
 
 def compact(state: Mapping[str, Any]) -> dict[str, Any]:

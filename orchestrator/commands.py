@@ -4,9 +4,11 @@ from collections.abc import Awaitable, Callable
 
 from bitrix.masking import mask_value
 from orchestrator import outgoing, recovering
+from orchestrator.cards.showing import pending_rows
 from orchestrator.gate.modes import effective
-from orchestrator.messages import Actor, Notice, Reply, Table, say
+from orchestrator.messages import Action, Actor, Notice, Reply, say
 from orchestrator.session import Session
+from orchestrator.talking import queueing
 from orchestrator.turns import Tools, admitted
 from state.agent_state import open_confirmations
 from state.canonical import dumps
@@ -15,7 +17,8 @@ from state.store import InboxRow, OutboxRow
 
 Command = Callable[[Actor, Session, Tools], Awaitable[Reply]]
 
-NAMES = ("start", "help", "new", "stop", "pending", "mode", "status", "today")
+NAMES = ("start", "help", "new", "stop", "pending", "today", "history", "reminders", "mode", "status", "language", "settings")
+"""What is offered; some of them are worked by features."""
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -30,12 +33,15 @@ async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
     if row.body["name"] in {"check", "details"}:
         await _about_card(row, actor, session, tools)
         return
+    if row.body["name"] == "stop":
+        await _stop(row, actor, session, tools)
+        return
     command = _COMMANDS.get(row.body["name"], _unknown)
-    reply = await command(actor, session, tools)
-    rows = [outgoing.reply_row(session.key, reply, session.now)]
-    if row.body["name"] == "pending":
-        rows.extend(_cards_again(session))
     events = [ConversationCleared(by=actor.key)] if row.body["name"] == "new" else []
+    if row.body["name"] == "pending":
+        rows = await pending_rows(session, tools.store)
+    else:
+        rows = [outgoing.reply_row(session.key, await command(actor, session, tools), session.now)]
     await session.commit(*events, actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
@@ -59,10 +65,6 @@ async def _about_card(row: InboxRow, actor: Actor, session: Session, tools: Tool
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
-def _cards_again(session: Session) -> list[OutboxRow]:
-    return [outgoing.card_row(session.key, entry, session.now) for entry in open_confirmations(dict(session.state))]
-
-
 async def _start(actor: Actor, session: Session, tools: Tools) -> Reply:
     del session
     mode = effective(tools.mode, actor)
@@ -80,15 +82,26 @@ async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
     return say(Notice(code="cleared", args={"waiting": waiting}))
 
 
-async def _stop(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del actor
+async def _stop(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+    """What runs ends, a call on its way heard to its end; what waits behind it is left out, named, and one press brings it back.
+
+    The moment of the stop is stored before anything ends: whoever comes to the next request knows of it.
+    """
     running = session.key in tools.running or session.state["turn"] is not None
-    return say(Notice(code="stopping" if running else "nothing-to-stop"))
-
-
-async def _pending(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del actor, tools
-    return say(Notice(code="pending", args={"count": len(open_confirmations(dict(session.state)))}))
+    told = [Notice(code="stopping" if running else "nothing-to-stop")]
+    try:
+        behind = await queueing.waiting(actor, session, tools)
+        again = Action(words=(queueing.PRESS, str(queueing.moment(row))), label=Notice(code="button-requeue"))
+        if behind:
+            told = [*told[: int(running)], Notice(code="stop-queue", args={"count": behind})]
+        reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
+        events = [queueing.stop_of(row, actor)] if behind else []
+        shown = outgoing.reply_row(session.key, reply, session.now)
+        await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
+    finally:
+        at_work = tools.running.get(session.key)
+        if at_work is not None:
+            at_work.stop()
 
 
 async def _mode(actor: Actor, session: Session, tools: Tools) -> Reply:
@@ -108,12 +121,6 @@ async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
     return say(Notice(code="status", args=args))
 
 
-async def _today(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del session
-    sections: list[tuple[Notice, Table]] = await tools.queries["today"](actor=actor)
-    return Reply(sections=tuple(sections)) if sections else say(Notice(code="today-empty"))
-
-
 async def _unknown(actor: Actor, session: Session, tools: Tools) -> Reply:
     del actor, session, tools
     return say(Notice(code="unknown-command", args={"commands": " ".join(f"/{name}" for name in NAMES)}))
@@ -125,9 +132,6 @@ _COMMANDS: dict[str, Command] = {
     "start": _start,
     "help": _help,
     "new": _new,
-    "stop": _stop,
-    "pending": _pending,
     "mode": _mode,
     "status": _status,
-    "today": _today,
 }

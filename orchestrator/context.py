@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from orchestrator.engines.base import ModelRequest, ModelText, TurnInput
 from orchestrator.errors import ModelClientError
+from orchestrator.gate.freeze import effect_id_of
 from orchestrator.gate.gate import Gate
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
 from orchestrator.performers.watch import Watch, watched
@@ -54,6 +55,8 @@ class Reach:
 class Recorded:
     """What a dead process already recorded of this turn, by iteration."""
 
+    fresh: bool = False
+    """The turn begins here and now: nothing is stored of any of its places."""
     answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     plans: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -82,6 +85,8 @@ class Context:
         self._model = reach.model
         self._queries = reach.queries
         self._recorded = recorded
+        self._places: set[str] = set()
+        """Slots that were submitted."""
         self._partial = reach.partial
         self.stopped = False
         self._cancel: Callable[[], object] = lambda: None
@@ -161,9 +166,19 @@ class Context:
             return await to_its_end(self._submitted(effect), watch.stop)
 
     async def _submitted(self, effect: Effect) -> Outcome | Pending:
+        step = {"turn": self.turn.turn_id, "number": len(self.results) + 1, "method": effect.method, **self._gate.words_of(effect.method)}
+        await self._partial(Notice(code="step", args={**step, "state": "running"}))
+        self._spare_a_look(effect.slot)
         result = await self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
         self._note_call(effect, result)
+        await self._partial(Notice(code="step", args={**step, "state": _state_of(result)}))
         return result
+
+    def _spare_a_look(self, slot: str) -> None:
+        """Of a turn that begins here no place can have an effect before it is submitted; should one have, its compare-and-set says so."""
+        if self._recorded.fresh and slot not in self._places and slot.startswith(f"{self.turn.turn_id}/"):
+            self._session.expect_no_effect(effect_id_of(slot))
+        self._places.add(slot)
 
     async def _counting(self, done: int, total: int) -> None:
         await self._partial(Notice(code="counting", args={"done": done, "total": total}))
@@ -202,6 +217,11 @@ def call_record(effect: Effect, result: Outcome | Pending) -> dict[str, Any]:
         base["reason"] = result.reason.code if result.reason else ""
         base["detail"] = result.detail
     return base
+
+
+def _state_of(result: Outcome | Pending) -> str:
+    """How a step stands, as the person sees it while the turn goes on."""
+    return "waiting" if isinstance(result, Pending) else {"succeeded": "done"}.get(result.status, result.status)
 
 
 def _codes(notices: Sequence[Any]) -> list[str]:

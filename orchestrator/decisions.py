@@ -2,22 +2,26 @@
 
 import contextlib
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from orchestrator import outgoing
 from orchestrator.gate import confirmations
 from orchestrator.gate.approved import Decided
 from orchestrator.gate.confirmations import Decision
 from orchestrator.gate.freeze import effect_id_of
-from orchestrator.messages import Notice, Outcome, say
+from orchestrator.messages import Actor, Notice, Outcome, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools, admitted
+from state.canonical import clean_text
 from state.store import EffectConflict, InboxRow, OutboxRow
+
+LONGEST_REASON: Final = 500
 
 
 async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     """Apply one press, typed answer or API decision; the card is edited, the press answered once (facts/telegram §5)."""
-    actor = await admitted(row, session, tools)
+    actor = await _allowed(row, session, tools)
     if actor is None:
         return
     body = row.body
@@ -29,13 +33,13 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
         approve=body["approve"],
         actor=actor,
         via=body["via"],
-        reason=body.get("reason", ""),
+        reason=clean_text(str(body.get("reason", "")))[:LONGEST_REASON].strip(),
     )
-    toast = body.get("callback_id", "")
     entry = dict(session.state["agent"]["confirmations"].get(decision.confirmation_id) or {})
-    announce = _announcement(entry, decision, toast, session) if entry else []
+    press = _Press(decision=decision, toast=body.get("callback_id", ""), door=_door(row, session), told=bool(entry.get("told")))
+    announce = _announcement(entry, press, session) if entry else []
     decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
-    rows = _closing_rows(decided, decision, toast, session)
+    rows = [*_closing_rows(decided, press, session), *_news(decided, press, session)]
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
     await _audit(decided, decision, session, tools)
 
@@ -53,7 +57,40 @@ async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
     with contextlib.suppress(EffectConflict):  # decided in this very moment: the decision wins
         await confirmations.expire(entry, session, [])
     rows = [_card(confirmation_id, session)]
+    if session.state["agent"]["confirmations"][confirmation_id]["status"] == "expired":
+        rows.extend(_expired_news(entry, session))
     await session.commit(actor="system", outbox=rows, inbox_done=[row.id])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Press:
+    """A decision, how it is answered and in which chat."""
+
+    decision: Decision
+    toast: str
+    door: str
+    """The chat in which it was made: a lead's own, or that of the card."""
+    told: bool
+    """Leads were asked, so the one who asked waits somewhere else and is told what came of it."""
+
+
+def _door(row: InboxRow, session: Session) -> str:
+    """Where the person is answered: a lead who was asked in their own chat is answered there."""
+    entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"]) or {}
+    person = str(row.actor["key"])
+    return person if person in (entry.get("told") or ()) else session.key
+
+
+async def _allowed(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+    """As `admitted`, but whoever has lost access is told in the chat in which they pressed."""
+    door = _door(row, session)
+    if door == session.key:
+        return await admitted(row, session, tools)
+    actor = tools.present(Actor.model_validate(row.actor))
+    if actor is None:
+        gone = outgoing.reply_row(door, say(Notice(code="no-access-any-more")), session.now)
+        await session.commit(actor=str(row.actor["key"]), outbox=[gone], inbox_done=[row.id])
+    return actor
 
 
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
@@ -63,33 +100,35 @@ async def finish_approved(effect_id: str, confirmation_id: str, session: Session
     await session.commit(actor="system", outbox=rows)
 
 
-def _announcement(entry: Mapping[str, Any], decision: Decision, toast: str, session: Session) -> list[OutboxRow]:
+def _announcement(entry: Mapping[str, Any], press: _Press, session: Session) -> list[OutboxRow]:
     """What goes out in the same commit as the decision itself, before the call runs."""
-    now = session.now
+    now, decision = session.now, press.decision
     status = "approved" if decision.approve else "denied"
     changed = {**entry, "status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": now.isoformat()}
+    if decision.reason and not decision.approve:
+        changed["reason"] = decision.reason
     rows = [outgoing.card_row(session.key, changed, now)]
-    if toast:
+    if press.toast:
         code = "toast-running" if decision.approve else "toast-denied"
-        rows.insert(0, outgoing.toast_row(session.key, toast, Notice(code=code), now))
+        rows.insert(0, outgoing.toast_row(press.door, press.toast, Notice(code=code), now))
     return rows
 
 
-def _closing_rows(decided: Decided, decision: Decision, toast: str, session: Session) -> list[OutboxRow]:
+def _closing_rows(decided: Decided, press: _Press, session: Session) -> list[OutboxRow]:
     """The card as it stands after the decision, and the toast when the decision did not count."""
     rows: list[OutboxRow] = []
-    now = session.now
+    now, decision = session.now, press.decision
     known = decision.confirmation_id in session.state["agent"]["confirmations"]
     second = decided.notice is not None and decided.notice.code == "card-second-tap"
     counted = decided.outcome is not None or decided.replaced_by is not None
     denied = decided.notice is not None and decided.notice.code == "card-denied"
     if decided.notice is not None and not counted and not denied:
-        if toast:
-            rows.append(outgoing.toast_row(session.key, toast, decided.notice, now))
+        if press.toast:
+            rows.append(outgoing.toast_row(press.door, press.toast, decided.notice, now))
         else:
-            rows.append(outgoing.reply_row(session.key, say(decided.notice), now))
+            rows.append(outgoing.reply_row(press.door, say(decided.notice), now))
     if known and not denied:
-        rows.append(_card(decision.confirmation_id, session, stage=2 if second else 1))
+        rows.append(_card(decision.confirmation_id, session, stage=2 if second else 1, at=press.door))
     if known and (successor := _successor(decision.confirmation_id, session)):
         rows.append(_card(successor, session))
     return rows
@@ -102,9 +141,46 @@ def _successor(confirmation_id: str, session: Session) -> str:
     return next((key for key, item in entries.items() if item["effect_id"] == wanted and item["status"] == "requested"), "")
 
 
-def _card(confirmation_id: str, session: Session, stage: int = 1) -> OutboxRow:
+def _news(decided: Decided, press: _Press, session: Session) -> list[OutboxRow]:
+    """The one who asked a lead and went on with other things is told in words what the lead decided: an edited card says nothing aloud."""
+    entry = session.state["agent"]["confirmations"].get(press.decision.confirmation_id)
+    if not press.told or entry is None or press.decision.actor.key == entry["requested_by"]:
+        return []
+    about = {"who": press.decision.actor.name, "what": title_of(entry)}
+    if decided.notice is not None and decided.notice.code == "card-denied":
+        reason = press.decision.reason
+        denied = Notice(code="lead-denied-why", args={**about, "reason": reason}) if reason else Notice(code="lead-denied", args=about)
+        rows = [outgoing.reply_row(session.key, say(denied), session.now)]
+        if not press.toast:  # the reason came as words, which are answered too
+            rows.append(
+                outgoing.reply_row(press.door, say(Notice(code="lead-reason-sent", args={"who": entry["requested_by_name"]})), session.now)
+            )
+        return rows
+    if decided.outcome is not None:
+        code = "lead-approved" if decided.outcome.status == "succeeded" else "lead-approved-but"
+        return [outgoing.reply_row(session.key, say(Notice(code=code, args=about)), session.now)]
+    return []
+
+
+def _expired_news(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:
+    """Nobody decided in time: both sides hear of it."""
+    if not entry.get("told"):
+        return []
+    about = {"who": ", ".join(entry.get("told_names") or ()), "what": title_of(entry)}
+    rows = [outgoing.reply_row(session.key, say(Notice(code="lead-expired", args=about)), session.now)]
+    over = Notice(code="lead-expired-yours", args={"what": title_of(entry), "who": entry["requested_by_name"]})
+    return [*rows, *(outgoing.reply_row(chat, say(over), session.now) for chat in entry["told"])]
+
+
+def title_of(entry: Mapping[str, Any]) -> str:
+    """What the request is about, in one word: the record's name, or the method."""
+    return str((entry.get("preview") or {}).get("title") or entry["method"])
+
+
+def _card(confirmation_id: str, session: Session, stage: int = 1, at: str = "") -> OutboxRow:
     entry = session.state["agent"]["confirmations"][confirmation_id]
-    return outgoing.card_row(session.key, entry, session.now, stage=stage)
+    row = outgoing.card_row(session.key, entry, session.now, stage=stage)
+    return replace(row, body={**row.body, "at": at}) if at and entry.get("told") else row
 
 
 async def _audit(decided: Decided, decision: Decision, session: Session, tools: Tools) -> None:

@@ -169,6 +169,8 @@ class Reply(Frozen):
     confirmations: tuple[str, ...] = ()
     examples: tuple[Notice, ...] = ()
     """Requests the person may send with one press (first contact, help)."""
+    undo: tuple[str, ...] = ()
+    """Effects that this turn carried out without a card and that the person may take back with one press."""
     actions: tuple[Action, ...] = ()
     """What a feature offers to do next."""
     turn_id: str = ""

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from orchestrator import outgoing
+from orchestrator.asked import answer_of, dropped, wake
 from orchestrator.messages import Notice, say
 from orchestrator.session import Session
 from state.store import InboxRow
@@ -46,9 +47,18 @@ async def whole(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow 
 
     A turn that has begun stays as it is, and so does what was joined before a crash.
     """
+    asked = await answer_of(row, session, store)
+    if asked is not None:
+        await session.commit(actor=str(row.actor.get("key", "")), inbox_done=[row.id], inbox_new=[asked])
+        wake(store)
+        return None
     begun = (session.state["turn"] or {}).get("turn_id") == row.id or "pieces" in row.body
     alone = not _pause([row]) and session.now - row.received_at < FRESH
     pieces = [row] if begun or alone or not _is_said(row) else await _gathered(row, store)
+    left_out = [gone for piece in pieces if (gone := dropped(piece, session)) is not None]
+    if left_out:
+        await session.commit(*left_out, actor=str(row.actor.get("key", "")), inbox_done=[piece.id for piece in pieces])
+        return None
     if len(pieces) == 1 and (_words(row.body) or "album" not in row.body):
         return row
     joined = _joined(pieces)

@@ -14,10 +14,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from orchestrator.errors import SessionTaken
+from orchestrator.gate.copies import with_copies
 from state import agent_state
 from state.canonical import dumps, loads, sha256
 from state.clock import Clock, iso
-from state.event_data import as_read
+from state.event_data import written
 from state.events import CallSucceeded, Event
 from state.journal import SNAPSHOT_EVERY, snapshot_of, state_of
 from state.store import (
@@ -132,8 +133,7 @@ class Session:
         step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers)
         async with self._order:
             await self._foresee(step)
-            ts = iso(step.now)
-            self._fold([(type(event).__name__, as_read(event), ts) for event in step.events])
+            self._fold(step)
             self._waiting.append(step)
         if self._soon is None:
             self._soon = asyncio.get_running_loop().call_later(SOON, self._store_soon)
@@ -143,10 +143,20 @@ class Session:
         if self._waiting or self._dropped is not None:
             await self._store_waiting()
 
-    def _step(self, events: Sequence[Event], actor: str, **more: Any) -> Commit:
+    def _step(self, events: Sequence[Event], actor: str, *, outbox: Sequence[OutboxRow], **more: Any) -> Commit:
         blobs: dict[str, str] = {}
+        more["outbox"] = with_copies(outbox)
         slim = [_with_blob(event, blobs) for event in events]
-        return Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self._clock.now(), events=slim, blobs=blobs, **more)
+        return Commit(
+            stream=self.stream,
+            epoch=self._lease.epoch,
+            actor=actor,
+            now=self._clock.now(),
+            events=slim,
+            written=[written(event) for event in slim],
+            blobs=blobs,
+            **more,
+        )
 
     async def _foresee(self, step: Commit) -> None:
         """The effects as `step` will leave them; EffectConflict where one does not stand as it must."""
@@ -161,9 +171,9 @@ class Session:
     async def _store_and_fold(self, step: Commit) -> None:
         """Both or neither, whoever is cancelled meanwhile: a state that missed a stored event would part from the journal."""
 
-        def fold(stored: Sequence[StoredEvent]) -> None:
+        def fold() -> None:
             self._waiting = []
-            self._fold([(item.type, dict(item.data), item.ts) for item in stored[len(stored) - len(step.events) :]])
+            self._fold(step)
 
         try:
             await self._store_steps([*self._waiting, step], self._due_snapshot(), fold)
@@ -177,7 +187,7 @@ class Session:
             self._own_up()
             if self._waiting:
                 try:
-                    await self._store_steps(self._waiting, self._due_snapshot(), lambda _: self._waiting.clear())
+                    await self._store_steps(self._waiting, self._due_snapshot(), self._waiting.clear)
                 except EffectConflict:
                     await to_its_end(self._store_one_by_one())
 
@@ -196,7 +206,7 @@ class Session:
             self._effects, self._own = {}, {}
             raise conflict
 
-    async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[Sequence[StoredEvent]], None]) -> None:
+    async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[], None]) -> None:
         """Write the steps in one transaction, then do what goes with it, even when nobody waits for it any more."""
         if self._soon is not None:  # also when this fails: nothing is stored behind the back of who then gives the session up
             self._soon.cancel()
@@ -212,7 +222,7 @@ class Session:
             for changes in (step.effects for step in steps if step.effects):
                 for watcher in self.watchers:
                     watcher(changes)
-            then(events)
+            then()
 
         await self._store.commit_then(replace(steps[-1], earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
 
@@ -230,9 +240,10 @@ class Session:
                 self._own[effect_id] = replace(row, call=loads(dumps(row.call))) if row.status == "requested" else row
         self._effects = dict(self._own)
 
-    def _fold(self, events: Sequence[tuple[str, dict[str, Any], str]]) -> None:
-        agent_state.fold(self._state, events)
-        self._seq += len(events)
+    def _fold(self, step: Commit) -> None:
+        ts = iso(step.now)
+        agent_state.fold(self._state, ((one.type, one.shown, ts) for one in step.written))
+        self._seq += len(step.written)
 
     def _store_soon(self) -> None:
         """Nobody waits for it: what cannot be stored now is tried again by the next commit, whose caller hears of it and of a conflict."""
@@ -269,6 +280,10 @@ class Session:
             row = await self._store.effect(effect_id)  # for nobody, where a commit came between
             return known.setdefault(effect_id, row)  # what was noted meanwhile is newer
         return known[effect_id]
+
+    def expect_no_effect(self, effect_id: str) -> None:
+        """Whoever made that id knows that nothing is stored under it: the next look, or note, need not ask the store."""
+        self._effects.setdefault(effect_id, None)
 
     async def effects(self, status: EffectStatus) -> list[EffectRow]:
         """The session's effects in that status."""
@@ -308,7 +323,7 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
     return Session(store, clock, lease, state, seq)
 
 
-def _nothing_more(_: Sequence[StoredEvent]) -> None:
+def _nothing_more() -> None:
     pass
 
 

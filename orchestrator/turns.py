@@ -17,12 +17,13 @@ from orchestrator.audit import Audit
 from orchestrator.context import Context, Model, Query, Reach, Recorded
 from orchestrator.engines.base import EndReason, Engine, TurnEnd, TurnInput
 from orchestrator.errors import ModelClientError
+from orchestrator.gate import undoing
 from orchestrator.gate.gate import Gate
 from orchestrator.gate.modes import effective
 from orchestrator.links import hosts_in, known_links_only
 from orchestrator.messages import Actor, Mode, Notice, Outcome, Pending, Reply, Text, say
+from orchestrator.offering import offered
 from orchestrator.session import Session
-from orchestrator.talking.offering import offered
 from state.events import MessageReceived, TurnFinished
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
@@ -113,6 +114,7 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
         await session.commit(actor=actor.key, outbox=[outgoing.reply_row(session.key, reply, session.now)], inbox_done=[row.id])
         return
     recorded = await _begin(turn, actor, session, tools)
+    await tools.partial(session.key, Notice(code="turn-begun", args={"turn": turn.turn_id}))
     context = Context(
         session,
         turn,
@@ -123,6 +125,10 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
     )
     end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
     end = replace(end, reply=offered(_closed(_with_done(end.reply, context), turn, actor, tools), turn))
+    means = tools.gate.means
+    undo = await undoing.offered(context.results, session, policy=means.policy, catalogue=means.catalogue)
+    end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
+    await tools.partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
     await _finish(end, turn, actor, session, row)
     await _audit(context, actor, session, tools)
 
@@ -179,7 +185,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) 
         ref=turn.ref,
     )
     await session.note(event, actor=actor.key, outbox=_settled_question(turn, session))
-    return Recorded()
+    return Recorded(fresh=True)
 
 
 def _settled_question(turn: TurnInput, session: Session) -> list[OutboxRow]:

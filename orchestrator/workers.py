@@ -74,6 +74,7 @@ class Orchestrator:
         """Sessions that were given up and not opened again; their leases are released at the end."""
         self._group: asyncio.TaskGroup | None = None
         """Of the drains; None while nothing may be begun."""
+        self._ending = False
         self._turns = asyncio.Semaphore(MAX_TURNS)
         self.listeners: list[Callable[[], None]] = []
 
@@ -107,7 +108,11 @@ class Orchestrator:
 
     def _is_free(self, lane: LaneKey) -> bool:
         """Whether this process may claim a row of that lane: it holds the session, and nothing of the lane is at work."""
-        return lane[0] in self._sessions and not any(lane in busy for busy in (self._lanes, self._claiming, self._claimed))
+        return (
+            not self._ending
+            and lane[0] in self._sessions
+            and not any(lane in busy for busy in (self._lanes, self._claiming, self._claimed))
+        )
 
     async def run(self) -> None:
         """Work until cancelled; then let running calls end and give the leases up."""
@@ -167,7 +172,7 @@ class Orchestrator:
         for key, lane in ready:
             if (key, lane) in self._lanes or (key, lane) in self._claiming:
                 self._passed_over.add((key, lane))
-            elif self._group is not None:
+            elif self._group is not None and not self._ending:
                 task = self._group.create_task(self._drain(key, lane))
                 self._lanes[key, lane] = task
                 task.add_done_callback(self._forgetting(key, lane))
@@ -178,6 +183,13 @@ class Orchestrator:
             self._look_again([(key, lane)])
 
         return forget
+
+    async def wind_down(self, within: float) -> bool:
+        """Begin nothing more and let what is under way end, for `within` seconds; whether all did. What still comes in stays stored."""
+        self._ending = True
+        if self._lanes:
+            await asyncio.wait(list(self._lanes.values()), timeout=within)
+        return not self._lanes
 
     def _look_again(self, lanes: Iterable[LaneKey]) -> None:
         """Work those of `lanes` that were passed over: the row may have come after the lane's last look."""
@@ -191,7 +203,7 @@ class Orchestrator:
             session = await self._session(key)
             self._holding[key, lane] = self._lanes[key, lane]
             last = False
-            while not last and self._sessions.get(key) is session:
+            while not last and not self._ending and self._sessions.get(key) is session:
                 row, last = await self._next(session, lane)
                 if row is None:
                     break
@@ -289,8 +301,6 @@ class Orchestrator:
             case "decision":
                 await decisions.run_decision(row, session, self.tools)
             case "command":
-                if row.body["name"] == "stop":
-                    self._stop(session.key)
                 await commands.run_command(row, session, self.tools)
             case "timer":
                 await timers.run_timer(row, session, self.tools)
@@ -308,12 +318,6 @@ class Orchestrator:
     async def _turn(self, row: InboxRow, session: Session) -> None:
         async with self._turns:
             await turns.run_turn(row, session, self.tools)
-
-    def _stop(self, key: str) -> None:
-        """Stop the running turn; a call already on its way is heard to its end."""
-        context = self.tools.running.get(key)
-        if context is not None:
-            context.stop()
 
     async def _session(self, key: str) -> Session:
         async with self._opening.setdefault(key, asyncio.Lock()):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from state import events_daily, events_editing, events_leads, people_fold
+from state import events_daily, events_editing, events_leads, events_talking, people_fold
 
 State = dict[str, Any]
 Fold = Callable[[State, dict[str, Any], str], None]
@@ -181,7 +181,7 @@ def _settle(state: State, data: dict[str, Any], status: str, ts: str) -> None:
         return
     entry["status"] = status
     entry[f"{status}_at"] = ts
-    for key in ("detail", "code", "args", "commands", "unchanged"):
+    for key in ("detail", "code", "args", "commands", "unchanged", "created"):
         if data.get(key):
             entry[key] = data[key]
     _forget_planned(state, entry)
@@ -308,6 +308,7 @@ _STEPS: dict[str, Fold] = {
     "RecordsSeen": _seen,
     **people_fold.STEPS,
     **events_daily.STEPS,
+    **events_talking.STEPS,
     **events_editing.STEPS,
     **events_leads.STEPS,
 }

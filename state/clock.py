@@ -3,7 +3,7 @@
 import os
 import time
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Protocol
 from uuid import UUID
@@ -100,7 +100,12 @@ def _boot() -> str:
 
 def iso(moment: datetime) -> str:
     """`moment` as UTC ISO 8601 with microseconds and suffix Z; sorts as text in time order."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
+    return _utc_text(moment if moment.tzinfo is UTC else moment.astimezone(UTC))
+
+
+@lru_cache(64)  # a step's moment goes into each row that it writes; of UTC alone, where equal moments are one text
+def _utc_text(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
 
 
 def parse_iso(text: str) -> datetime:

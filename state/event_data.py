@@ -3,8 +3,8 @@
 A version newer than ours is refused, an older one is upcast when read; the stored bytes are never rewritten.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from state import (
     canonical,
@@ -22,35 +22,70 @@ class UnknownEvent(ValueError):
     """The journal holds an event that this version of the program does not know."""
 
 
+SEALED = "sealed"
+"""Where a record's data holds "<key id>.<sealed text>"."""
+PLACE = f'"{SEALED}":""'
+
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 """(type, version) -> the function that lifts its data to version + 1. A personal field may be missing: it was blank, or is erased."""
 
 
-def parted(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The data of an event as it is stored: what stays clear, and what is personal and not blank."""
-    data = event.model_dump(mode="json")
-    told = {name: value for name, blank in event.blanks.items() if (value := data.pop(name)) != blank}
-    return data, told
+class Written(NamedTuple):
+    """An event as it goes into the journal, made once for the fold of now and for the store."""
+
+    type: str
+    v: int
+    clear: str
+    """What stays readable without a key, as canonical text; with a PLACE for the sealed text where there is one to seal."""
+    told: str
+    """What is personal and not blank, as canonical text; "" where nothing is."""
+    shown: dict[str, Any]
+    """All of it as the journal will give it back, read from the text: a fold of it now and one of the journal later see the same."""
 
 
-def as_read(event: Event) -> dict[str, Any]:
-    """The whole data of an event as the journal will give it back; NotCanonical where it cannot be stored."""
+def written(event: Event) -> Written:
+    """What of an event is stored; NotCanonical where it cannot be."""
     try:
         data = dict(event.__dict__)
         for name in event.models:
             data[name] = data[name].__dict__
-        return dict(canonical.loads(canonical.dumps(data)))
+        return _written(event, data)
     except canonical.NotCanonical:  # a model within a list, a Decimal: what JSON makes of them is for pydantic to say
-        return dict(canonical.loads(canonical.dumps(event.model_dump(mode="json"))))
+        return _written(event, event.model_dump(mode="json"))
+
+
+def _written(event: Event, data: dict[str, Any]) -> Written:
+    blanks = event.blanks
+    personal_data = {name: value for name, blank in blanks.items() if (value := data.pop(name)) != blank}
+    told = canonical.dumps(personal_data) if personal_data else ""
+    clear = canonical.dumps({**data, SEALED: ""} if told else data)
+    shown = canonical.loads(clear)
+    if told:
+        del shown[SEALED]
+        shown.update(canonical.loads(told))
+    _fill(shown, blanks)
+    return Written(type(event).__name__, event.V, clear, told, shown)
+
+
+def with_sealed(clear: str, text: str) -> str:
+    """The data of a record, as it is stored, with the sealed text in its place."""
+    head, found, tail = clear.partition(PLACE)
+    if not found or PLACE in tail:
+        raise ValueError("there is not one place for a sealed text")
+    return f'{head}"{SEALED}":"{text}"{tail}'
+
+
+def _fill(data: dict[str, Any], blanks: Mapping[str, Any]) -> None:
+    for name, blank in blanks.items():
+        if name not in data:
+            data[name] = personal.fresh(blank)
 
 
 def joined(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """What `parted` took apart, in today's shape and with the blanks; an erased person's event is one of which nothing is `told`."""
+    """Both parts of what was written, in today's shape and with the blanks; of an erased person's event nothing is `told`."""
     data = upcast(type_name, version, {**clear, **told})
-    for name, blank in type_names[type_name].blanks.items():
-        if name not in data:
-            data[name] = personal.fresh(blank)
+    _fill(data, type_names[type_name].blanks)
     return data
 
 

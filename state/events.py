@@ -268,6 +268,8 @@ class CallSucceeded(Event):
     confirmation_id: str = ""
     unchanged: list[str] = Field(default_factory=list)
     """Written fields that a look at the record found as they were."""
+    created: str = ""
+    """The record that the call made: "deal:512"."""
 
 
 class CallRefused(Event):

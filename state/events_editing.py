@@ -15,7 +15,7 @@ KEEP_EDITS = 20
 
 
 class EditAsked(Event):
-    """A person was asked which field of a card to change (`code` is ""), or what its value is to be; `ask` counts the questions of a card."""
+    """A person was asked which field of a card to change (`code` is ""), or for its new value; `ask` counts the questions of a card."""
 
     confirmation_id: str
     code: str = ""

@@ -1,7 +1,12 @@
-"""What the journal holds of talking that is no request by itself. Ring 1; nothing of it is part of the state."""
+"""What the journal holds of talking that is no request by itself, with its place in the fold. Ring 1."""
+
+from collections.abc import Callable
+from typing import Any
 
 from state.events import Event
 from state.personal import Personal
+
+State = dict[str, Any]
 
 
 class MessageEdited(Event):
@@ -10,3 +15,31 @@ class MessageEdited(Event):
     ref: int
     text: Personal[str]
     by: str
+
+
+class StopAsked(Event):
+    """A person wants nothing more of what they asked for up to `at` (milliseconds since 1970) and what was not begun."""
+
+    by: str
+    at: int
+
+
+class RequestDropped(Event):
+    """Such a request was not begun; {kind, body}, so that it can be asked for again. `at` is that of the stop."""
+
+    by: str
+    at: int
+    request: Personal[dict[str, Any]]
+
+
+def stopped_at(state: State, person: str) -> int:
+    """Until when the person's requests here are not wanted any more, 0 where they never stopped anything."""
+    return int(state.get("stops", {}).get(person, 0))
+
+
+def _stopped(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    state.setdefault("stops", {})[data["by"]] = data["at"]
+
+
+STEPS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"StopAsked": _stopped}

@@ -8,7 +8,7 @@ import logging
 import os
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +49,22 @@ class InteractionLogger:
 
     def record(self, user: str, entry: Mapping[str, Any]) -> None:
         """Append one record, with `timestamp` and `user` in front; whatever goes wrong goes to the standard log only."""
-        try:
-            path = log_path(self._folder, user)
-            record = encoded({"timestamp": iso(self._clock.now()), "user": user, **entry})
-            if not os.access(self._folder, os.F_OK):
-                self._folder.mkdir(parents=True, exist_ok=True)
-            with held_in_place(path) as lock:
-                rotated = self._append(path, lock, record)
-            if rotated:
-                packer.pack(path, self._keep)
-        except Exception:  # S004-52: logging trouble of any kind must not reach the user
-            log.exception("an interaction was not logged", extra={"action": "interaction_log.record"})
+        with _open_failure():
+            self._add(user, encoded({"timestamp": iso(self._clock.now()), "user": user, **entry}))
+
+    def write(self, user: str, record: bytes) -> None:
+        """As `record`, for what is the bytes of a whole record already: a JSON object with `timestamp` and `user`, and no chain."""
+        with _open_failure():
+            self._add(user, record)
+
+    def _add(self, user: str, record: bytes) -> None:
+        path = log_path(self._folder, user)
+        if not os.access(self._folder, os.F_OK):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        with held_in_place(path) as lock:
+            rotated = self._append(path, lock, record)
+        if rotated:
+            packer.pack(path, self._keep)
 
     def close(self, seconds: float = 5.0) -> bool:
         """Wait for the packing of full logs, at most that long; False where some is left for the next start."""
@@ -84,6 +89,15 @@ class InteractionLogger:
             if descriptor >= 0:
                 os.close(descriptor)
         return rotated
+
+
+@contextmanager
+def _open_failure() -> Iterator[None]:
+    """S004-52: logging trouble of any kind must not reach the user."""
+    try:
+        yield
+    except Exception:
+        log.exception("an interaction was not logged", extra={"action": "interaction_log.record"})
 
 
 def users(folder: Path) -> list[str]:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -52,13 +53,17 @@ class Damage:
 def record_text(head: RecordHead, data: str) -> str:
     """One event as canonical JSON: the keys stand in sorted order around the stored `data`."""
     return (
-        f'{{"actor":{_quoted(head.actor)},"data":{data},"id":{_quoted(head.id)},"seq":{head.seq},'
-        f'"stream":{_quoted(head.stream)},"ts":{_quoted(head.ts)},"type":{_quoted(head.type)},"v":{head.v}}}'
+        f'{{"actor":{_known(head.actor)},"data":{data},"id":{_quoted(head.id)},"seq":{head.seq},'
+        f'"stream":{_known(head.stream)},"ts":{_quoted(head.ts)},"type":{_known(head.type)},"v":{head.v}}}'
     )
 
 
 def _quoted(text: str) -> str:
     return orjson.dumps(text).decode()
+
+
+_known = lru_cache(1024)(_quoted)
+"""For what stands in record after record."""
 
 
 def chained(prev: str, raw: str) -> str:

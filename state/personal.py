@@ -25,7 +25,7 @@ CLEAR = frozenset(
         # words of the program and names of the portal's methods and fields
         *("mode", "method", "call_class", "kind", "code", "model", "via", "why", "unchanged", "removed"),
         # what the portal's events are about
-        *("event", "target", "member_id", "gone", "told"),
+        *("event", "target", "member_id", "gone", "told", "created"),
         # the conversation that something belongs to
         "home",
     }

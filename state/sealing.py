@@ -9,14 +9,16 @@ import secrets
 import zlib
 from binascii import Error as NotBase64
 from binascii import a2b_base64, b2a_base64
+from functools import lru_cache
 from typing import NamedTuple
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from state import event_data
 from state.store import StoreError
 
-FIELD = "sealed"
+FIELD = event_data.SEALED
 """Where a record's data holds "<key id>.<sealed text>"."""
 ERASED = ""
 """What the key of an erased person reads as."""
@@ -112,6 +114,7 @@ def _unpacked(content: bytes, place: str) -> str:
             raise DamagedSeal(f"the sealed text of {place} is of a newer kind ({other.hex()})")
 
 
+@lru_cache(256)  # to spread a key anew takes twice as long as to seal with it
 def _cipher(secret: str) -> AESGCM:
     return AESGCM(a2b_base64(secret))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
+from state.event_data import Written
 from state.events import Event
 
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
@@ -168,6 +169,8 @@ class Commit:
     actor: str
     now: datetime
     events: Sequence[Event] = ()
+    written: Sequence[Written] = ()
+    """The same events as they go into the journal, where the caller has made that of them already."""
     effects: Sequence[EffectChange] = ()
     outbox: Sequence[OutboxRow] = ()
     timers: Sequence[Timer] = ()

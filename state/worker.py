@@ -7,7 +7,6 @@ finished, so no commit is still under way behind the canceller's back; what beca
 """
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
@@ -115,9 +114,10 @@ class Worker:
 
 
 def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], value: object) -> None:
-    # A loop that was closed meanwhile has nobody left who waits.
-    with contextlib.suppress(RuntimeError):
+    try:
         loop.call_soon_threadsafe(setter, value)
+    except RuntimeError:  # a loop that was closed meanwhile has nobody left who waits
+        return
 
 
 async def to_its_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:

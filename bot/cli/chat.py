@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from bot.bootstrap import build_orchestrator, opened_store
-from bot.i18n.translate import Translator, as_notice
-from bot.rendering.cards import card_text
-from bot.rendering.replies import reply_text
+from bot.i18n.translate import Translator
+from bot.rendering.cards import waits_for_lead, wants_second_tap
+from bot.rendering.kinds import text_of
 from bot.rendering.spans import plain
 from bot.settings import Settings
 from orchestrator.gate.confirmations import second_nonce
@@ -84,20 +84,23 @@ class Terminal:
     async def _deliver(self, row: OutboxRow, orchestrator: Orchestrator) -> None:
         await self._store.outbox_sent(row.id, row.id)
         match row.kind:
-            case "card":
-                self._show(plain(card_text(row.body, self._tr)))
-                if row.body["status"] == "requested":
-                    await self._ask(row, orchestrator)
-            case "toast":
-                self._show(self._tr.notice(as_notice(row.body["notice"])))
-            case "code":
-                self._show(str(row.body["text"]))
-            case _:
-                self._show_reply(Reply.model_validate(row.body))
+            case "reply":
+                self._show_reply(row)
+            case "file":
+                self._show_file(row)
+            case kind:
+                self._show(plain(text_of(kind, row.body, self._tr)))
+        if row.kind == "card" and row.body["status"] == "requested" and not waits_for_lead(row.body):
+            await self._ask(row, orchestrator)
 
-    def _show_reply(self, reply: Reply) -> None:
+    def _show_file(self, row: OutboxRow) -> None:
+        """A list, a row a line, as a terminal shows it."""
+        self._show("\n".join("\t".join(str(cell) for cell in cells) for cells in (row.body["columns"], *row.body["rows"])))
+
+    def _show_reply(self, row: OutboxRow) -> None:
+        reply = Reply.model_validate(row.body)
         self._choices = [choice.token for choice in reply.choices]
-        text = plain(reply_text(reply, self._tr))
+        text = plain(text_of(row.kind, row.body, self._tr))
         lines = [f"  {number}. {choice.label}" for number, choice in enumerate(reply.choices, start=1)]
         self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 
@@ -107,7 +110,7 @@ class Terminal:
         if answer not in {"y", "n", "да", "нет"}:
             return
         approve = answer in {"y", "да"}
-        second = approve and row.body.get("stage") == 2  # noqa: PLR2004 - the second of two taps
+        second = approve and wants_second_tap(row.body)
         nonce = second_nonce(row.body["nonce"]) if second else row.body["nonce"]
         body = {"confirmation_id": row.body["confirmation_id"], "nonce": nonce, "approve": approve, "via": "cli"}
         await orchestrator.receive([self._row("decision", "express", body)])

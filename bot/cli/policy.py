@@ -1,4 +1,4 @@
-"""`sdelka policy …`: recorded plans before other rules, nothing sent and nothing written. Ring 3; it decides nothing."""
+"""`sdelka policy …`: why calls ask or are refused, recorded plans before other rules; nothing is sent or written. Ring 3."""
 
 import contextlib
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from orchestrator.reports.rehearsal import RehearsedPlan, Rules
     from orchestrator.reports.rehearsal_summary import Summary
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Rehearse a policy or a mode on the plans that the journal holds.")
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, explain and rehearse the rules of the policy.")
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 _NO_TIME = "--since: a date such as 2026-11-08, a time such as 2026-11-08T09:00Z, or how long ago such as 14d or 36h is needed"
@@ -36,7 +36,7 @@ class _Mode(StrEnum):
 
 @app.callback()
 def group() -> None:
-    """Rehearse a policy or a mode on the plans that the journal holds."""
+    """Check, explain and rehearse the rules of the policy."""
 
 
 @app.command()
@@ -77,6 +77,66 @@ def replay(
     told()
 
 
+@app.command()
+def check(
+    *, policy: Annotated[Path | None, typer.Option(help="The file to look at; without it the one in force (POLICY_FILE).")] = None
+) -> None:
+    """Whether a policy file can be used. Exit codes: 0 = it can, 2 = it cannot: every mistake is listed with its line."""
+    from orchestrator.gate.policy import SHIPPED  # noqa: PLC0415 - see replay
+
+    settings = load_settings()
+    path = policy or settings.policy_file
+    loaded = _rules(settings, path, "full").policy
+    typer.echo(f"{(path or SHIPPED).name}: no mistakes; {len(loaded.rules)} rules, version {loaded.digest}.")
+
+
+@app.command()
+def explain(  # noqa: PLR0913 - one parameter for each option of the command
+    call: Annotated[str, typer.Argument(help="A recorded call, by its id or the beginning of it (see `journal why`).")] = "",
+    *,
+    method: Annotated[str, typer.Option(help="Or a call that is thought of: its method, such as crm.deal.update.")] = "",
+    field: Annotated[str, typer.Option(help="The field that it writes, such as STAGE_ID.")] = "",
+    amount: Annotated[str, typer.Option(help="The sum that it writes, into --field or OPPORTUNITY.")] = "",
+    before: Annotated[str, typer.Option(help="The sum that stands on the record.")] = "",
+    person: Annotated[str, typer.Option(help="Who asks for it, such as tg:1007; without it any manager.")] = "",
+    mode: Annotated[_Mode | None, typer.Option(help="The mode; without it AGENT_MODE.")] = None,
+    policy: Annotated[Path | None, typer.Option(help="The policy to judge by; without it the one in force (POLICY_FILE).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+) -> None:
+    """Why a call would run at once, ask or be refused: each reason with the line of the policy or of the catalogue. Sends nothing.
+
+    Exit codes: 0 = told, 1 = the journal does not hold that call, 2 = wrong use or a faulty policy.
+    """
+    from bot.cli.policy_explain import Question, recorded, thought_of  # noqa: PLC0415 - see replay
+
+    settings = load_settings()
+    if bool(call) == bool(method):
+        raise SettingsError("either a recorded call or --method is needed")
+    path = policy or settings.policy_file
+    rules = _rules(settings, path, mode.value if mode else settings.agent_mode)
+    if method:
+        lines = [thought_of(Question(method=method, field=field, amount=amount, before=before, person=person), rules, path)]
+    else:
+        with _readable(), past_damage(settings) as (store, told):
+            lines = recorded(call, store, rules, path)
+            told()
+    if as_json:
+        print_lines([_masked(line) for line in lines])
+    else:
+        for line in lines:
+            _show_explained(_masked(line))
+    if not lines:
+        typer.echo(f"The journal holds no call {call}: `sdelka journal why` shows what it holds.", err=True)
+        raise typer.Exit(1)
+
+
+def _show_explained(line: dict[str, Any]) -> None:
+    taps = f", {line['taps']} taps" if line["taps"] > 1 else ""
+    then = f" (then: {line['then']})" if line["then"] else ""
+    typer.echo(f"{line['method']} by {line['person']} in mode {line['mode']}: {line['verdict']}{taps}{then}. Policy {line['policy']}.")
+    print_table(("says", "who says it", "why"), [(row["says"], row["source"], row["text"]) for row in line["reasons"]])
+
+
 @contextlib.contextmanager
 def _readable() -> Iterator[None]:
     """A database that fails while it is read is one sentence, exit code 2."""
@@ -110,18 +170,19 @@ def _rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
     """The rules to try; raises SettingsError with every mistake of the file."""
     from bitrix.catalogue import load_catalogue  # noqa: PLC0415 - see replay
     from bot.access import load_access  # noqa: PLC0415 - see replay
-    from orchestrator.gate.policy import SHIPPED, check_policy, load_policy  # noqa: PLC0415 - see replay
+    from orchestrator.gate.policy import SHIPPED, check_policy, load_with_places  # noqa: PLC0415 - see replay
     from orchestrator.messages import Actor  # noqa: PLC0415 - see replay
     from orchestrator.reports.rehearsal import Rules  # noqa: PLC0415 - see replay
 
-    policy = load_policy(path)
+    loaded = load_with_places(path)
+    policy = loaded.policy
     try:
         catalogue = load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])
     except ValueError as error:
         raise SettingsError(f"POLICY_FILE {path.name if path else SHIPPED.name}: catalogue: {error}") from None
-    faults = check_policy(policy, catalogue)
+    faults = check_policy(policy, catalogue, loaded.places)
     if faults:
-        raise SettingsError("\n".join(f"POLICY_FILE {path.name if path else SHIPPED.name}: {fault}" for fault in faults))
+        raise SettingsError("\n".join(faults))
     access = load_access(settings.access_file)
 
     def person(key: str) -> Actor | None:

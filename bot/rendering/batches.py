@@ -1,4 +1,4 @@
-"""The commands of a batch on its card: one line each, or one line for all that do the same; what became of each; all of it as a list. Ring 3."""
+"""The commands of a batch on its card: one line each or one for all that do the same, what became of each, all as a list. Ring 3."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ Body = Mapping[str, Any]
 MAX_ITEMS = 15
 MAX_BEFORES = 3
 MAX_FAILED = 10
+_COLUMNS = ("card-file-record", "card-file-number", "card-file-action", "card-file-field", "card-file-before", "card-file-after")
 _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
 
 
@@ -53,8 +54,9 @@ def batch_sheet(body: Body, tr: Translator) -> Sheet | None:
     if len(items) <= MAX_ITEMS or body.get("status") != "requested":
         return None
     found = [row for number, item in enumerate(items, start=1) for row in _cells(number, item, tr)]
-    columns = tuple(tr.say(f"card-file-{column}") for column in ("record", "number", "action", "field", "before", "after"))
-    return Sheet(columns=columns, rows=tuple(row for row, _ in found), links=tuple(link for _, link in found))
+    return Sheet(
+        columns=tuple(tr.say(code) for code in _COLUMNS), rows=tuple(row for row, _ in found), links=tuple(link for _, link in found)
+    )
 
 
 def _cells(number: int, item: Body, tr: Translator) -> Iterator[tuple[tuple[Cell, ...], str]]:

@@ -1,7 +1,7 @@
 """The card of a confirmation in each of its states (facts: telegram §5). Rendered from the stored request, never from the model. Ring 3.
 
 Body: what `outgoing.card_row` keeps of a confirmation, and if there is: `home` (the card lives in that session and is shown to a lead),
-`told_names` (the leads who were asked), `created` ("deal:481"), `undo_until`.
+`told_names` (the leads who were asked), `created` ("deal:481"), `undo_until`, or `undone_at` and `undone_by`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -155,16 +155,22 @@ def _refused(body: Body, tr: Translator) -> str:
 
 
 def _executed(body: Body, tr: Translator, who: str, at: str) -> Spans:
-    done = tr.say("card-executed", who=who, at=at, took=_took(body, tr))
     commands = body.get("commands") or []
     failed = [report for report in commands if report["status"] != "success"]
     if failed:
-        partly = tr.say("card-partly", failed=len(failed), count=len(commands))
-        return joined([bold(f"{done}\n{partly}"), *(spans(line) for line in failed_of(body, tr))], "\n")
+        partly = tr.say("card-partly", failed=len(failed), count=len(commands), who=who, at=at)
+        return joined([bold(partly), *(spans(line) for line in failed_of(body, tr))], "\n")
+    done = tr.say("card-executed", who=who, at=at, took=_took(body, tr))
     preview = body.get("preview") or {}
     left_out = [bold(line) for line in _left_out(body.get("unchanged") or (), preview, tr)]
-    undo = spans(tr.say("card-undo-until", until=tr.clock(body["undo_until"]))) if body.get("undo_until") else ()
-    return joined([bold(done), _made(body, preview, tr), *left_out, undo], "\n")
+    return joined([bold(done), _made(body, preview, tr), *left_out, _taken_back(body, tr)], "\n")
+
+
+def _taken_back(body: Body, tr: Translator) -> Spans:
+    """Until when it can be, or that it was."""
+    if body.get("undone_at"):
+        return bold(tr.say("card-undone", at=body["undone_at"], who=body.get("undone_by", "")))
+    return spans(tr.say("card-undo-until", until=tr.clock(body["undo_until"]))) if body.get("undo_until") else ()
 
 
 def _took(body: Body, tr: Translator) -> str:

@@ -29,6 +29,7 @@ class Chats:
         self._moved: dict[int, int] = {}
         self._closed: dict[int, str] = {}
         self._loaded = False
+        self._last: dict[int, int] = {}
         self._changing = asyncio.Lock()
 
     async def load(self) -> None:
@@ -53,6 +54,14 @@ class Chats:
     def closed(self, chat: int) -> str:
         """Why the bot does not write there, "" where it does."""
         return self._closed.get(self.address(chat), "")
+
+    def sent(self, chat: int, message_id: int) -> None:
+        """A message of the bot's has appeared there."""
+        self._last[self.home(chat)] = message_id
+
+    def last(self, chat: int) -> int:
+        """The bot's last message in that chat since this process began, 0 where there was none."""
+        return self._last.get(self.home(chat), 0)
 
     async def move(self, old: int, new: int) -> None:
         """A group became a supergroup and has another number."""

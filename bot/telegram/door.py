@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from aiogram import Bot
@@ -11,19 +12,19 @@ from aiogram.client.default import DefaultBotProperties
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramNetworkError, TelegramServerError
-from aiogram.types import BotCommand, Update
+from aiogram.types import Update
 from aiogram.utils.token import TokenValidationError, validate_token
 from fastapi import APIRouter
 
-from bot.i18n.translate import Translator
 from bot.leading import Lead
 from bot.telegram.delivery import Delivery
 from bot.telegram.ingest import Intake, Poller
+from bot.telegram.menu import introduce
 from bot.telegram.people import People
+from bot.telegram.queueing import Queue
 from bot.telegram.router import Card, Routed, route, session_of
-from bot.telegram.stopping import stopped
+from bot.telegram.typed import may_decide
 from bot.telegram.webhook import Webhook, drop_webhook, keep_webhook, make_router
-from orchestrator.commands import NAMES
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Notice
 from orchestrator.queries import open_cards
@@ -59,6 +60,7 @@ class TelegramDoor:
         self._people = people
         self._clock = clock
         self._webhook = webhook
+        self._queue = Queue(store, self.delivery.trouble)
         self._intake = Intake(bot, self._accept, self._quarantine)
         self._orchestrator: Orchestrator | None = None
         self._taking: asyncio.Task[None] | None = None
@@ -68,6 +70,7 @@ class TelegramDoor:
     async def run(self, orchestrator: Orchestrator) -> None:
         """Take in and deliver whenever no other process of ours does, until cancelled; raises at a wrong token or a stranger who polls."""
         self._orchestrator = orchestrator
+        self.delivery.progress.allow(orchestrator.tools.hosts)
         orchestrator.listeners.append(self.delivery.wake)
         self._store.listeners.append(self.delivery.wake)
         try:
@@ -78,6 +81,7 @@ class TelegramDoor:
                 finally:
                     showing.cancel()
         finally:
+            self._queue.close()
             await self.bot.session.close()
 
     def router(self) -> APIRouter | None:
@@ -92,7 +96,7 @@ class TelegramDoor:
 
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._introduce())
+            group.create_task(introduce(self.bot))
             group.create_task(self.delivery.run())
             self._taking = group.create_task(self._take())
             if self._closing:
@@ -115,14 +119,6 @@ class TelegramDoor:
             raise StoreUnwritable("it is not known yet who the bot is") from None
         await self._intake.take(raw)
 
-    async def _introduce(self) -> None:
-        """Set the command menu in both languages; not worth stopping for."""
-        with contextlib.suppress(AiogramError):
-            for locale in ("ru", "en"):
-                tr = Translator(locale)
-                commands = [BotCommand(command=name, description=tr.say(f"menu-{name}")) for name in NAMES]
-                await self.bot.set_my_commands(commands, language_code=locale if locale == "en" else None)
-
     async def _accept(self, update: Update) -> None:
         """Store what the update means; raises StoreError, then it is not taken. Nobody waits for Telegram here."""
         await self.delivery.chats.note(update)
@@ -138,14 +134,16 @@ class TelegramDoor:
 
     async def _routed(self, update: Update) -> Routed:
         me, now = await self.bot.me(), self._clock.now()
-        stop = stopped(update, self._people.access, f"telegram:{me.id}:{update.update_id}", now)
-        return stop or route(update, self._people.access, me, await self._cards(update), now)
+        routed = route(update, self._people.access, me, await self._cards(update), now)
+        rows, said = self._people.calmed(routed.rows, routed.say, now)
+        return replace(routed, rows=rows, say=said)
 
     async def _store_rows(self, routed: Routed) -> None:
         """Durably: an update that is not stored must not be confirmed. The person is told once for each time the store gives out."""
         if self._orchestrator is None:
             msg = "the door is not running"
             raise RuntimeError(msg)
+        busy = routed.session in self._orchestrator.tools.running
         try:
             fresh = await self._orchestrator.receive(routed.rows)
         except StoreError:
@@ -154,25 +152,29 @@ class TelegramDoor:
                 await self.delivery.trouble(routed.session, _STORE_TROUBLE)
             raise
         self._told = False
-        if any(new and row.kind == "message" for new, row in zip(fresh, routed.rows, strict=True)):
+        requests = [row for new, row in zip(fresh, routed.rows, strict=True) if new and row.kind in {"message", "voice"}]
+        if requests:
             self.delivery.progress.seen(routed.session)
+            self._queue.joined(requests, busy=busy)
 
     async def _cards(self, update: Update) -> tuple[Card, ...]:
-        """The open cards of the chat, only looked up for short texts that could be an answer."""
+        """The open cards of the chat, only looked up for texts that could be an answer."""
         message = update.message
-        if message is None or not message.text or len(message.text) > 20:  # noqa: PLR2004 - «подтверждаю!» is shorter
+        if message is None or not may_decide(message):
             return ()
-        session = session_of(message)
-        found = [
-            Card(
+        session, last = session_of(message), self.delivery.chats.last(message.chat.id)
+        found = []
+        for entry in await open_cards(self._store, session):
+            shown = await self._store.sent_ref(session, f"card:{entry['confirmation_id']}")
+            card = Card(
                 confirmation_id=entry["confirmation_id"],
                 nonce=entry["nonce"],
-                message_id=await self._store.sent_ref(session, f"card:{entry['confirmation_id']}"),
+                message_id=shown,
                 call_class=entry["call_class"],
                 taps=entry["taps"],
+                is_last=str(last) == shown if last else None,
             )
-            for entry in await open_cards(self._store, session)
-        ]
+            found.append(card)
         return tuple(found)
 
     async def _quarantine(self, update_id: int, why: str) -> None:

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from aiogram.types import InlineKeyboardMarkup, MessageEntity
+from aiogram.types import MessageEntity
 
 from bot.i18n.translate import Translator, as_notice
-from bot.rendering.cards import card_text
+from bot.rendering.batches import batch_sheet
 from bot.rendering.files import Sheet, csv_text, sheet_of, xlsx
-from bot.rendering.news import news_text
+from bot.rendering.kinds import text_of
 from bot.rendering.replies import MAX_ROWS, reply_text
-from bot.rendering.spans import Span, Spans, plain, spans
+from bot.rendering.spans import Spans, plain
 from bot.telegram.entities import render
-from bot.telegram.keyboards import card_keyboard, reply_keyboard
+from bot.telegram.keyboards import Markup, keyboard_of, reply_keyboard
 from bot.telegram.splitting import LIMIT, split, units
 from orchestrator.messages import Notice, Reply, Table, say
 from state.store import OutboxRow
@@ -39,7 +39,7 @@ class Letter:
     """What one row shows, in this order; the buttons stand under the last piece of text."""
 
     pieces: tuple[Piece, ...]
-    markup: InlineKeyboardMarkup | None = None
+    markup: Markup | None = None
     files: tuple[Attachment, ...] = ()
 
 
@@ -47,21 +47,29 @@ def letter_of(row: OutboxRow, tr: Translator) -> Letter:
     """The row in the words of its reader; raises where its body is not what its kind says."""
     match row.kind:
         case "card":
-            return Letter(pieces=_pieces(card_text(row.body, tr)), markup=card_keyboard(row.body, tr))
-        case "news":
-            return _shortened(news_text(row.body, tr), None, (), tr)
-        case "code":
-            return _shortened(spans(Span(str(row.body["text"]), "code")), None, (), tr)
+            pieces = _pieces(text_of(row.kind, row.body, tr))
+            return Letter(pieces=pieces, markup=keyboard_of(row.kind, row.body, tr), files=_of_batch(row, tr))
         case "file":
             return Letter(pieces=(), files=(_file(row, tr),))
-        case _:
+        case "reply":
             return _reply(Reply.model_validate(row.body), tr)
+        case kind:
+            return _shortened(text_of(kind, row.body, tr), keyboard_of(kind, row.body, tr), (), tr)
 
 
 def excuse(row: OutboxRow, tr: Translator) -> Letter:
     """What is said in place of an answer that cannot be shown: a turn never ends in silence."""
     said = say(Notice(code="failed", args={"id": row.id[-8:]}))
     return Letter(pieces=_pieces(reply_text(said, tr)))
+
+
+def _of_batch(row: OutboxRow, tr: Translator) -> tuple[Attachment, ...]:
+    """Everything that a batch of many commands will write, as a list."""
+    sheet = batch_sheet(row.body, tr)
+    if sheet is None:
+        return ()
+    name = tr.say("card-file")
+    return (Attachment(name=f"{_file_name(name)}.xlsx", caption=tr.say("card-file-caption"), made=lambda: xlsx(sheet, name=name)),)
 
 
 def _reply(reply: Reply, tr: Translator) -> Letter:
@@ -71,7 +79,7 @@ def _reply(reply: Reply, tr: Translator) -> Letter:
     return _shortened(reply_text(reply, tr, first=FIRST), reply_keyboard(reply, tr), files, tr)
 
 
-def _shortened(text: Spans, markup: InlineKeyboardMarkup | None, files: Sequence[Attachment], tr: Translator) -> Letter:
+def _shortened(text: Spans, markup: Markup | None, files: Sequence[Attachment], tr: Translator) -> Letter:
     """As many messages as people read; of a longer text the beginning, and all of it as a file."""
     pieces = _pieces(text)
     if len(pieces) <= MOST_PIECES:

@@ -20,7 +20,8 @@ from aiogram.exceptions import (
     TelegramRetryAfter,
     TelegramServerError,
 )
-from aiogram.methods import SendDocument, TelegramMethod
+from aiogram.methods import SendDocument, SendMessage, TelegramMethod
+from aiogram.types import Message
 
 from bot.telegram.chats import Chats
 from bot.telegram.pacing import Pacer, Rank, Stopped
@@ -109,12 +110,15 @@ class Outlet:
         if place != chat and "chat_id" in type(method).model_fields:
             method = method.model_copy(update={"chat_id": place})
         try:
-            return await self._bot(method, request_timeout=UPLOAD_WITHIN if isinstance(method, SendDocument) else SEND_WITHIN)
+            shown = await self._bot(method, request_timeout=UPLOAD_WITHIN if isinstance(method, SendDocument) else SEND_WITHIN)
         except AiogramError as error:
             wait = flood_wait(error)
             if wait is not None:
                 self._pacer.hold(place, wait)
             raise
+        if isinstance(shown, Message) and isinstance(method, SendMessage | SendDocument):
+            self._chats.sent(chat, shown.message_id)
+        return shown
 
 
 def flood_wait(error: Exception) -> float | None:

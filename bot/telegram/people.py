@@ -9,7 +9,6 @@ from aiogram.types import InlineKeyboardButton, InlineKeyboardMarkup, Message, U
 
 from bot.access import Access
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Spans, spans
 from bot.telegram.callbacks import ExamplePress, pack
 from orchestrator.messages import Actor, Notice
 from orchestrator.people.registry import SESSION
@@ -110,13 +109,6 @@ def _sender(user: User) -> dict[str, str]:
     """A stranger as the registry knows them: key, and what Telegram calls them."""
     full = clean_text(user.full_name)[:_LONGEST_NAME]
     return {"key": f"tg:{user.id}", "name": f"{full} (@{user.username})" if user.username else full}
-
-
-def people_text(body: Mapping[str, Any], tr: Translator) -> Spans:
-    """The words of a message of the registry; names are put in as they are, never read as markup."""
-    about: Mapping[str, Any] = body.get("about") or {}
-    args = {**body.get("args", {}), **({"name": about.get("name") or about.get("key", "")} if about else {})}
-    return spans(tr.say(str(body["code"]), **args))
 
 
 def people_keyboard(body: Mapping[str, Any], tr: Translator) -> InlineKeyboardMarkup | None:

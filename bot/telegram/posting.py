@@ -9,6 +9,7 @@ from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageText,
 from aiogram.types import BufferedInputFile, InlineKeyboardMarkup
 
 from bot.i18n.translate import Translator, as_notice
+from bot.telegram.keyboards import Markup
 from bot.telegram.letters import Attachment, Letter, Piece, excuse, letter_of
 from bot.telegram.outlet import Outlet
 from bot.telegram.pacing import Rank
@@ -44,10 +45,20 @@ class Poster:
             return await self._toast(row, tr)
         letter = _rendered(row, tr)
         known = await self._store.sent_ref(row.session, row.key) if row.key else ""
+        if row.body.get("anew") and known.isdecimal():
+            await self._moved_down(row, int(known), tr)
+            known = ""
         stands_in = await self._progress.over(row.session, row.key.removeprefix(_TURN)) if _ends_turn(row) else 0
         ref = await _Posting(self, row, letter).run(int(known) if known.isdecimal() else 0, stands_in)
         self._progress.covered(row.session)
         return str(ref) if ref else known
+
+    async def _moved_down(self, row: OutboxRow, known: int, tr: Translator) -> None:
+        """What is shown anew at the end of the chat loses its buttons above, so that only one message of it can be pressed."""
+        chat = chat_of(row.session)[0]
+        edit = EditMessageText(text=tr.say("card-moved"), chat_id=chat, message_id=known, entities=[], parse_mode=None)
+        with contextlib.suppress(TelegramBadRequest):  # deleted, or said already
+            await self._outlet.send(edit, chat, Rank.CARD)
 
     async def _toast(self, row: OutboxRow, tr: Translator) -> str:
         text = tr.notice(as_notice(row.body["notice"]))[:_TOAST]
@@ -110,7 +121,7 @@ class _Posting:
                 await self._poster.note_arrived(self._row, refs)
         return refs[len(pieces) - 1] if pieces else refs[-1]
 
-    def _markup(self, piece: Piece) -> InlineKeyboardMarkup | None:
+    def _markup(self, piece: Piece) -> Markup | None:
         return self._letter.markup if piece is self._letter.pieces[-1] else None
 
     async def _piece(self, piece: Piece) -> int:
@@ -139,13 +150,14 @@ class _Posting:
     async def _edited(self, message_id: int, piece: Piece) -> bool:
         """Change a message in place; False when Telegram no longer lets it be changed. What is the same already is as good as changed."""
         text, entities = piece
+        markup = self._markup(piece)
         edit = EditMessageText(
             text=text,
             chat_id=self._chat,
             message_id=message_id,
             entities=entities,
             parse_mode=None,
-            reply_markup=self._markup(piece),
+            reply_markup=markup if isinstance(markup, InlineKeyboardMarkup) else None,  # no other can be given to a message that stands
         )
         try:
             await self._outlet.send(edit, self._chat, self._rank)

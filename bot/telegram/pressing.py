@@ -58,9 +58,9 @@ def _of_card_or_talk(press: Press, query: CallbackQuery, make: Maker) -> Routed:
             text = Translator(make.actor.locale).say(press.code)
             routed = make.row("message", "turn", {"text": text, "origin": "button"})
         case CheckPress():
-            routed = make.row("command", "express", {"name": "check", "confirmation_id": press.confirmation_id, "args": ""})
+            routed = make.row("command", "express", {"name": "check", "confirmation_id": press.confirmation_id})
         case DetailsPress():
-            routed = make.row("command", "express", {"name": "details", "confirmation_id": press.confirmation_id, "args": ""})
+            routed = make.row("command", "express", {"name": "details", "confirmation_id": press.confirmation_id})
         case _:
             assert_never(press)
     return Routed(session=routed.session, rows=routed.rows, callback_id=query.id)

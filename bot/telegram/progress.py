@@ -92,6 +92,10 @@ class Progress:
         self._seen: dict[str, float] = {}
         self._group: asyncio.TaskGroup | None = None
 
+    def allow(self, hosts: frozenset[str]) -> None:
+        """Where addresses in an unfinished answer may lead, once that is known."""
+        self._hosts = hosts
+
     async def run(self) -> None:
         """Show until cancelled."""
         async with asyncio.TaskGroup() as group:

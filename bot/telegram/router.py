@@ -19,7 +19,7 @@ from bot.telegram.pressing import pressed
 from bot.telegram.quoting import quoted_of
 from bot.telegram.rows import Maker, Routed
 from bot.telegram.stopping import stopped
-from bot.telegram.typed import Card, typed_decision
+from bot.telegram.typed import Card, says_no, says_yes, typed_decision
 from orchestrator.messages import Actor, Notice
 from state.canonical import clean_text
 
@@ -64,7 +64,7 @@ def _message(message: Message, access: Access, me: User, *, source: str, cards: 
         return Routed(session=session, rows=rows, say=said)
     make = Maker(source=source, session=session, actor=actor, now=now)
     if message.voice is not None:
-        return make.row("voice", "turn", _voice(message))
+        return make.row("voice", "turn", {**_voice(message), "caption": words(message, me)})
     text, quoted = words(message, me), quoted_of(message)
     if not text and not quoted and message.media_group_id is None:
         return Routed(session=session, say=Notice(code="only-text"))
@@ -128,8 +128,12 @@ def _reason(message: Message, text: str, me: User, make: Maker) -> Routed | None
     press = next((found for found in presses if isinstance(found, CardPress) and found.home), None)
     if press is None:
         return None
-    card = {"confirmation_id": press.confirmation_id, "nonce": press.nonce, "home": press.home}
-    return make.row("reason", "express", {**card, "text": clean_text(text), "message_id": message.message_id})
+    card = {"confirmation_id": press.confirmation_id, "nonce": press.nonce}
+    if says_yes(text):
+        return Routed(session=make.session, say=Notice(code="only-button"))
+    if says_no(text):
+        return make.row("decision", "express", {**card, "approve": False, "via": "typed"}, session=press.home)
+    return make.row("reason", "express", {**card, "home": press.home, "text": clean_text(text), "message_id": message.message_id})
 
 
 def _edited(message: Message, access: Access, me: User, *, source: str, now: datetime) -> Routed:

@@ -12,6 +12,8 @@ _YES = frozenset({"да", "yes", "ок", "ok", "подтверждаю", "вып
 _NO = frozenset({"нет", "no", "отмена", "отклонить"})
 _BECAUSE = re.compile(r"(?:нет|no|отклонить)(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL)
 _LONGEST_REASON = 500
+_LONGEST_WORD = 20
+"""«подтверждаю!» is shorter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,28 @@ class Card:
     message_id: str
     call_class: str
     taps: int
+    is_last: bool | None = None
+    """Whether it is the bot's last message in the chat; None where nobody knows."""
+
+
+def may_decide(message: Message) -> bool:
+    """Whether its words could decide a card, so that the open ones are worth looking up."""
+    text = (message.text or "").strip()
+    return bool(text) and (len(text) <= _LONGEST_WORD or _BECAUSE.fullmatch(text) is not None)
+
+
+def says_yes(text: str) -> bool:
+    """Whether these are words of consent and nothing else."""
+    return _bare(text) in _YES
+
+
+def says_no(text: str) -> bool:
+    """Whether these are words of refusal and nothing else."""
+    return _bare(text) in _NO
+
+
+def _bare(text: str) -> str:
+    return text.lower().strip(" .!")
 
 
 def typed_decision(message: Message, text: str, cards: tuple[Card, ...], make: Maker) -> Routed | None:
@@ -31,7 +55,7 @@ def typed_decision(message: Message, text: str, cards: tuple[Card, ...], make: M
     Never of what was forwarded, edited or written through another bot; a «да» decides harmless classes only. «Нет, потому что …» in answer
     to a card brings its reason along.
     """
-    word = text.lower().strip(" .!")
+    word = _bare(text)
     because = _BECAUSE.fullmatch(text.strip())
     if not cards or message.chat.type != "private" or not (word in _YES | _NO or because):
         return None
@@ -63,4 +87,6 @@ def _meant(message: Message, cards: tuple[Card, ...]) -> Card | None:
         return next((card for card in cards if card.message_id == wanted), None)
     if len(cards) != 1 or not cards[0].message_id.isdecimal():
         return None
-    return cards[0] if int(cards[0].message_id) == message.message_id - 1 else None
+    before = message.message_id - int(cards[0].message_id)
+    last = before == 1 if cards[0].is_last is None else cards[0].is_last and before > 0  # numbers run through all private chats of a bot
+    return cards[0] if last else None

@@ -18,8 +18,18 @@ OUTDATED: Final = Notice(code="card-outdated")
 _OURS: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated"})
 
 
+def is_undo(entry: Mapping[str, Any]) -> bool:
+    """Whether the card takes something back: what it restores is not for choosing."""
+    return str(entry.get("slot") or "").startswith("undo:")
+
+
 def may_repeat(entry: Mapping[str, Any]) -> bool:
-    """Whether the wish of that card has certainly not run and asking once more may help."""
+    """Whether the wish of that card has certainly not run and asking once more may help.
+
+    Taking back is asked for where it is offered: there the present values are looked at first.
+    """
+    if is_undo(entry):
+        return False
     if entry["status"] == "expired":
         return True
     code = str(entry.get("code") or "")

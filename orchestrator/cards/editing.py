@@ -12,7 +12,7 @@ from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator import outgoing
 from orchestrator.cards import rows
-from orchestrator.cards.again import OUTDATED, ask_again, standing, submitted, toast
+from orchestrator.cards.again import OUTDATED, ask_again, is_undo, standing, submitted, toast
 from orchestrator.cards.reading import Editable, Place, editable, read, with_value
 from orchestrator.cards.showing import REFRESH, refresh_open_cards
 from orchestrator.directory.answers import Option, Resolved, Several, Unresolved
@@ -30,7 +30,7 @@ from state.store import EffectConflict, InboxRow, OutboxRow
 ANSWER: Final = "edit_value"
 """Kind of the input that is a reply to a question of ours: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8
-_CANCEL: Final = frozenset({"отмена", "не менять", "стоп", "cancel", "stop"})
+_CANCEL: Final = frozenset({"не менять", "отмена", "стоп", "leave it", "cancel", "stop"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ class Editing:
         except Unthawable:
             call = None
         fields = editable(call, entry.get("preview") or {}, await self._own_types(call)) if call is not None else []
-        if call is None or not fields:
+        if call is None or not fields or is_undo(entry):
             return Notice(code="edit-not-here")
         return _Card(entry=entry, call=call, fields=fields)
 

@@ -65,10 +65,13 @@ def kind_of(call: Call, code: str, own_types: Mapping[str, str]) -> str:
 
 def with_value(params: Mapping[str, Any], code: str, value: Any) -> dict[str, Any]:
     """The params with the field set, and without the marks by which the old call would have been found again."""
-    unmarked = {key: item for key, item in params.items() if key not in MARKS}
-    if code in unmarked and not isinstance(unmarked[code], Mapping):
-        return {**unmarked, code: value}
-    return {key: with_value(item, code, value) if isinstance(item, Mapping) else item for key, item in unmarked.items()}
+    return _set(unmarked(params), code, value)
+
+
+def _set(params: Mapping[str, Any], code: str, value: Any) -> dict[str, Any]:
+    if code in params and not isinstance(params[code], Mapping):
+        return {**params, code: value}
+    return {key: _set(item, code, value) if isinstance(item, Mapping) else item for key, item in params.items()}
 
 
 def unmarked(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from orchestrator import outgoing
 from orchestrator.cards.reading import Editable
@@ -18,10 +18,14 @@ WAITING = "waiting"
 """Kind of the list of open cards in a group: {chat, cards: [{preview, method, who, until, ref}]}."""
 
 
-def anew(session: str, entry: Mapping[str, Any], now: datetime) -> OutboxRow:
-    """The card at the end of the chat: what stood for it before says where it went, and has no buttons any more."""
-    row = outgoing.card_row(session, entry, now)
-    return replace(row, body={**row.body, "anew": True})
+def anew(session: str, entry: Mapping[str, Any], now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
+    """The card at the end of the chat: what stood for it before says where it went, and has no buttons any more.
+
+    Where leads see it too, theirs moves only if it is said: a person who looks for their own cards must not ring at others.
+    """
+    shown = outgoing.card_row(session, entry, now)
+    kept = {key: value for key, value in shown.body.items() if key != "told" or leads == "too"}
+    return replace(shown, body={**kept, "anew": True})
 
 
 def picker(session: str, confirmation_id: str, fields: Sequence[Editable], now: datetime) -> OutboxRow:
@@ -50,6 +54,7 @@ def question(
         "field_kind": field.kind,
         "objection": objection.model_dump(mode="json") if objection else None,
         "options": list(options),
+        "ask": ask,
         "private": not in_group(session),
     }
     return row(session, EDIT, body, now, key=question_key(confirmation_id, ask))

@@ -56,7 +56,7 @@ def _line(entry: dict[str, Any], ref: str) -> dict[str, Any]:
 async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
     """Show every open card of the session anew, so that a press that was lost can be made again; raises StoreError."""
     del tools
-    shown = [rows.anew(session.key, entry, session.now) for entry in open_confirmations(dict(session.state))]
+    shown = [rows.anew(session.key, entry, session.now, leads="too") for entry in open_confirmations(dict(session.state))]
     note = [outgoing.reply_row(session.key, say(Notice(code="cards-again", args={"count": len(shown)})), session.now)] if shown else []
     await session.commit(actor="system", outbox=[*note, *shown], inbox_done=[row.id])
 

@@ -87,7 +87,7 @@ async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: 
     try:
         call = thaw(row.call["call"], means.catalogue)
         facts = await look_up(call, actor, means)  # no more than was read for the card, or the before-images could not be equal
-        facts = replace(facts, written=await means.tally.written(actor, ledger))
+        facts = replace(facts, written=await means.written(call, actor, ledger))
     except Unthawable:
         return refuse("gate-method-unknown", method=row.call["call"]["method"], hint="")
     except BitrixError as error:

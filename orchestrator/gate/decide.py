@@ -111,9 +111,11 @@ def _of_jumps(call: Call, times: int | None, facts: Facts) -> Iterator[Notice]:
         return
     for leaf in call.leaves:
         for field, before, after in [] if leaf.reads_only else ruling.jumps(leaf, facts, times):
-            shown = _plain(after) if after is not None else "?"
-            ratio = 0 if not after else int(max(abs(after / before), abs(before / after)))
-            yield _worded(call, leaf, ask("gate-sum-jump", field=field, times=ratio, before=_plain(before), after=shown))
+            args = {"field": field, "before": _plain(before), "after": _plain(after) if after is not None else "?"}
+            code, more = (
+                ("gate-sum-jump", {"times": int(max(abs(after / before), abs(before / after)))}) if after else ("gate-sum-lost", {})
+            )
+            yield _worded(call, leaf, ask(code, **args, **more))
 
 
 def _plain(value: Decimal) -> str:

@@ -193,6 +193,7 @@ def _outcome_event(order: Order, performed: Performed, seconds: float, *, params
                 changes=performed.changes,
                 commands=commands,
                 unchanged=list(performed.unchanged),
+                created=performed.created,
             )
         case Rejected():
             return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, seconds=round(seconds, 4))

@@ -80,6 +80,7 @@ class Gate:
             tally=tally or SessionTally(),
         )
         self._catalogue, self._performers = catalogue, performers
+        self._records, self._names = records, names
 
     @property
     def halt_on_block(self) -> bool:
@@ -95,6 +96,11 @@ class Gate:
     def means(self) -> Means:
         """What it works with, for what is built on it: undo reads and names records as cards do."""
         return self._means
+
+    def words_of(self, method: str) -> dict[str, str]:
+        """What a method does to what kind of record, for people who watch; nothing for one that is not known."""
+        found = self._catalogue.find(method)
+        return {"verb": found.verb, "entity": found.entity} if found else {}
 
     async def submit(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger) -> Outcome | Pending:
         """Judge `effect` and do what the verdict says; the same slot never runs twice, whatever happens.
@@ -148,7 +154,8 @@ class Gate:
         What came of it is noted: the caller commits it with what the person is told.
         """
         entry = ledger.state["agent"]["confirmations"].get(decision.confirmation_id)
-        decision = replace(decision, actor=self._means.approvers.acting(decision.actor))
+        if entry is not None and entry["requested_by"] != decision.actor.key:  # nobody stands in for a lead in what is their own
+            decision = replace(decision, actor=self._means.approvers.acting(decision.actor))
         notice = confirmations.objection(entry, decision, ledger) or confirmations.not_entitled(entry, decision, self._catalogue)
         if notice is not None:
             return Decided(notice=notice)
@@ -182,6 +189,7 @@ class Gate:
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
         shown = await self._means.preview(call, facts, case.actor)
+        shown |= {} if case.mode == "full" else {"mode": case.mode}
         order = self._order(case, call, facts, named(call, shown))
         asked = Asked(
             order=order, effect=case.effect, ask=verdict, preview=shown, actor=case.actor, told=self._means.told(order, verdict, case.actor)
@@ -246,7 +254,7 @@ class Gate:
     async def _facts(self, case: _Case, call: Call) -> Facts:
         """What judging needs; in shadow a proposed read is not even looked up, since looking up would be making it."""
         only_planned = case.mode == "shadow" and call.reads_only
-        written = 0 if call.reads_only else await self._means.tally.written(case.actor, case.ledger)
+        written = await self._means.written(call, case.actor, case.ledger)
         found = Facts(by_webhook=self._means.by_webhook(call)) if only_planned else await look_up(call, case.actor, self._means)
         denied = case.ledger.state["denied"].get(essence(call)) or {}
         return replace(

@@ -63,19 +63,20 @@ class LivePolicy:
         path: Path | None,
         catalogue: Catalogue,
         *,
+        policy: Policy | None = None,
         tell: Callable[[PolicyNews], None],
         shipped: Path = SHIPPED,
         clock: Callable[[], float] = elapsing,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
     ) -> None:
-        """Read it for the first time; raises SettingsError where it is faulty. `catalogue` holds the rows of this very policy already."""
+        """Begin with `policy`, or read it; SettingsError where it is faulty. `catalogue` holds the rows of this very policy already."""
         self._files = (shipped, path) if path else (shipped,)
         self._path, self._shipped, self._catalogue = path, shipped, catalogue
         self._tell = tell
         self._clock, self._wall = clock, wall
         self._looked = clock()
         self._dates, self._content = self._stands(), self._text()
-        self._policy = self._loaded()
+        self._policy = policy or self._loaded()
 
     def now(self) -> Policy:
         """The policy in force; whatever has become of its files, there is one."""

@@ -13,7 +13,7 @@ from orchestrator.gate.executor import Order
 from orchestrator.gate.limits import Tally
 from orchestrator.gate.live_policy import Policies
 from orchestrator.gate.policy import Policy
-from orchestrator.gate.ports import Performer, Records
+from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names, preview
 from orchestrator.messages import Actor, Notice
 
@@ -44,6 +44,11 @@ class Means:
         performer = self.performers.get(call.kind)
         return call.kind == "bitrix" and performer is not None and not performer.is_application
 
+    async def written(self, call: Call, actor: Actor, ledger: Ledger) -> int:
+        """How many changes were made for the actor within a day; not counted where nothing hangs on it."""
+        counts = not call.reads_only and self.policy.caps.writes_per_day is not None
+        return await self.tally.written(actor, ledger) if counts else 0
+
     def told(self, order: Order, verdict: Ask, actor: Actor) -> Sequence[Actor]:
         """The leads to whom a request is shown; nobody where the one who asks may decide it."""
         if not self._needs_another(verdict, actor):
@@ -55,7 +60,7 @@ class Means:
         return Notice(code="lead-nobody") if self._needs_another(verdict, actor) and not told else None
 
     def _needs_another(self, verdict: Ask, actor: Actor) -> bool:
-        return verdict.four_eyes or (verdict.lead and self.approvers.acting(actor).role == "manager")
+        return verdict.four_eyes or (verdict.lead and actor.role == "manager")
 
     async def preview(self, call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
         """The card of `call` in the language and the zone of `actor`."""

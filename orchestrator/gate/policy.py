@@ -46,8 +46,8 @@ class Policy(Frozen):
     """Further fields, such as UF_CRM_DISCOUNT, whose change asks."""
     rules: tuple[Rule, ...] = ()
     """All that concern a call apply, and the strictest wins."""
-    sum_jump: int | None = Field(default=10, ge=2)
-    """A sum that becomes so many times as large, or falls to that part of it, is asked about twice."""
+    sum_jump: int | None = Field(default=None, ge=2)
+    """A sum that becomes so many times as large, or falls to that part of it, is asked about twice; shipped: ten."""
     caps: Caps = Caps()
     undo_for: Span = timedelta(hours=1)
     """How long a change can be taken back with one button."""
@@ -117,8 +117,8 @@ def _unknown_names(policy: Policy, catalogue: Catalogue) -> Iterator[tuple[Place
         for name in sorted(getattr(policy, key)):
             if name.strip().lower() not in {one.lower() for one in known}:
                 yield (key,), f"{name!r} is not in the catalogue.{suggest(name, known)}"
-    fields = {squeeze(name, entity.name): name for entity in catalogue.entities.values() for name in entity.fields}
-    fields |= {squeeze(name, method.entity): name for method in catalogue for name in method.critical}
+    fields = {squeeze(name, method.entity): name for method in catalogue for name in method.critical}
+    fields |= {squeeze(name, entity.name): name for entity in catalogue.entities.values() for name in entity.fields}
     for number, rule in enumerate(policy.rules):
         yield from (((("rules", number, key)), text) for key, text in _unknown_in(rule, catalogue, known, fields))
 

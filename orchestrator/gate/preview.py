@@ -10,6 +10,7 @@ from typing import Any
 
 from bitrix.batch import references
 from bitrix.errors import BitrixError
+from orchestrator.directory.money_style import NO_BOOK
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.text import Locale
 from orchestrator.gate import criticals, fields, multifields
@@ -28,6 +29,7 @@ KIND = "entityTypeId"
 """The line that says which kind of record it is; it changes nothing."""
 _KIND_NAME = {"ru": "Вид записи", "en": "Kind of record"}
 _TITLE = 80
+_SOME_NUMBER = 987654321
 _ADDRESS = frozenset({"ownerId", "ownerTypeId"})
 """They say where the record hangs, and change nothing of it."""
 _PARAMS: dict[str, tuple[str, str, str]] = {
@@ -52,7 +54,7 @@ _PARAMS: dict[str, tuple[str, str, str]] = {
 
 
 async def preview(call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow", user: int = 0) -> dict[str, Any]:
-    """The card as JSON data: {verb, entity, id, title, url, lines, items, count, sum?}; each line {field, name, before, after}.
+    """The card as JSON data: {verb, entity, id, title, url, lines, items, count, sum?, made_url?}; each line {field, name, before, after}.
 
     `user` is whose card it is. Names that cannot be read are shown as numbers; nothing is raised for them.
     """
@@ -71,8 +73,16 @@ async def _one(call: Call, facts: Facts, reader: Reader) -> dict[str, Any]:
     card: dict[str, Any] = {"verb": _verb(call), "entity": about, "id": target[1] if target else None}
     card["title"] = await _title(call, facts, reader)
     card["url"] = reader.names.card_url(target[0], target[1], user=reader.user) if target else ""
+    if call.spec.verb == "add" and about and not target:
+        card["made_url"] = _url_to_be(about, reader)
     card["lines"] = [] if call.reads_only else [*await _kind_line(call, reader), *await _lines(call, facts, reader)]
     return card
+
+
+def _url_to_be(entity: str, reader: Reader) -> str:
+    """Where the card of the new record will be, with {id} in the place of its number; "" for kinds without cards."""
+    address = reader.names.card_url(entity, _SOME_NUMBER, user=reader.user)
+    return "{id}".join(address.rsplit(str(_SOME_NUMBER), 1)) if address else ""
 
 
 async def _kind_line(call: Call, reader: Reader) -> list[dict[str, str]]:
@@ -208,16 +218,13 @@ def _context(call: Call, record: Mapping[str, Any] | None, written: Mapping[str,
 
 
 async def _total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
-    """The sum that the commands write, when they all write one in the same currency."""
-    sums: list[Decimal] = []
-    currencies: set[str] = set()
+    """What the commands write in money, a sum for each currency; "" where they write none."""
+    sums: dict[str, Decimal] = {}
     for leaf in commands:
         written = criticals.written_fields(leaf)
         amount = fields.number(fields.value_of(written, "OPPORTUNITY", leaf.entity))
         if amount is not None and not leaf.reads_only:
-            sums.append(amount)
-            currencies.add(_context(leaf, criticals.before(leaf, facts), written).currency)
-    if not sums or len(currencies) != 1:
-        return ""
-    currency = visible(currencies.pop())
-    return format_sum(sum(sums, Decimal(0)), currency or None, locale=reader.locale, book=await reader.names.book())
+            currency = visible(_context(leaf, criticals.before(leaf, facts), written).currency)
+            sums[currency] = sums.get(currency, Decimal(0)) + amount
+    book = await reader.names.book() if sums else NO_BOOK
+    return " + ".join(format_sum(amount, code or None, locale=reader.locale, book=book) for code, amount in sorted(sums.items()))

@@ -43,6 +43,8 @@ NAMES: Final = {
     "PortalLookFailed": ("Portal could not be read", 5),
     "RecordsSeen": ("Records looked at", 1),
     "PersonErased": ("Person erased", 7),
+    "EditAsked": ("New value asked for", 1),
+    "EditClosed": ("Change of a card ended", 1),
     "ReminderSet": ("Reminder set", 1),
     "ReminderMoved": ("Reminder put off", 1),
     "ReminderFired": ("Reminder sent", 1),
@@ -55,6 +57,11 @@ NAMES: Final = {
     "PersonDismissed": ("Person dismissed", 6),
     "PersonReturned": ("Person returned", 6),
     "PreferenceSet": ("Preference set", 1),
+    "DenialReasonAsked": ("Reason of a denial asked for", 1),
+    "DenialReasonGiven": ("Reason of a denial given", 1),
+    "MessageEdited": ("Message edited", 1),
+    "StopAsked": ("Stop asked for", 2),
+    "RequestDropped": ("Request dropped", 2),
 }
 """The name and the severity (0 to 10) of each type of event; others are exported under their type with severity 3."""
 _SERIOUS: Final = {"D": 8, "M": 7, "C": 7, "N": 5}

@@ -77,6 +77,7 @@ class Rehearsed:
     reasons: tuple[Notice, ...] = ()
     supposed: str = ""
     reads_only: bool = False
+    taps: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +236,7 @@ def _weighed(case: _Case, verdict: Verdict) -> Rehearsed:
         case PlanOnly():
             return Rehearsed(step=step, now="planned")
         case Ask():
-            return Rehearsed(step=step, now="asked", reasons=verdict.reasons, supposed=_supposed_in(case, verdict))
+            return Rehearsed(step=step, now="asked", reasons=verdict.reasons, supposed=_supposed_in(case, verdict), taps=verdict.taps)
         case Allow():
             return _allowed(case)
         case _:
@@ -278,7 +279,8 @@ def _allowed(case: _Case) -> Rehearsed:
 
 def _worst_facts(case: _Case) -> Facts:
     """The same records with a sum above every limit where none is recorded."""
-    limits = (case.rules.policy.ask_above, case.rules.policy.four_eyes_above)
+    policy = case.rules.policy
+    limits = (policy.ask_above, policy.four_eyes_above, *(rule.above for rule in policy.rules))
     above = max((limit for limit in limits if limit is not None), default=Decimal(0)) + 1
     facts = _facts(case)
     records = {

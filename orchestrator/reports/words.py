@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from bitrix.batch import BatchError, parse_commands
 from bitrix.events import RECORDS
-from orchestrator.reports import words_daily, words_people
+from orchestrator.reports import words_daily, words_editing, words_leads, words_people
 from orchestrator.reports.people import Voice
 from orchestrator.reports.reading import gone, one_line, said
 from orchestrator.reports.unreadable import CANNOT, Unreadable
@@ -316,5 +316,7 @@ _WORDS: Final[dict[str, Words]] = {
     "RecordsSeen": _seen,
     "PersonErased": _erased,
     **words_daily.WORDS,
+    **words_editing.WORDS,
+    **words_leads.WORDS,
     **words_people.WORDS,
 }

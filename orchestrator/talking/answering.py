@@ -27,7 +27,7 @@ def toast(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
     return [outgoing.toast_row(session.key, callback, notice, session.now)] if callback else []
 
 
-def request(pressed: InboxRow, session: Session, body: dict[str, Any], *, slot: str) -> InboxRow:
+def request(pressed: InboxRow, session: Session, body: dict[str, Any], *, slot: str, kind: str = "message") -> InboxRow:
     """A request that a press makes; the same `slot` of the same conversation gives the same one, so that it is worked once."""
     place = f"{session.key}/{slot}"
     return InboxRow(
@@ -35,15 +35,15 @@ def request(pressed: InboxRow, session: Session, body: dict[str, Any], *, slot: 
         source=f"press:{place}",
         session=session.key,
         lane="turn",
-        kind="message",
+        kind=kind,
         actor=pressed.actor,
         body=body,
         received_at=session.now,
     )
 
 
-async def is_made(made: InboxRow, events: Sequence[StoredEvent], tools: Tools) -> bool:
-    """Whether that request is there already: worked, at work or waiting. Raises StoreError."""
-    if any(event.type == "MessageReceived" and event.data["turn_id"] == made.id for event in events):
+async def is_made(made: InboxRow, session: Session, tools: Tools) -> bool:
+    """Whether that request is there already: waiting or at work, which is looked at first, or worked. Raises StoreError."""
+    if any(row.id == made.id for row in await tools.store.waiting_inbox(made.session, made.lane)):
         return True
-    return any(row.id == made.id for row in await tools.store.waiting_inbox(made.session, made.lane))
+    return any(event.type == "MessageReceived" and event.data["turn_id"] == made.id for event in await recent(session, tools))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from orchestrator import outgoing
+from orchestrator.asked import wake
 from orchestrator.messages import Action, Notice, Reply
 from orchestrator.session import Session
 from orchestrator.talking import answering
@@ -12,7 +13,7 @@ from state.canonical import sha256
 from state.events_talking import MessageEdited
 from state.store import InboxRow, StoredEvent
 
-PRESS: Final = "again"
+PRESS: Final = "edited"
 _DECISIONS: Final = frozenset({"ConfirmationApproved", "CallStarted"})
 _DIGEST: Final = 16
 
@@ -53,9 +54,10 @@ async def again(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     body: dict[str, Any] = {"text": newest.data["text"], "quoted": "", "origin": "button", "message_id": int(ref)}
     made = answering.request(row, session, body, slot=f"edited/{ref}/{digest}")
-    known = await answering.is_made(made, events, tools)
+    known = await answering.is_made(made, session, tools)
     told = answering.toast(row, session, Notice(code="toast-already" if known else "toast-doing"))
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[] if known else [made])
+    wake(tools.store)
 
 
 def _is_of(event: StoredEvent, ref: int) -> bool:
@@ -82,7 +84,9 @@ async def _waits_so(ref: int, text: str, session: Session, tools: Tools) -> bool
 def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -> bool:
     """Whether somebody has approved what came of it, or it has changed something: to work it anew would do it twice."""
     entries = session.state["agent"]["confirmations"].values()
-    if any(entry.get("turn_id") == turn_id and entry["status"] not in {"requested", "denied", "expired", "superseded"} for entry in entries):
+    if any(
+        entry.get("turn_id") == turn_id and entry["status"] not in {"requested", "denied", "expired", "superseded"} for entry in entries
+    ):
         return True
     return any(
         event.type in _DECISIONS and event.data.get("turn_id") == turn_id and event.data.get("call_class", "R") != "R" for event in events

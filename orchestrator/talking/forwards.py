@@ -1,9 +1,10 @@
 """A lead or a task out of a message of somebody else, in one tap: the wish is ours, the message stays foreign text. Ring 2."""
 
+from orchestrator.asked import wake
 from orchestrator.messages import Notice
+from orchestrator.offering import WISHES
 from orchestrator.session import Session
 from orchestrator.talking import answering
-from orchestrator.talking.offering import WISHES
 from orchestrator.turns import Tools, admitted
 from state.store import InboxRow
 
@@ -35,6 +36,7 @@ async def pressed(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     body = {"text": WORDS[wish][actor.locale], "quoted": said.data["quoted"], "origin": "button"}
     made = answering.request(row, session, body, slot=f"forward/{turn_id}/{wish}")
-    again = await answering.is_made(made, events, tools)
+    again = await answering.is_made(made, session, tools)
     told = answering.toast(row, session, Notice(code="toast-already" if again else "toast-doing"))
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[] if again else [made])
+    wake(tools.store)

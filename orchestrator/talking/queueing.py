@@ -1,28 +1,54 @@
-"""What waits for its turn: told at /stop, taken off by a press. Ring 2."""
+"""/stop means what waits, too: requests that were not begun are left out, and one press brings them back. Ring 2.
+
+The stop is an event with its moment, and whoever comes to a request looks at it: so no request is begun and dropped at once.
+"""
 
 from typing import Final
 
+from orchestrator.asked import wake
 from orchestrator.messages import Actor, Notice
 from orchestrator.session import Session
 from orchestrator.talking import answering
 from orchestrator.turns import Tools, admitted
+from state.events_talking import StopAsked
 from state.store import InboxRow
 
-PRESS: Final = "unqueue"
+PRESS: Final = "requeue"
 _REQUESTS: Final = frozenset({"message", "voice"})
 
 
-async def waiting(actor: Actor, session: Session, tools: Tools) -> list[InboxRow]:
-    """The requests of that person here that nobody has begun, oldest first. Raises StoreError."""
+async def waiting(actor: Actor, session: Session, tools: Tools) -> int:
+    """How many requests of that person here nobody has begun. Raises StoreError."""
     rows = await tools.store.waiting_inbox(session.key, "turn")
-    return [row for row in rows if row.kind in _REQUESTS and not row.attempts and row.actor.get("key") == actor.key]
+    return sum(row.kind in _REQUESTS and not row.attempts and row.actor.get("key") == actor.key for row in rows)
 
 
-async def unqueue(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Take the requests that wait off the queue; what has begun goes on. Raises StoreError."""
+def stop_of(row: InboxRow, actor: Actor) -> StopAsked:
+    """What a /stop is to the requests that came before it."""
+    return StopAsked(by=actor.key, at=moment(row))
+
+
+def moment(row: InboxRow) -> int:
+    """When it came in, in milliseconds."""
+    return int(row.received_at.timestamp() * 1000)
+
+
+async def requeue(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Bring back what a stop has left out, once; only for whoever stopped it. Raises StoreError."""
     actor = await admitted(row, session, tools)
     if actor is None:
         return
-    dropped = [item.id for item in await waiting(actor, session, tools)]
-    told = answering.toast(row, session, Notice(code="toast-unqueued", args={"count": len(dropped)}))
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id, *dropped])
+    at = (*row.body["words"], "")[1]
+    events = await answering.recent(session, tools)
+    mine = [item for item in events if item.type == "RequestDropped" and item.data["by"] == actor.key and str(item.data["at"]) == at]
+    made = [
+        answering.request(
+            row, session, dict(item.data["request"]["body"]), slot=f"requeue/{at}/{item.seq}", kind=item.data["request"]["kind"]
+        )
+        for item in mine
+        if item.data.get("request")
+    ]
+    fresh = [one for one in made if not await answering.is_made(one, session, tools)]
+    told = answering.toast(row, session, Notice(code="toast-requeued", args={"count": len(fresh)}))
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=fresh)
+    wake(tools.store)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
 from orchestrator import outgoing
+from orchestrator.asked import dropped
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Actor, Notice, say
 from orchestrator.session import Session
@@ -61,6 +62,10 @@ class Ear:
         """
         actor = await admitted(row, session, tools)
         if actor is None:
+            return
+        left_out = dropped(row, session)
+        if left_out is not None:
+            await session.commit(left_out, actor=actor.key, inbox_done=[row.id])
             return
         words = row.body.get("heard")
         if words is None:
@@ -146,5 +151,5 @@ async def _over(row: InboxRow, actor: Actor, session: Session, notice: Notice) -
 
 def _request(body: Any, words: str) -> dict[str, Any]:
     """The request that a recording is; one that was forwarded holds the words of somebody else."""
-    own, others = ("", words) if body.get("forwarded") else (words, "")
+    own, others = ("", words) if body.get("forwarded") else ("\n".join(filter(None, (body.get("caption"), words))), "")
     return {"text": own, "quoted": others, "origin": "voice", "message_id": body.get("message_id", 0)}

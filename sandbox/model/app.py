@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 from sandbox.model import wire
 from sandbox.model.desk import Desk, Made
 from sandbox.model.faults import NO_ANSWER, Fault
+from sandbox.model.hearing import hearing_routes
 from sandbox.model.script import ScriptBody
 
 ABORT = "sandbox.abort"
@@ -25,6 +26,7 @@ def create_app(*, pace: float = 0.0, now: Callable[[], float] = time.time) -> Fa
     app.add_exception_handler(RequestValidationError, _malformed)
     for prefix in ("/v1", ""):
         app.include_router(_model_routes(desk, pace), prefix=prefix)
+        app.include_router(hearing_routes(desk.faults, _failed), prefix=prefix)
     app.include_router(_control_routes(desk), prefix="/sandbox")
     return app
 

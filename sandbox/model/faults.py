@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 FaultKind = Literal["500", "429", "drop", "drop_mid_stream", "stall", "garbage", "no_format", "truncated", "empty"]
 
+Target = Literal["chat", "embeddings", "audio"]
+
 WORDLESS: Final = "Конечно! Я уже всё сделал, можете не проверять."
 """An answer without the required blocks, as a model gives that forgot its format."""
 NO_ANSWER: Final = ("500", "429", "drop", "stall", "garbage")
@@ -23,7 +25,7 @@ class Fault(BaseModel):
     """Seconds for the Retry-After header of a 429."""
     seconds: float = Field(default=60.0, gt=0, le=600)
     """How long a stall lasts."""
-    target: Literal["chat", "embeddings"] = "chat"
+    target: Target = "chat"
 
 
 class Faults:
@@ -38,7 +40,7 @@ class Faults:
         self._queue.append((fault, fault.times))
         return self.waiting
 
-    def next(self, target: Literal["chat", "embeddings"]) -> Fault | None:
+    def next(self, target: Target) -> Fault | None:
         """The fault for the next answer of this kind, used up by one; None when all is well."""
         for index, (fault, left) in enumerate(self._queue):
             if fault.target != target:

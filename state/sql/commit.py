@@ -1,13 +1,12 @@
 """One commit, one transaction (ring 1): fenced, numbered, sealed, chained; anything that does not hold raises and undoes all of it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from state import canonical, event_data, sealing
+from state import event_data, sealing
 from state.clock import iso, new_id
-from state.events import Event
+from state.event_data import Written
 from state.journal import RecordHead, chained, record_text
 from state.sealing import PersonKey
 from state.sql import outbox, rows
@@ -18,15 +17,11 @@ from state.sql.vouched import vouched
 from state.store import Commit, EffectChange, EffectConflict, InboxRow, StaleEpoch, StoredEvent, Timer
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An event that still lacks its number: what is stored in clear, what is to be sealed, and how it will be read."""
+class Draft(NamedTuple):
+    """An event that still lacks its number, and what of it is to be sealed."""
 
-    type: str
-    v: int
-    clear: dict[str, Any]
+    written: Written
     secret: bytes
-    shown: dict[str, Any]
 
 
 Step = tuple[Commit, Sequence[Draft]]
@@ -64,15 +59,8 @@ def person(commit: Commit) -> str:
 
 def drafts(commit: Commit) -> list[Draft]:
     """The events as text, made before the transaction begins; NotCanonical where one cannot be stored."""
-    return [_draft(event) for event in commit.events]
-
-
-def _draft(event: Event) -> Draft:
-    clear, personal = event_data.parted(event)
-    name, told = type(event).__name__, canonical.dumps(personal)
-    # Read back from the text: a fold of it now and a fold of the journal later see the very same value.
-    shown = event_data.joined(name, event.V, clear, canonical.loads(told))
-    return Draft(name, event.V, clear, sealing.packed(told) if personal else b"", shown)
+    written = commit.written or [event_data.written(event) for event in commit.events]
+    return [Draft(one, sealing.packed(one.told) if one.told else b"") for one in written]
 
 
 def write(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
@@ -80,33 +68,35 @@ def write(transaction: Transaction, statements: Statements, steps: Sequence[Step
 
     StaleEpoch or EffectConflict where they come too late.
     """
-    stored: list[StoredEvent] = []
+    numbered: list[tuple[StoredEvent, str]] = []
     # Of whom the last step was: within the transaction nobody else moves the end of the stream, so it is read once.
-    known: dict[tuple[str, int], Fence] = {}
+    whose: tuple[str, int] | None = None
+    fence = Fence(0, "", None)
     for commit, made in steps:
-        whose = (person(commit), commit.epoch)
-        fence = known.get(whose) or _fence(transaction, statements, commit, whose[0], after)
-        after = None
-        added, fence = _write(transaction, statements, commit, made, fence)
-        known = {whose: fence}
-        stored += added
-    return stored
-
-
-def _write(
-    transaction: Transaction, statements: Statements, commit: Commit, made: Sequence[Draft], fence: Fence
-) -> tuple[list[StoredEvent], Fence]:
-    """One step behind `fence`, and where it ends."""
-    if fence.key is None and any(draft.secret for draft in made):
-        fence = fence._replace(key=_made_key(transaction, statements, person(commit), iso(commit.now)))
-    numbered = _number(commit, made, fence)
-    stored = [event for event, _ in numbered]
-    if stored:
+        end = fence
+        if whose != (person(commit), commit.epoch):
+            whose = person(commit), commit.epoch
+            fence = _fence(transaction, statements, commit, whose[0], after)
+            after = None
+        if numbered:  # which are written below, in one piece
+            fence = fence._replace(seq=end.seq, hash=end.hash)
+        if fence.key is None and any(draft.secret for draft in made):
+            fence = fence._replace(key=_made_key(transaction, statements, whose[0], iso(commit.now)))
+        if made:
+            numbered += _number(commit, made, fence)
+            last, _ = numbered[-1]
+            fence = fence._replace(seq=last.seq, hash=last.hash)
+    if numbered:
         transaction.run_many(statements.add_event, [rows.event_params(event, data) for event, data in numbered])
-        last = stored[-1]
-        moved = {"at_session": lease_key(commit.stream), "seq": last.seq, "hash": last.hash}
+        moved = {"at_session": lease_key(steps[0][0].stream), "seq": fence.seq, "hash": fence.hash}
         transaction.run(statements.move_head, moved)
-        fence = fence._replace(seq=last.seq, hash=last.hash)
+    for commit, _ in steps:
+        _write_rest(transaction, statements, commit)
+    return [event for event, _ in numbered]
+
+
+def _write_rest(transaction: Transaction, statements: Statements, commit: Commit) -> None:
+    """What goes with the events of a step."""
     for change in commit.effects:
         _change_effect(transaction, statements, commit, change)
     for row in commit.outbox:
@@ -121,7 +111,6 @@ def _write(
         transaction.run(statements.add_blob, {"digest": digest, "content": content})
     if commit.snapshot is not None:
         transaction.run(statements.set_snapshot, rows.snapshot_params(commit.snapshot))
-    return stored, fence
 
 
 def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[InboxRow]) -> list[bool]:
@@ -162,16 +151,15 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
     """Each event as it is stored, with the text of its data."""
     ts, seq, head = iso(commit.now), fence.seq, fence.hash
     stored = []
-    for draft in made:
+    for written, secret in made:
         seq += 1
-        record = RecordHead(commit.stream, seq, new_id(), ts, draft.type, draft.v, commit.actor)
-        clear = draft.clear
-        if draft.secret and fence.key is not None:
-            clear = {**clear, sealing.FIELD: sealing.sealed(fence.key, draft.secret, rows.place(record))}
-        data = canonical.dumps(clear)
+        record = RecordHead(commit.stream, seq, new_id(), ts, written.type, written.v, commit.actor)
+        data = written.clear
+        if secret and fence.key is not None:
+            data = event_data.with_sealed(data, sealing.sealed(fence.key, secret, rows.place(record)))
         raw = record_text(record, data)
         prev, head = head, chained(head, raw)
-        stored.append((StoredEvent(**record._asdict(), data=draft.shown, raw=raw, prev=prev, hash=head), data))
+        stored.append((StoredEvent(**record._asdict(), data=written.shown, raw=raw, prev=prev, hash=head), data))
     return stored
 
 

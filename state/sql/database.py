@@ -61,8 +61,9 @@ class Transaction:
     def run(self, statement: Statement, params: Params) -> int:
         """Run it; the number of rows it changed."""
         self.conflict = statement.conflict
-        self._cursor.execute(statement.sql, {**statement.fixed, **params})
-        return int(self._cursor.rowcount)
+        self._cursor.execute(statement.sql, {**statement.fixed, **params} if statement.fixed else params)
+        changed: int = self._cursor.rowcount
+        return changed
 
     def run_many(self, statement: Statement, rows: Iterable[Params]) -> None:
         """Run it once for every row."""
@@ -73,7 +74,7 @@ class Transaction:
     def rows(self, statement: Statement, params: Params) -> list[Row]:
         """Run it; every row it answers."""
         self.conflict = statement.conflict
-        self._cursor.execute(statement.sql, {**statement.fixed, **params})
+        self._cursor.execute(statement.sql, {**statement.fixed, **params} if statement.fixed else params)
         answer: list[Row] = self._cursor.fetchall()
         return answer
 
@@ -202,16 +203,20 @@ class Database:
 
     def _ready_connection(self) -> PoolProxiedConnection:
         # Kept here between transactions: the pool's own way in and out costs as much as a statement.
-        with suppress(IndexError):
-            while True:
-                connection = self._idle.pop()
-                if self._dialect.alive(connection.driver_connection):
-                    return connection
-                self._forget(connection)
+        while (connection := self._popped()) is not None:
+            if self._dialect.alive(connection.driver_connection):
+                return connection
+            self._forget(connection)
         with translated(self._driver.Error):
             connection = self._engine.raw_connection()
             self._dialect.take(connection.driver_connection)
             return connection
+
+    def _popped(self) -> PoolProxiedConnection | None:
+        try:
+            return self._idle.pop()
+        except IndexError:  # not asked for before: another thread may take it in between
+            return None
 
     def _undo(self, connection: PoolProxiedConnection) -> None:
         try:

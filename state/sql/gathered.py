@@ -23,7 +23,7 @@ Changes = Mapping[str, Sequence[Any]]
 def _lists(statements: Statements) -> dict[int, str]:
     """In which list of the changes the values of a statement go."""
     named = {
-        "outbox": [statements.add_outbox],
+        "outbox": [statements.add_outbox, statements.add_first_with_key],
         "timers": [statements.set_timer, statements.drop_timer],
         "done": [statements.finish_inbox],
         "inbox": [statements.set_inbox],
@@ -72,8 +72,6 @@ class Gathering(Transaction):
 
     def rows(self, statement: Statement, params: Params) -> list[Row]:
         """Read it now; the end of the stream is where this commit has moved it."""
-        if statement is self._statements.unsent_with_key:
-            return []  # the function looks for itself
         if statement is self._statements.live_key:
             found = super().rows(statement, params)
             if found:

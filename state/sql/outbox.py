@@ -7,16 +7,20 @@ old one stays as "replaced" until the new one is out, for it may be on the wire 
 from state.sql import rows
 from state.sql.database import Transaction
 from state.sql.statements import Statements
-from state.store import OutboxRow
+from state.store import OutboxRow, StoreError
 
 
 def put(transaction: Transaction, statements: Statements, row: OutboxRow) -> None:
     """Add a delivery, or put it in the place of the unsent one with its key."""
     params = rows.outbox_params(row)
-    found = row.key and transaction.row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
-    if not found:
+    if not row.key:
         transaction.run(statements.add_outbox, params)
         return
+    if transaction.run(statements.add_first_with_key, params):
+        return
+    found = transaction.row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
+    if found is None:  # cannot be: what the insertion saw is of this transaction
+        raise StoreError(f"{row.key} waits in the outbox and is not found there")
     position, old_id = found
     transaction.run(statements.replace_outbox, {**params, "at_pos": position})
     transaction.run(statements.add_outbox, {**params, "id": old_id, "status": "replaced", "body": "{}"})

@@ -123,6 +123,11 @@ class Statements:
 
     def _outbox(self) -> None:
         self.add_outbox = self._compile(_insert(outbox, (*OUTBOX, "note")))
+        waiting = exists().where(outbox.c.session == bindparam("session"), outbox.c.key == bindparam("key"), outbox.c.status == NEW)
+        names = (*OUTBOX, "note")
+        new = select(*(bindparam(name, type_=outbox.c[name].type) for name in names)).where(~waiting.correlate(None))
+        self.add_first_with_key = self._compile(outbox.insert().inline().from_select(names, new))
+        """Changes nothing where an unsent row has the key."""
         mine = and_(outbox.c.session == bindparam("at_session"), outbox.c.key == bindparam("at_key"))
         self.unsent_with_key = self._compile(select(outbox.c.pos, outbox.c.id).where(mine, outbox.c.status == NEW).with_for_update())
         self.replace_outbox = self._compile(

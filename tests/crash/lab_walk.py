@@ -98,6 +98,6 @@ def in_short(at: int, label: str) -> bool:
     """Whether the short form dies here: while taking in, after what matters (before the next thing is the same to the world), now and then."""
     return (
         at % 10 == 0
-        or (label.startswith("put_inbox") and label.endswith(":before"))
+        or (label.startswith("put_inbox") and label.endswith((":before", ":after")))
         or (label.endswith((":after", ":acted")) and bool(WEIGHTY.search(label)))
     )

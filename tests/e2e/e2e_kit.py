@@ -20,6 +20,7 @@ from bot.access import load_access
 from bot.bootstrap import build_orchestrator, opened_store
 from bot.settings import Settings
 from bot.telegram.door import TelegramDoor, make_bot
+from bot.telegram.files import TelegramFiles
 from bot.telegram.people import People
 from orchestrator.workers import Orchestrator
 from state.clock import Clock, SystemClock, elapsing, marked_since
@@ -117,9 +118,19 @@ class World:
         settings = Settings(_env_file=None, **told)  # type: ignore[arg-type]
         clock = clock or SystemClock()
         async with opened_store(settings) as store:
-            people = People(load_access(settings.access_file))
-            door = TelegramDoor(make_bot(TOKEN, settings.telegram_api_base), store, people, clock)
-            made, closing = build_orchestrator(settings, store, trouble=door.delivery.trouble, partial=door.delivery.partial, clock=clock)
+            access = load_access(settings.access_file)
+            await access.begin(store)
+            bot = make_bot(TOKEN, settings.telegram_api_base)
+            door = TelegramDoor(bot, store, People(access), clock)
+            made, closing = build_orchestrator(
+                settings,
+                store,
+                trouble=door.delivery.trouble,
+                partial=door.delivery.partial,
+                clock=clock,
+                members=access,
+                files=TelegramFiles(bot),
+            )
             working = asyncio.gather(made.run(), door.run(made))
             self.running = Running(made, store)
             try:

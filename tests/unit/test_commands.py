@@ -8,7 +8,6 @@ from spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press
 from spine_portal import lost
 
 from orchestrator.commands import NAMES
-from orchestrator.messages import Actor
 
 
 async def said(world: World, name: str, **more: Any) -> list[Any]:
@@ -128,33 +127,13 @@ async def test_details_show_the_exact_call(world: World) -> None:
     ]
 
 
-async def test_today_lists_tasks_and_deals_of_the_speaker(world: World) -> None:
-    """Headed lists by code; nothing to show is said; an unknown employee sees nothing."""
-    world.clock.advance(_days(11))
-    await world.work(command("today"))
-    row = world.outbox()[0]
-    lists = ["today-overdue-deals", "today-overdue", "today-tasks", "today-closing", "today-idle"]
-    assert [notice["code"] for notice, _ in row.body["sections"]] == lists
-    asked = next(params["cmd"] for method, params in world.portal.requests if method == "batch")
-    assert list(asked) == lists
-    assert all("filter[RESPONSIBLE_ID]=7" in command or "filter[ASSIGNED_BY_ID]=7" in command for command in asked.values())
-    nobody = Actor(key="tg:9", name="Гость")
-    assert await said(world, "today", actor=nobody, key="tg:9") == [("today-empty", {})]
-
-
-def _days(count: int) -> Any:
-    from datetime import timedelta  # noqa: PLC0415
-
-    return timedelta(days=count)
-
-
 async def test_a_portal_that_is_down_does_not_swallow_the_command(world: World) -> None:
     """/today without a portal: the person is told, the row does not stay for ever."""
     from spine_portal import html  # noqa: PLC0415
 
     world.portal.will("tasks.task.list", *[html] * 12)
     await world.work(command("today"))
-    assert world.codes() != []
+    assert world.outbox() != []
     assert await world.store.next_inbox(CHAT, "express") is None
 
 

@@ -89,6 +89,26 @@ async def test_a_call_on_its_way_is_heard_to_its_end(world: World) -> None:
     assert [item.status for item in made.results if isinstance(item, Outcome)] == ["succeeded"]
 
 
+@pytest.mark.parametrize(("fresh", "slot", "looks"), [(True, "t1/1/1", 1), (False, "t1/1/1", 2), (True, "t0/1/1", 2)])
+async def test_a_place_of_a_fresh_turn_is_looked_up_from_its_second_time_on(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, fresh: bool, slot: str, looks: int
+) -> None:
+    """Nothing can be stored of it before; a resumed turn, and a place that is not of this turn, are looked up. None runs twice."""
+    session = await world.session()
+    made = context(world, session, recorded=Recorded(fresh=fresh))
+    looked_at, stored = [], world.sql.effect
+
+    def seen(effect_id: str) -> Any:
+        looked_at.append(effect_id)
+        return stored(effect_id)
+
+    monkeypatch.setattr(world.sql, "effect", seen)
+    first, second = [await made.submit(effect(*TASK, slot=slot)) for _ in range(2)]
+    assert (first.status, second.status, first.effect_id) == ("succeeded", "succeeded", second.effect_id)  # type: ignore[union-attr]
+    assert len(looked_at) == looks
+    assert world.types() == ["CallStarted", "CallSucceeded"]
+
+
 async def test_what_the_engine_sees(world: World) -> None:
     """Time, state, policy and queries are those of the session."""
     session = await world.session()

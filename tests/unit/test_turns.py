@@ -12,7 +12,7 @@ from spine_portal import CODE, lost, says
 
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.modes import effective
-from orchestrator.messages import Actor
+from orchestrator.messages import Actor, Notice
 from orchestrator.recovering import recover
 from orchestrator.session import Session
 from orchestrator.turns import run_turn
@@ -65,8 +65,10 @@ async def test_one_turn_from_message_to_answer(world: World) -> None:
     rows = world.outbox()
     assert [row.body["parts"][0]["text"] for row in rows] == ["Задача создана."]
     assert "думаю" not in str([row.body for row in rows])
-    assert "думаю" not in "".join(world.partials)
-    assert world.partials[-1] == "Задача создана."
+    assert "думаю" not in str(world.partials)
+    assert [text for text in world.partials if isinstance(text, str)][-1] == "Задача создана."
+    steps = [(text.code, text.args.get("state")) for text in world.partials if isinstance(text, Notice)]
+    assert steps == [("turn-begun", None), ("step", "running"), ("step", "done"), ("turn-over", None)]
     assert await world.store.next_inbox(CHAT, "turn") is None
     assert session.state["turn"] is None
     assert [item["text"] for item in session.state["history"]] == ["создай задачу", "Задача создана."]

@@ -6,16 +6,76 @@ card-group-rest = { $kinds } other { $kinds ->
    *[other] values
   } ({ $count })
 card-asked-by = Asked by { $who } · until { $until }
+card-waits-for-lead = Waiting for the lead ({ $who }) until { $until }
+card-risk = { $level ->
+    [high] 🔴 Dangerous.
+    [mid] 🟠 Careful.
+   *[low] 🟡
+  }
+card-mode = { $mode ->
+    [shadow] Shadow mode: nothing is sent to Bitrix24
+   *[canary] Careful mode: new records are made with your consent, existing ones are not changed
+  }
+card-sum = In total { $sum }
+card-took = {" "}in { $seconds } s
+card-number = Record #{ $number }
+card-undo-until = Can be taken back until { $until }
+card-failed-one = ⚠️ { $what }: { $text }
+card-moved = ↓ This card is below now
+card-file = What will change
+card-file-caption = The full list: what it was and what it will be
+card-file-record = Record
+card-file-number = #
+card-file-action = Action
+card-file-field = Field
+card-file-before = Before
+card-file-after = After
+cards-again = I was away for a while, and presses may have been lost. { $count ->
+    [one] The card that waits for a decision is below: if you have pressed already, please press again.
+   *[other] The cards that wait for a decision are below: if you have pressed already, please press again.
+  }
+edit-which = What is to be changed?
+edit-new-value = New value: { $field }
+edit-now = On the card now: { $value }
+edit-how = { $kind ->
+    [money] Reply to this message, for example: 150,000. Changed your mind? Reply “leave it”.
+    [number] Reply to this message with a number. Changed your mind? Reply “leave it”.
+    [date] Reply to this message, for example: Friday or 30 November. Changed your mind? Reply “leave it”.
+    [datetime] Reply to this message, for example: tomorrow at 15:00. Changed your mind? Reply “leave it”.
+    [user] Reply to this message with the name of an employee. Changed your mind? Reply “leave it”.
+    [flag] Reply to this message: yes or no. Changed your mind? Reply “leave it”.
+   *[other] Reply to this message. Changed your mind? Reply “leave it”.
+  }
+edit-how-options = Press the right one, or reply to this message more precisely.
+edit-placeholder = New value: { $field }
+edit-field = ✏ Changing: { $field }. Reply to the message below
+edit-done = ✏ Changed: { $field }. The new card is below
+edit-cancelled = Nothing was changed, the card still waits for a decision
+edit-over = This question is closed. Press “Change” on the card again
+edit-same = The card has this value already
+edit-empty = The answer is empty
+edit-yes-or-no = I did not understand: yes or no?
+edit-other-currency = The amount on the card is in { $currency }. To change the currency, write a new request
+edit-not-read-now = Bitrix24 does not answer now, so the value could not be checked. Reply again a little later
+edit-not-here = There is no value here that one answer could change. Deny the card and write what you want
+edit-not-yours = Only { $who } may change this
+toast-which-field = Choose what to change
+toast-new-value = Waiting for the new value: { $field }
+toast-new-card = Done, the new card is below
+toast-asked-again = Asked again: the new card is below
 card-running = ⏳ Running · approved by { $who }
-card-executed = ✅ Done at { $at } · approved by { $who }
+card-executed = ✅ Done at { $at }{ $took } · approved by { $who }
 card-denied-by = ✖ Denied at { $at } · { $who }
+card-denied-why = Reason:
 card-expired-at = ⌛ Expired at { $at }, nothing was done
 card-superseded-by = ↻ Replaced by a new card: things changed while it waited
+card-superseded-edited = ↻ Replaced: a value was changed, the new card is below
 card-refused = ⚠️ Not done: { $text }
 card-not-done = ⚠️ Not done: I checked in Bitrix24
-card-unknown = ❓ Outcome unknown: please look at the record. I will not repeat it myself
+card-unknown = ❓ Outcome unknown: the answer of Bitrix24 was lost. Press “Check”, I will not repeat it myself
 card-sure = This cannot be undone. Run it for sure?
-card-partly = Not everything was done: { $failed } of { $count } failed
+card-sure-twice = Run it for sure? Please check once more what is written above.
+card-partly = ⚠️ Not everything was done: { $failed } of { $count } failed ({ $at }, approved by { $who })
 card-unchanged = ⚠️ Bitrix24 said yes but did not change: { $fields }
 not-changed = ⚠️ Bitrix24 said yes but did not change: { gate-field }{ $more ->
     [0] {""}
@@ -27,18 +87,24 @@ button-sure = ⚠️ Sure, run
 button-deny = ✖ Deny
 button-details = Details
 button-check = 🔍 Check
+button-edit = ✏ Change
+button-withdraw = ✖ Withdraw
+button-repeat = ↻ Repeat
+button-ask-again = ↻ Ask again
+button-copy = 📋 #{ $number }
+button-leave = Leave as it is
 toast-running = Running…
 toast-denied = Denied
 card-outdated = This card is out of date: see /pending
 card-already-approved = Already approved: { $who }, { $at }
-card-already-executed = Already done at { $at }
+card-already-executed = Already done: { $who }, { $at }
 card-already-denied = Already denied: { $who }, { $at }
 card-already-expired = Expired at { $at }. Ask again
 card-already-superseded = A new card took its place
 card-already-refused = Already decided: Bitrix24 refused at { $at }
 card-already-unknown = Already sent at { $at }, outcome unknown
 card-expired = Expired at { $at }. Ask again
-card-second-tap = This cannot be undone. Press again to run it
+card-second-tap = A second confirmation is needed: check the card and press “Sure, run”
 card-denied = Denied: { $who }
 may-not-approve = You may not approve changes
 not-your-card = { $who } decides

@@ -4,7 +4,8 @@ welcome = Hello, { $name }! I help with Bitrix24: write in plain words what shou
    *[full] This is full mode.
 }
 help = Write in plain words: “show my deals”, “raise the sum of deal Romashka to 150,000”, “create a task for me tomorrow”.
-    /pending — what waits for a decision, /today — today's work, /stop — stop, /new — start over, /mode — mode, /status — state.
+    You can forward a customer's message and write what to do with it, or say it aloud.
+    /today — today's work, /pending — what waits for a decision, /history 481 — who changed what, /reminders — reminders, /stop — stop, /new — start over, /settings — digests and language, /mode — mode, /status — state.
 cleared = Starting over.{ $waiting ->
     [0] {""}
     [one] {" "}One confirmation still waits: /pending
@@ -46,10 +47,9 @@ iteration-limit = I stopped: { $limit } steps were not enough. Please be more sp
 stranger = You are not on the list. Your ID is { $id }: give it to your administrator.
 too-long = The message is too long ({ $length } characters). Please send no more than { $limit }.
 only-text = I understand text only so far. Please write it in words.
-edited-ignored = You edited the message, but I had taken the old text already. Please send the corrected one as a new message.
 which-card = Several requests wait: press the button under the right card.
 only-button = This is confirmed only by the button under its card.
-shadow-plan = Shadow mode. I would have done:
+shadow-plan = Shadow mode: nothing was sent to Bitrix24. I would have done:
 approval-too-old = This was approved, but the bot stood still and could not do it in time. Nothing was sent: ask again if it is still wanted.
 shadow-now = This is shadow mode: nothing was sent.
 planned-other = call { $method }

@@ -114,10 +114,8 @@ gate-policy-person = The administrator wants every change by { $name } confirmed
 gate-policy-amount = The amount { $amount } is above the limit { $limit }
 gate-four-eyes = The amount { $amount } is above { $limit }: a team lead must approve too
 gate-rule = { $why }
-gate-sum-jump = { $times ->
-    [0] A sharp change of { gate-field }: { $before } → { $after }
-   *[other] { gate-field } changes { $times } times: { $before } → { $after }
-  }
+gate-sum-jump = { gate-field } changes { $times } times: { $before } → { $after }
+gate-sum-lost = A sharp change of { gate-field }: { $before } → { $after }
 gate-model-asks = The bot is not sure and asks you to check
 gate-taint-prose = The bot read other people's text in this conversation: check that you asked for exactly this
 gate-taint-target = You did not name record No. { $id }
@@ -147,6 +145,7 @@ gate-batch-asks = Command { $key }: { $reason ->
     [gate-reference-id] { gate-reference-id }
     [gate-rule] { gate-rule }
     [gate-sum-jump] { gate-sum-jump }
+    [gate-sum-lost] { gate-sum-lost }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
     [gate-taint-value] { gate-taint-value }

@@ -1,6 +1,5 @@
 # Undo and history.
 button-undo = ↩ Undo
-button-undo-until = ↩ Undo (until { $at })
 card-undo = ↩ Put back as it was
 card-undone = ↩ Undone at { $at } · { $who }
 gate-undo = A person confirms an undo: check what will be put back
@@ -35,3 +34,49 @@ undo-changed = Not undone: { gate-field } is “{ $now }” now, written since t
     [yes] Last changed by { $who }. I do not touch what others wrote
    *[other] I do not touch what others wrote
   }
+history-head = History: { history-kind }
+history-kind = { $entity ->
+    [deal] deal
+    [lead] lead
+    [contact] contact
+    [company] company
+    [task] task
+    [activity] activity
+    [comment] comment
+    [item] item
+   *[other] record
+  }
+history-deleted = the record is gone
+history-none = Nobody has changed this record through me.
+history-call = { $status ->
+    [succeeded] ✅
+    [refused] ⚠️ not carried out
+    [denied] ✖ declined
+    [expired] ⌛ nobody decided in time
+    [requested] ⏳ waits for a decision
+    [unknown] ❓ outcome unknown
+   *[other] ⏳ running
+  }
+history-decided = { $status ->
+    [denied] declined by { $who }
+   *[other] approved by { $who }
+  }
+history-via = { $via ->
+    [button] with a button
+    [typed] in words
+    [cli] in the terminal
+    [api] over HTTP
+    [model] the agent withdrew it
+   *[other] { $via }
+  }
+history-self = themselves
+history-free = without a card
+history-undo = ↩ undo
+history-undone = ↩ undone: { $when }
+history-portal = in Bitrix24, not through me
+history-other = { $method }
+history-page = page { $page } of { $pages } · entries: { $total }
+history-which = Which record? For example: /history 481 for a deal, /history task 8017, “history of company 5”.
+history-turned = Page { $page }
+button-history-older = More ▸
+button-history-newer = ◂ Newer

@@ -115,11 +115,11 @@ gate-policy-amount = Сумма { $amount } больше порога { $limit }
 gate-four-eyes = Сумма { $amount } больше { $limit }: должен подтвердить и руководитель
 gate-rule = { $why }
 gate-sum-jump = { $times ->
-    [0] Резко меняется { gate-field }: { $before } → { $after }
     [one] Меняется { gate-field } в { $times } раз: { $before } → { $after }
     [few] Меняется { gate-field } в { $times } раза: { $before } → { $after }
    *[other] Меняется { gate-field } в { $times } раз: { $before } → { $after }
   }
+gate-sum-lost = Резко меняется { gate-field }: { $before } → { $after }
 gate-model-asks = Бот не уверен и просит проверить
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что вы просили именно об этом
 gate-taint-target = Вы не называли запись №{ $id }
@@ -149,6 +149,7 @@ gate-batch-asks = Команда { $key }: { $reason ->
     [gate-reference-id] { gate-reference-id }
     [gate-rule] { gate-rule }
     [gate-sum-jump] { gate-sum-jump }
+    [gate-sum-lost] { gate-sum-lost }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
     [gate-taint-value] { gate-taint-value }

@@ -1,6 +1,5 @@
 # Undo and history.
 button-undo = ↩ Отменить
-button-undo-until = ↩ Отменить (до { $at })
 card-undo = ↩ Вернуть, как было
 card-undone = ↩ Отменено в { $at } · { $who }
 gate-undo = Отмену подтверждает человек: проверьте, что вернётся
@@ -36,3 +35,49 @@ undo-changed = Не отменено: { gate-field } — сейчас «{ $now }
     [yes] Последним запись менял(а): { $who }. Чужое изменение не трогаю
    *[other] Чужое изменение не трогаю
   }
+history-head = История: { history-kind }
+history-kind = { $entity ->
+    [deal] сделка
+    [lead] лид
+    [contact] контакт
+    [company] компания
+    [task] задача
+    [activity] дело
+    [comment] комментарий
+    [item] элемент
+   *[other] запись
+  }
+history-deleted = записи больше нет
+history-none = Через меня эту запись никто не менял.
+history-call = { $status ->
+    [succeeded] ✅
+    [refused] ⚠️ не выполнено
+    [denied] ✖ отклонено
+    [expired] ⌛ никто не решил вовремя
+    [requested] ⏳ ждёт решения
+    [unknown] ❓ исход неизвестен
+   *[other] ⏳ выполняется
+  }
+history-decided = { $status ->
+    [denied] отклонил(а) { $who }
+   *[other] одобрил(а) { $who }
+  }
+history-via = { $via ->
+    [button] кнопкой
+    [typed] словом
+    [cli] в терминале
+    [api] по HTTP
+    [model] агент снял запрос
+   *[other] { $via }
+  }
+history-self = сам(а)
+history-free = без карточки
+history-undo = ↩ отмена
+history-undone = ↩ отменено: { $when }
+history-portal = в Битрикс24, не через меня
+history-other = { $method }
+history-page = стр. { $page } из { $pages } · всего записей: { $total }
+history-which = Какую запись показать? Например: /history 481 — сделка, /history задача 8017, «история компании 5».
+history-turned = Страница { $page }
+button-history-older = Ещё ▸
+button-history-newer = ◂ Новее

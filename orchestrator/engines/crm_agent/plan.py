@@ -8,6 +8,7 @@ from uuid import uuid5
 from orchestrator.directory.answers import Resolved, Several, Unresolved
 from orchestrator.engines.base import TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
+from orchestrator.engines.crm_agent.known_people import known_already
 from orchestrator.engines.crm_agent.references import find_references, substitute
 from orchestrator.engines.crm_agent.work import Work
 from orchestrator.messages import Choice, Notice, Reply
@@ -45,7 +46,10 @@ async def plan_of(ctx: TurnContext, work: Work, *, iteration: int, steps: Sequen
         found = await _settle_names(ctx, work, step=step, slot=_slot(ctx, iteration, number=number))
         if isinstance(found, Asking):
             return found
-        settled.append(found)
+        asked = await known_already(ctx, work, found.step) if found.problem is None else None
+        if isinstance(asked, tuple):
+            return Asking(reference=asked[0], several=asked[1])
+        settled.append(replace(found, problem=asked) if asked is not None else found)
     await _record(ctx, work, iteration=iteration, settled=settled)
     return settled
 

@@ -20,6 +20,8 @@ _LOOSE_START = re.compile(r"^(?:с названием|под названием|
 _LOOSE_END = re.compile(
     r"\s(?:на|для|с|со|и|телефон|тел|почта|сумма|сумму|с суммой|worth|for|with|phone|email|amount|at|of)$", re.IGNORECASE
 )
+_FORWARDED = re.compile(r"(?<!\w)(?:пересланн\w+|сообщени\w+|письм\w+|этого|forwarded|message|letter|this)(?!\w)")
+_NAME = 60
 _TO = re.compile(r"(?<!\w)(?:ответственн\w+|на|owner|responsible|assigned to|to)\s*[:—-]?\s*$")
 
 
@@ -105,10 +107,33 @@ def lead(wish: Wish) -> Answer:
     """A new lead; asks for the title when there is none."""
     amounts = sums(wish.text)
     title = title_in(mask(wish.text, [*phones(wish.text), *emails(wish.text), *amounts]))
+    if wish.request.pasted and (not title or points_at_pasted(wish)):
+        return _lead_of(wish)
     if not title:
         return asking("which.new_title", wish)
     fields = {"TITLE": title, **({"OPPORTUNITY": f"@sum:{amounts[-1].text}"} if amounts else {}), **_reach(wish.text)}
     return _adding(wish, "lead", fields, title)
+
+
+def points_at_pasted(wish: Wish) -> bool:
+    """Whether the wish says «из пересланного», "this message"."""
+    return _FORWARDED.search(wish.folded) is not None
+
+
+def author_and_words(pasted: str) -> tuple[str, str]:
+    """Who wrote a forwarded message, "" where it does not say, and what they wrote."""
+    head, _, rest = pasted.partition("\n")
+    signed = bool(rest) and head.endswith(":") and len(head) <= _NAME
+    return (head.rstrip(" :"), rest.strip()) if signed else ("", pasted.strip())
+
+
+def _lead_of(wish: Wish) -> Answer:
+    """A lead out of a message of somebody else: who wrote it, how to reach them, what they want."""
+    name, wanted = author_and_words(wish.request.pasted)
+    title = name or squeeze(mask(wanted, [*phones(wanted), *emails(wanted)]).replace(HOLE, " "))[:_NAME].strip(" ,.")
+    reach = _reach(wish.request.pasted)
+    fields = {"TITLE": title or wanted[:_NAME], **({"NAME": name} if name else {}), **reach, "COMMENTS": wanted}
+    return _adding(wish, "lead", fields, str(fields["TITLE"]))
 
 
 HANDLERS: dict[str, Handler] = {

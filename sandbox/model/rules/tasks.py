@@ -8,6 +8,7 @@ from sandbox.model.answers import Answer, Step, say
 from sandbox.model.dates import date_phrase
 from sandbox.model.names import Person, people
 from sandbox.model.rules.base import TASK_FIELDS, Handler, asking, listing, proposing
+from sandbox.model.rules.creating import author_and_words, points_at_pasted
 from sandbox.model.slots import numbers
 from sandbox.model.text import HOLE, Span, capitalised, fold, mask, quotes, squeeze
 from sandbox.model.wishes import Target, Wish, spoken, target
@@ -22,6 +23,7 @@ _ABOUT_DEAL = re.compile(
     r"(?i:по|к|ко|в|для|про|on|for|about|to)\s(?:the\s)?(?i:сделк\w+|deal)\s+(?:«[^»]+»|\"[^\"]+\"|№?\s?\d+|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*|[\w-]+)|(?:on|for|about|to)\s(?:the\s)?(?:[A-Z][\w-]*\s)+deal"
 )
 _ABOUT_NAME = re.compile(r"(?:[Пп]о|[Ff]or|[Oo]n)\s(?:«[^»]+»|\"[^\"]+\"|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*)")
+_TITLE = 120
 _TODAY = re.compile(r"(?<!\w)(?:сегодня|today)(?!\w)")
 _OVERDUE = re.compile(r"(?<!\w)(?:просроч\w+|overdue|late)(?!\w)")
 _COLON = re.compile(r"\s?[:—]\s|\s-\s|,?\s(?:что|о том,? что|that|saying(?: that)?)\s")
@@ -47,8 +49,18 @@ def _midnight(now: datetime) -> datetime:
     return datetime.combine(now.date() + timedelta(days=1), time(), tzinfo=now.tzinfo)
 
 
+def _of_pasted(wish: Wish) -> Answer:
+    """What somebody else wrote as a task: its first line says what, all of it stands in the description."""
+    words = author_and_words(wish.request.pasted)[1]
+    title = squeeze(words.partition("\n")[0])[:_TITLE]
+    fields = {"TITLE": title, "DESCRIPTION": wish.request.pasted, "RESPONSIBLE_ID": "@me"}
+    return proposing(wish, "task.add", Step("tasks.task.add", {"fields": fields}, comment=say("comment.add", wish.lang)), title=title)
+
+
 def add(wish: Wish) -> Answer:
     """A new task for the speaker or for the person named beside the word «задача»; asks what is to be done when nothing tells."""
+    if wish.request.pasted and points_at_pasted(wish):
+        return _of_pasted(wish)
     when, person = date_phrase(wish.text), _assignee(wish)
     head = _TASK_HEAD.search(wish.folded)
     spans = [when, person.span if person else None, Span(0, head.end(), "") if head else None]

@@ -10,6 +10,7 @@ from bot.telegram.router import Routed, route
 from state.store import InboxRow
 
 GROUP = -100500
+PHOTO: dict[str, Any] = {"photo": [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]}
 TO_US: dict[str, Any] = {"reply_to_message": raw_message("ответ", chat=GROUP, via=BOT)}
 VOICE: dict[str, Any] = {"voice": {"file_id": "1", "file_unique_id": "1", "duration": 3}}
 NOTES: dict[str, Any] = {
@@ -96,7 +97,7 @@ def test_a_command_for_another_bot_stays_that_even_as_a_reply_to_us_or_under_a_p
         (_mention("😀 а что скажет @Sdelka_Bot?"), "😀 а что скажет @Sdelka_Bot?"),
         (_mention("@Sdelka_Bot"), "@Sdelka_Bot"),
         (message("Сделка, покажи", chat=GROUP, entities=[{"type": "text_mention", "offset": 0, "length": 6, "user": BOT}]), "Сделка, покажи"),
-        (message(None, chat=GROUP, **VOICE, caption="@Sdelka_Bot что это?", caption_entities=[{"type": "mention", "offset": 0, "length": 11}]), "что это?"),
+        (message(None, chat=GROUP, **PHOTO, caption="@Sdelka_Bot что это?", caption_entities=[{"type": "mention", "offset": 0, "length": 11}]), "что это?"),
         (message("@sdelka_bot покажи сделки"), "покажи сделки"),
         (message("@sdelka_bot2 покажи сделки"), "@sdelka_bot2 покажи сделки"),
     ],
@@ -131,8 +132,8 @@ def test_in_a_group_what_people_tell_each_other_is_left_alone(update: Update) ->
 @pytest.mark.parametrize(
     ("update", "code"),
     [
-        (message(None, chat=GROUP, **VOICE, **TO_US), "only-text"),
-        (Update.model_validate({"update_id": 1, "edited_message": raw_message("да", chat=GROUP, **TO_US)}), "edited-ignored"),
+        (message(None, chat=GROUP, **PHOTO, **TO_US), "only-text"),
+        (message("ж" * 30_000, chat=GROUP, **TO_US), "too-long"),
     ],
 )
 def test_in_a_group_what_was_meant_for_us_and_cannot_be_worked_on_is_answered(update: Update, code: str) -> None:

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import MAX_ITEMS, MAX_LINES, card_text
+from bot.rendering.batches import batch_sheet
+from bot.rendering.cards import MAX_ITEMS, MAX_LINES, OPEN_LINES, card_text
 from bot.rendering.spans import plain
-from bot.telegram.callbacks import CardPress, CheckPress, DetailsPress, unpack
-from bot.telegram.keyboards import card_keyboard
+from bot.telegram.callbacks import ActionPress, CardPress, CheckPress, DetailsPress, unpack
+from bot.telegram.keyboards import card_keyboard, reply_keyboard
 from orchestrator.gate.confirmations import second_nonce
 from orchestrator.gate.visible import visible
-from orchestrator.messages import Notice
+from orchestrator.messages import Notice, Reply
 
 RU, EN = Translator("ru"), Translator("en")
 AT = "2026-11-21T12:00:00.000000Z"
@@ -30,6 +31,7 @@ def _preview(**more: Any) -> dict[str, Any]:
 def _card(**more: Any) -> dict[str, Any]:
     base = {"confirmation_id": "0a1b2c3d4e", "nonce": "12345678", "method": "crm.deal.update", "status": "requested", "taps": 1, "stage": 1}
     reasons = [{"code": "gate-critical", "args": {"field": "OPPORTUNITY"}}]
+    base |= {"call_class": "W", "effect_id": "f" * 32, "slot": "t1/1/1"}
     return base | {"preview": _preview(), "reasons": reasons, "requested_by_name": "Анна", "expires_at": AT} | more
 
 
@@ -58,7 +60,9 @@ def _text(body: dict[str, Any], tr: Translator = RU) -> str:
 
 def _buttons(body: dict[str, Any], tr: Translator = RU) -> list[list[Any]]:
     markup = card_keyboard(body, tr)
-    return [[unpack(str(button.callback_data)) for button in row] for row in markup.inline_keyboard] if markup else []
+    rows = markup.inline_keyboard if markup else []
+    pressed = [[unpack(str(button.callback_data)) for button in row if button.copy_text is None] for row in rows]
+    return [row for row in pressed if row]
 
 
 @pytest.mark.req("S004-9", "S004-29")
@@ -97,23 +101,167 @@ def test_each_settled_state_is_said_with_its_change_and_no_longer_asks(more: dic
     assert not any(isinstance(press, CardPress) for row in _buttons(body) for press in row)
 
 
-def test_an_ordinary_card_has_approve_first_then_deny_and_details() -> None:
+def test_an_ordinary_card_has_approve_first_then_deny_edit_and_details() -> None:
     yes = CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True)
     no = CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=False)
-    assert _buttons(_card()) == [[yes, no], [DetailsPress(confirmation_id="0a1b2c3d4e")]]
+    edit, details = ActionPress(words=("edit", "0a1b2c3d4e")), DetailsPress(confirmation_id="0a1b2c3d4e")
+    assert _buttons(_card()) == [[yes, no], [edit, details]]
+    assert _buttons(_batch(3)) == _buttons(_card(slot="undo:ff")) == [[yes, no], [details]]
     assert _buttons(_card(status="unknown")) == [[CheckPress(confirmation_id="0a1b2c3d4e")]]
+    styles = [button.style for button in card_keyboard(_card(), RU).inline_keyboard[0]]  # type: ignore[union-attr]
+    assert styles == ["success", None]
 
 
-def test_a_dangerous_card_has_its_button_elsewhere_and_a_second_tap_with_another_nonce() -> None:
-    first, second = _buttons(_card(taps=2))[0], _buttons(_card(taps=2, stage=2))[0]
-    assert [press.approve for press in first] == [False, True]
-    assert [press.approve for press in second] == [False, True]
-    assert first[1].nonce == "12345678"
-    assert second[1].nonce == second_nonce("12345678") != first[1].nonce
-    texts = {stage: [button.text for button in card_keyboard(_card(taps=2, stage=stage), RU).inline_keyboard[0]] for stage in (1, 2)}  # type: ignore[union-attr]
-    assert texts[1] != texts[2]
+def test_the_number_of_the_record_can_be_copied() -> None:
+    copied = [b.copy_text.text for row in card_keyboard(_card(), RU).inline_keyboard for b in row if b.copy_text]  # type: ignore[union-attr]
+    assert copied == ["481"]
+    assert all(not b.copy_text for row in card_keyboard(_card(preview=_preview(id=None)), RU).inline_keyboard for b in row)  # type: ignore[union-attr]
+
+
+def test_a_dangerous_card_has_its_button_elsewhere_and_the_second_tap_elsewhere_again() -> None:
+    """facts/telegram §5: danger never in the place where the safe button is; a finger that taps twice denies."""
+    usual, first, second = (_buttons(_card(**more)) for more in ({}, {"taps": 2}, {"taps": 2, "stage": 2}))
+    places = [
+        [(row, n) for row, line in enumerate(rows) for n, press in enumerate(line) if isinstance(press, CardPress) and press.approve]
+        for rows in (usual, first, second)
+    ]
+    assert places == [[(0, 0)], [(0, 1)], [(1, 0)]]
+    assert [len(line) for line in second][:2] == [1, 1]
+    assert first[0][1].nonce == "12345678"
+    assert second[1][0].nonce == second_nonce("12345678") != first[0][1].nonce
+    markup = card_keyboard(_card(taps=2, stage=2), RU)
+    assert markup is not None
+    assert markup.inline_keyboard[1][0].style == "danger"
+    assert markup.inline_keyboard[1][0].text == "⚠️ Точно, выполнить"
     assert "Точно выполнить?" in _text(_card(taps=2, stage=2))
+    assert "нельзя отменить" not in _text(_card(taps=2, stage=2))
+    assert "Это нельзя отменить. Точно выполнить?" in _text(_card(taps=2, stage=2, call_class="D"))
     assert "Точно выполнить?" not in _text(_card(taps=2))
+
+
+@pytest.mark.parametrize(
+    ("more", "badge"),
+    [({}, "🟡 Меняется сумма"), ({"taps": 2}, "🔴 Опасно. Меняется"), ({"call_class": "D"}, "🔴 Опасно."), ({"call_class": "WN"}, "🟠 Внимание."), ({"lead": True}, "🟠 Внимание.")],
+)  # fmt: skip
+def test_a_badge_says_how_much_care_it_needs(more: dict[str, Any], badge: str) -> None:
+    assert badge in _text(_card(**more))
+
+
+def test_the_requester_of_a_call_for_a_lead_sees_who_decides_and_may_only_withdraw() -> None:
+    body = _card(lead=True, told=["tg:1006"], told_names=["Вера", "Глеб"])
+    assert f"Ждёт руководителя (Вера, Глеб) до {RU.clock(AT)}" in _text(body)
+    no = CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=False)
+    assert _buttons(body) == [[no, DetailsPress(confirmation_id="0a1b2c3d4e")]]
+
+
+def test_a_lead_decides_in_their_own_chat_with_buttons_that_lead_home() -> None:
+    body = _card(lead=True, told=["tg:1006"], told_names=["Вера"], home="tg:1007")
+    yes, no = (CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=approve, home="tg:1007") for approve in (True, False))
+    why = ActionPress(words=("why", body["confirmation_id"], body["nonce"], "1007"))
+    assert _buttons(body) == [[yes, no], [why]]
+    assert _buttons({**body, "home": "cli:anna"}) == []
+    assert "Просит Анна" in _text(body)
+    assert "Ждёт руководителя" not in _text(body)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"status": "expired", "expired_at": AT}, "again"),
+        ({"status": "refused", "code": "portal-not-reached"}, "again"),
+        ({"status": "refused", "code": "ERROR_CORE", "detail": "x"}, "again"),
+        ({"status": "refused", "code": ""}, "again"),
+        ({"status": "refused", "code": "gate-not-yours", "args": {"id": 1}}, ""),
+        ({"status": "refused", "code": "shadow-now"}, ""),
+        ({"status": "expired", "expired_at": AT, "slot": "undo:ff"}, ""),
+        ({"status": "approved"}, ""),
+        ({"status": "denied", "denied_at": AT}, ""),
+        ({"status": "superseded"}, ""),
+        ({"status": "executed", "executed_at": AT}, ""),
+        ({"status": "executed", "executed_at": AT, "undo_until": AT}, "undo"),
+    ],
+)
+def test_a_settled_card_offers_only_what_is_safe(more: dict[str, Any], words: str) -> None:
+    """«Повторить» only where it is proven not to have run; an unknown outcome is never repeated."""
+    body = _card(**more)
+    ids = {"again": "0a1b2c3d4e", "undo": "f" * 32}
+    assert _buttons(body) == ([[ActionPress(words=(words, ids[words]))]] if words else [])
+    assert ("Отменить можно до" in _text(body)) == (words == "undo")
+
+
+def test_a_done_card_leads_to_its_record_and_says_how_long_it_took() -> None:
+    done = {"status": "executed", "approved_by_name": "Анна", "approved_at": AT, "executed_at": "2026-11-21T12:00:01.240000Z"}
+    assert "✅ Выполнено в" in _text(_card(**done))
+    assert " за 1,2 с · одобрил(а) Анна" in _text(_card(**done))
+    assert f"Запись №481 ({URL})" in _text(_card(**done))
+    assert " in 1.2 s · " in _text(_card(**done), EN)
+    late = _text(_card(**done | {"executed_at": "2026-11-21T14:00:00.000000Z"}))
+    assert "за 7200" not in late
+    added = _preview(verb="add", id=None, url="", made_url="https://p/crm/deal/details/{id}/")
+    assert "Запись №512 (https://p/crm/deal/details/512/)" in _text(_card(**done, preview=added, created="deal:512"))
+
+
+def test_what_was_taken_back_says_so_and_offers_it_no_more() -> None:
+    body = _card(status="executed", executed_at=AT, approved_by_name="Анна", undone_at=AT, undone_by="Анна")
+    assert f"↩ Отменено в {RU.clock(AT)} · Анна" in _text(body)
+    assert _buttons(body) == []
+
+
+def test_writes_without_a_card_are_taken_back_under_the_answer() -> None:
+    for effects, texts in ((("f" * 32,), ["↩ Отменить"]), (("a" * 32, "b" * 32), ["↩ Отменить 1", "↩ Отменить 2"])):
+        markup = reply_keyboard(Reply(undo=effects), RU)
+        assert markup is not None
+        assert [line[0].text for line in markup.inline_keyboard] == texts
+        assert [unpack(str(line[0].callback_data)) for line in markup.inline_keyboard] == [
+            ActionPress(words=("undo", one)) for one in effects
+        ]
+
+
+def test_a_denial_says_why_and_an_edit_what_happened_to_the_card() -> None:
+    denied = _card(status="denied", denied_by_name="Вера", denied_at=AT, reason="сначала *согласуй* <b>")
+    assert "Вера\nПричина: сначала *согласуй* <b>" in _text(denied)
+    assert "значение изменили" in _text(_card(status="superseded", why="edited"))
+
+
+def test_the_mode_is_seen_on_the_card() -> None:
+    """facts/telegram §5: canary says why it asks, shadow that nothing is sent."""
+    assert "Осторожный режим" in _text(_card(preview=_preview(mode="canary")))
+    assert "Теневой режим: в Битрикс24 ничего не отправляется" in _text(_card(preview=_preview(mode="shadow")))
+    assert "режим" not in _text(_card())
+
+
+def test_what_a_person_asked_for_with_a_button_is_no_doubt_of_the_bot() -> None:
+    doubt = [{"code": "gate-model-asks", "args": {}}]
+    assert "Бот не уверен" in _text(_card(reasons=doubt))
+    for slot in ("edit:01", "again:0a", "undo:ff"):
+        assert "Бот не уверен" not in _text(_card(reasons=doubt, slot=slot))
+
+
+def test_long_values_and_further_lines_are_folded() -> None:
+    """One block for what is beyond the first lines; nothing that will be written is left out of it."""
+    lines = [_line(name=f"Поле {n}", before="а", after="б") for n in range(OPEN_LINES + 5)]
+    quotes = [span.text for span in card_text(_card(preview=_preview(lines=lines)), RU) if span.style == "quote"]
+    assert quotes == ["\n".join(f"Поле {n}: а → б" for n in range(OPEN_LINES, OPEN_LINES + 5))]
+    long = _line(name="Комментарий", before="я" * 150, after="ю" * 150)
+    quotes = [span.text for span in card_text(_card(preview=_preview(lines=[long])), RU) if span.style == "quote"]
+    assert quotes == [f"{'я' * 150} → {'ю' * 150}"]
+
+
+def test_a_long_batch_comes_with_everything_in_a_file() -> None:
+    sheet = batch_sheet(_batch(20), RU)
+    assert sheet is not None
+    assert len(sheet.rows) == len(sheet.links) == 20
+    assert sheet.rows[0] == ("Сделка-1", 1, "Изменить сделку", "Ответственный", "Анна", "Борис")
+    assert batch_sheet(_batch(MAX_ITEMS), RU) is None
+    assert batch_sheet(_batch(20, status="executed"), RU) is None
+
+
+def test_a_batch_says_its_sums_and_why_a_command_failed() -> None:
+    commands = [{"key": "k1", "method": "m", "status": "success"}, {"key": "k2", "method": "m", "status": "error", "error": "Нет прав"}]
+    body = _batch(2, status="executed", executed_at=AT, commands=commands)
+    body["preview"]["sum"] = "12 ₽ + 5 $"
+    assert "Изменить сразу записей: 2\nНа сумму 12 ₽ + 5 $" in _text(body)
+    assert "⚠️ «Сделка-2»: Нет прав" in _text(body)
 
 
 @pytest.mark.parametrize("count", [1, 2, MAX_ITEMS, MAX_ITEMS + 1, 50])
@@ -172,7 +320,7 @@ def test_a_finished_batch_marks_each_command_and_counts_the_failed(count: int) -
     commands = [{"key": f"k{n}", "method": "crm.deal.update", "status": state} for n, state in enumerate(states, start=1)]
     text = _text(_batch(count, status="executed", approved_by_name="Анна", executed_at=AT, commands=commands))
     assert f"Выполнено не всё: 2 из {count}" in text
-    assert (text.count("✅ "), text.count("⚠️ "), text.count("⏸ ")) == (count - 2 + 1, 1, 1)
+    assert (text.count("✅ "), text.count("⚠️ "), text.count("⏸ ")) == (count - 2, 2, 1)
     good = [{**command, "status": "success"} for command in commands]
     assert "не всё" not in _text(_batch(count, status="executed", executed_at=AT, commands=good))
 

@@ -16,9 +16,11 @@ from fluent.syntax import ast as ftl
 from fluent.syntax.visitor import Visitor
 
 from bot.i18n.translate import Locale, Translator, codes
+from bot.telegram.progress import BEGUN, OVER, STEP
 from orchestrator.commands import NAMES
 from orchestrator.gate.reasons import SENTENCES
 from orchestrator.messages import Notice
+from orchestrator.offering import WISHES
 from state.events import OutcomeReconciled
 
 ROOT = Path(__file__).parents[3]
@@ -29,6 +31,8 @@ BUILT = {
     "recovered-": tuple(verdict.replace("_", "-") for verdict in get_args(OutcomeReconciled.model_fields["verdict"].annotation)),
     "card-already-": ("approved", "denied", "expired", "superseded", "executed", "refused", "unknown"),
     "menu-": NAMES,
+    "button-make-": WISHES,
+    "start-": ("deal", "lead", "contact", "company", "task"),
     "step-": ("running", "done", "waiting", "refused", "unknown", "planned"),
 }
 """Codes that are put together while the program runs: prefix -> the endings there are."""
@@ -125,6 +129,10 @@ def _variables(locale: Locale) -> dict[str, _Variables]:
     return found
 
 
+SIGNS = {BEGUN, STEP, OVER}
+"""Signs of progress: the door makes its own words of them."""
+
+
 def test_both_languages_have_the_same_sentences_each_once() -> None:
     counts = {locale: Counter(message.id.name for message in _messages(locale)) for locale in LOCALES}
     assert counts["ru"].keys() == counts["en"].keys()
@@ -141,7 +149,13 @@ def test_a_sentence_refers_only_to_sentences_that_exist() -> None:
 def test_every_code_of_the_program_has_a_sentence_in_both_languages() -> None:
     used = _used()
     assert len(used) > 100
-    missing = {f"{code} ({place}) in {locale}" for code, place in used.items() for locale in LOCALES if not Translator(locale).knows(code)}
+    missing = {
+        f"{code} ({place}) in {locale}"
+        for code, place in used.items()
+        if code not in SIGNS
+        for locale in LOCALES
+        if not Translator(locale).knows(code)
+    }
     assert missing == set()
 
 
@@ -165,11 +179,11 @@ def test_every_notice_carries_the_arguments_its_sentence_needs() -> None:
         if expression is None or not isinstance(call.func, ast.Name):
             continue
         given = next((keyword.value for keyword in call.keywords if keyword.arg == "args"), ast.Dict(keys=[], values=[]))
-        if not isinstance(given, ast.Dict):
+        if not isinstance(given, ast.Dict) or None in given.keys:  # what is unpacked into it is not seen here
             continue
         names = {key.value for key in given.keys if isinstance(key, ast.Constant)}
         whole, prefixes = _literals(expression)
-        for code in whole | {prefix + ending for prefix in prefixes for ending in BUILT[prefix]}:
+        for code in (whole - SIGNS) | {prefix + ending for prefix in prefixes for ending in BUILT[prefix]}:
             for locale in LOCALES:
                 assert known[locale][code].names <= names or code == "shadow-plan", (place, code, locale)
                 checked += 1

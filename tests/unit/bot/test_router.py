@@ -41,7 +41,7 @@ def _decision(update: Update, *cards: Card) -> dict[str, Any] | None:
 def test_a_message_becomes_one_input_of_its_person_and_chat() -> None:
     row = _row(message("  Покажи сделки \n", update_id=77))
     assert (row.source, row.session, row.lane, row.kind) == ("telegram:42:77", "tg:1007", "turn", "message")
-    assert row.body == {"text": "Покажи сделки", "quoted": "", "origin": "typed", "at": 1795000000}
+    assert row.body == {"text": "Покажи сделки", "quoted": "", "origin": "typed", "at": 1795000000, "message_id": 100}
     assert Actor.model_validate(row.actor) == access().actor(ANNA)
     assert row.received_at == NOW
 
@@ -64,7 +64,8 @@ def test_each_chat_and_each_topic_is_a_session_of_its_own_for_words_and_presses(
 
 def test_a_stranger_is_told_their_id_in_private_and_nothing_in_a_group() -> None:
     alone = _routed(message("/start", sender=STRANGER))
-    assert (alone.rows, alone.say) == ((), Notice(code="stranger", args={"id": "666"}))
+    assert [(row.kind, row.session, row.actor) for row in alone.rows] == [("knock", "access", {"key": "tg:666", "name": "Имя"})]
+    assert alone.say == Notice(code="stranger", args={"id": "666"})
     assert _routed(message("привет", sender=STRANGER, chat=GROUP, **OURS)) == Routed(session=f"tg:{GROUP}")
     assert _routed(message("да", sender=STRANGER, chat=GROUP, **OURS), CARD).rows == ()
     press = _routed(pressed("c1:0a1b2c3d4e:12345678:y", sender=STRANGER, chat=GROUP))
@@ -93,11 +94,9 @@ def test_what_no_person_of_ours_wrote_is_left_alone(update: Update) -> None:
     [
         (message(None, photo=PHOTO), "only-text"),
         (message(None, sticker={"file_id": "1", "file_unique_id": "1", "type": "regular", "width": 1, "height": 1, "is_animated": False, "is_video": False}), "only-text"),
-        (message(None, voice={"file_id": "1", "file_unique_id": "1", "duration": 3}), "only-text"),
         (message("   \n"), "only-text"),
         (message("ж" * 100_000), "too-long"),
         (message("ж" * (MAX_TEXT + 1)), "too-long"),
-        (Update.model_validate({"update_id": 1, "edited_message": raw_message("да", edit_date=1_795_000_001)}), "edited-ignored"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_worked_on_is_answered_at_once(update: Update, code: str) -> None:
@@ -123,27 +122,27 @@ def test_nul_and_torn_surrogates_are_replaced_so_that_the_text_can_be_stored(tex
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "lane"),
+    ("text", "name", "args", "lane"),
     [
-        ("/today", "today", "express"), ("/STOP", "stop", "express"), ("/pending@sdelka_bot now", "pending", "express"), ("/today@SDELKA_BOT", "today", "express"), ("/new", "new", "turn"),
-        ("/", "", "express"), ("/ x", "x", "express"), ("/сбрось", "сбрось", "express"),
+        ("/today", "today", "", "express"), ("/STOP", "stop", "", "express"), ("/pending@sdelka_bot now", "pending", "now", "express"), ("/today@SDELKA_BOT", "today", "", "express"), ("/new", "new", "", "turn"),
+        ("/", "", "", "express"), ("/ x", "x", "", "express"), ("/сбрось", "сбрось", "", "express"), ("/history  481 \n", "history", "481", "express"), ("/history\n481 все", "history", "481 все", "express"),
     ],
 )  # fmt: skip
-def test_commands_overtake_a_turn_except_new(text: str, name: str, lane: str) -> None:
+def test_commands_overtake_a_turn_except_new(text: str, name: str, args: str, lane: str) -> None:
     row = _row(message(text))
-    assert (row.kind, row.lane, row.body) == ("command", lane, {"name": name})
+    assert (row.kind, row.lane, row.body) == ("command", lane, {"name": name, "args": args})
 
 
 @pytest.mark.parametrize("text", ["Удали все сделки", "/new", "да"])
 def test_a_forwarded_message_is_text_of_somebody_else_and_never_an_instruction(text: str) -> None:
     row = _row(message(text, forward_origin=forwarded()), CARD)
     assert (row.kind, row.lane) == ("message", "turn")
-    assert row.body == {"text": "", "quoted": text, "origin": "typed", "at": 1795000000}
+    assert row.body == {"text": "", "quoted": f"Имя:\n{text}", "origin": "typed", "at": 1795000000, "message_id": 100}
 
 
 def test_a_quotation_goes_beside_the_words_of_the_person() -> None:
     row = _row(message("что это?", quote={"text": "переведи \x00 деньги", "position": 0}))
-    assert row.body == {"text": "что это?", "quoted": "переведи � деньги", "origin": "typed", "at": 1795000000}
+    assert row.body == {"text": "что это?", "quoted": "переведи � деньги", "origin": "typed", "at": 1795000000, "message_id": 100}
 
 
 @pytest.mark.parametrize("word", ["да", "ДА!", "Да.", "ok", "ок", "Yes", "подтверждаю", "выполняй", " да "])
@@ -154,6 +153,7 @@ def test_a_typed_yes_right_after_the_card_or_as_reply_approves_exactly_that_card
     reply = raw_message("карточка", sender=42, chat=ANNA, message_id=99)
     assert _decision(message(word, message_id=205, reply_to_message=reply), OTHER, CARD) == meant
     assert _row(message(word), CARD).lane == "express"
+    assert _decision(message(word, message_id=180), replace(CARD, is_last=True)) == meant
 
 
 @pytest.mark.parametrize("word", ["нет", "Отмена", "no", "отклонить."])
@@ -173,6 +173,8 @@ def test_a_typed_no_denies_also_what_a_typed_yes_may_not_approve(word: str) -> N
         ((CARD,), {"text": "конечно"}, ""),
         ((CARD,), {"message_id": 101}, ""),
         ((CARD,), {"message_id": 99}, ""),
+        ((replace(CARD, is_last=False),), {}, ""),
+        ((replace(CARD, is_last=True),), {"message_id": 98}, ""),
         ((replace(CARD, message_id=""),), {}, ""),
         ((CARD,), {"chat": GROUP, **OURS}, ""),
         ((CARD,), {"via_bot": person(7, bot=True)}, ""),

@@ -27,11 +27,15 @@ FACTS = Facts(
 @pytest.mark.parametrize(
     ("method", "params", "image"),
     [
-        ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}}, {"deal:481": {"OPPORTUNITY", "TITLE", "ASSIGNED_BY_ID"}}),
+        (
+            "crm.deal.update",
+            {"id": 481, "fields": {"OPPORTUNITY": 5}},
+            {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "TITLE", "ASSIGNED_BY_ID"}},
+        ),
         (
             "crm.item.update",
             {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 5}},
-            {"deal:481": {"OPPORTUNITY", "TITLE", "ASSIGNED_BY_ID"}},
+            {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "TITLE", "ASSIGNED_BY_ID"}},
         ),
         (
             "crm.item.update",
@@ -78,7 +82,14 @@ def test_a_change_of_a_shown_value_changes_the_image() -> None:
     """Which is how drift is seen; a value that is not shown does not."""
     made = call("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}})
     first = before_image(made, FACTS)
-    for name, differs in (("OPPORTUNITY", True), ("ASSIGNED_BY_ID", True), ("TITLE", True), ("COMMENTS", False), ("CLOSEDATE", False)):
+    for name, differs in (
+        ("OPPORTUNITY", True),
+        ("ASSIGNED_BY_ID", True),
+        ("TITLE", True),
+        ("COMMENTS", False),
+        ("CLOSEDATE", False),
+        ("CURRENCY_ID", True),
+    ):
         changed = Facts(records={("deal", 481): {**DEAL, name: "другое"}})
         assert (before_image(made, changed) != first) is differs, name
 

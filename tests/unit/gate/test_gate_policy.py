@@ -1,5 +1,6 @@
 """The policy file: the shipped one loads, every mistake is named at once with its place and its cure."""
 
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from gate_kit import ROOT, catalogue
 from bitrix.catalogue import load_catalogue
 from orchestrator.errors import SettingsError
 from orchestrator.gate.hosts import host_of, is_listed
-from orchestrator.gate.policy import Policy, check_policy, load_policy
+from orchestrator.gate.limits import Caps
+from orchestrator.gate.policy import Policy, check_policy, load_policy, load_with_places
 
 
 def _written(folder: Path, text: str) -> Path:
@@ -19,8 +21,10 @@ def _written(folder: Path, text: str) -> Path:
 
 
 def test_the_shipped_policy_opens_nothing() -> None:
-    """Without a file of the owner's, the strictest rules hold."""
-    assert load_policy(None) == Policy()
+    """Without a file of the owner's, the strictest rules hold, sums that jump are asked about twice, and there is a cap for a day."""
+    shipped = Policy(sum_jump=10, caps=Caps(records_per_batch=50, writes_per_day=200))
+    assert load_policy(None) == shipped
+    assert load_policy(None).digest == shipped.digest != Policy().digest
     assert check_policy(load_policy(None), catalogue()) == ()
 
 
@@ -37,7 +41,7 @@ def test_a_file_of_the_owner_replaces_keys(tmp_path: Path) -> None:
 
 def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
     """Comments only are fine."""
-    assert load_policy(_written(tmp_path, "# nothing yet\n")) == Policy()
+    assert load_policy(_written(tmp_path, "# nothing yet\n")) == load_policy(None)
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
@@ -52,8 +56,8 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     assert "POLICY_FILE mine.yaml: line 1: `refuse_method`: no such key; remove it. Did you mean 'refuse_methods'?" in told
     assert any(line.startswith("POLICY_FILE mine.yaml: line 2: `ask_above`") and "-5" in line for line in told)
     assert any("line 3: `open_kinds" in line and "telegraf" in line for line in told)
-    assert any("line 4: `catalogue.0.clases`: no such key" in line and "'classes'" in line for line in told)
-    assert any("line 4: `catalogue.0.classes`" in line for line in told)
+    assert any("line 5: `catalogue.0.clases`: no such key" in line and "'classes'" in line for line in told)
+    assert any("line 5: `catalogue.0.classes`" in line for line in told)
 
 
 @pytest.mark.parametrize(
@@ -123,3 +127,72 @@ def test_the_host_of_an_address(address: str | None, host: str) -> None:
     assert host_of(address) == host
     assert not is_listed(address, ["", "b.io"])
     assert is_listed(address, ["A.IO"]) is (host == "a.io")
+
+
+RULES = """rules:
+  - {entity: deal, field: OPPORTUNITY, above: 2000000, role: manager, then: lead, why: Дороже 2 млн}
+  - method: [crm.deal.update, crm.contact.*]
+    person: tg:1007
+    then: ask_twice
+    why: Проверьте ещё раз
+caps: {records_per_batch: 20, writes_per_day: 100}
+undo_for: 90m
+sum_jump: null
+"""
+
+
+def test_rules_caps_and_times_are_read(tmp_path: Path) -> None:
+    """One word or several, sums, durations; what stands where is known by its line."""
+    policy, places = load_with_places(_written(tmp_path, RULES))
+    assert [(rule.then, rule.method, rule.entity, rule.person) for rule in policy.rules] == [
+        ("lead", (), ("deal",), ()),
+        ("ask_twice", ("crm.deal.update", "crm.contact.*"), (), ("tg:1007",)),
+    ]
+    assert policy.rules[0].above == 2_000_000
+    assert (policy.caps, policy.undo_for, policy.sum_jump) == (Caps(records_per_batch=20, writes_per_day=100), timedelta(minutes=90), None)
+    assert places["rules", 1, "then"] == ("mine.yaml", 5)
+    assert check_policy(policy, catalogue(), places) == ()
+
+
+def test_every_mistake_of_the_rules_is_told_with_its_line_and_a_cure(tmp_path: Path) -> None:
+    """Keys, words, empty rules, odd numbers and durations, all at once."""
+    text = """rules:
+  - {methods: crm.deal.update, then: aks, why: x}
+  - {then: refuse, why: всё}
+  - {role: manager, then: ask}
+  - {role: bosses, then: ask, why: " "}
+caps: {writes_a_day: 5, records_per_batch: 0}
+undo_for: soon
+"""
+    with pytest.raises(SettingsError) as caught:
+        load_policy(_written(tmp_path, text))
+    told = caught.value.reason
+    for part in (
+        "line 2: `rules.0.methods`: no such key; remove it. Did you mean 'method'?",
+        "line 2: `rules.0.then`",
+        "Did you mean 'ask'?",
+        "line 3: `rules.1`: names no condition",
+        "line 4: `rules.2.why`: is missing; add it",
+        "line 5: `rules.3.role.0`",
+        "line 5: `rules.3.why`: one plain sentence is needed",
+        "line 6: `caps.writes_a_day`: no such key; remove it. Did you mean 'writes_per_day'?",
+        "line 6: `caps.records_per_batch`",
+        "line 7: `undo_for`: a duration such as 1h, 90m or 2d is needed",
+    ):
+        assert part in told, part
+
+
+def test_names_in_rules_that_fit_nothing_are_told(tmp_path: Path) -> None:
+    """A misspelt rule would guard nothing."""
+    text = """rules:
+  - {method: crm.deal.updat, then: ask, why: a}
+  - {entity: deals, then: ask, why: b}
+  - {field: OPORTUNITY, then: ask, why: c}
+  - {method: "crm.deal.*", entity: "item:177", field: UF_CRM_DISCOUNT, then: ask, why: d}
+"""
+    loaded = load_with_places(_written(tmp_path, text))
+    assert check_policy(loaded.policy, catalogue(), loaded.places) == (
+        "POLICY_FILE mine.yaml: line 2: `rules.0.method`: 'crm.deal.updat' fits no method of the catalogue. Did you mean 'crm.deal.update'?",
+        "POLICY_FILE mine.yaml: line 3: `rules.1.entity`: 'deals' is no kind of record. Did you mean 'deal'?",
+        "POLICY_FILE mine.yaml: line 4: `rules.2.field`: 'OPORTUNITY' is no field of the catalogue. Did you mean 'OPPORTUNITY'?",
+    )

@@ -173,7 +173,7 @@ async def test_headings() -> None:
 
 
 async def test_a_batch_shows_every_command_and_the_sum() -> None:
-    """Items in order, each by key; the sum only where the currency is one."""
+    """Items in order, each by key; a sum for each currency."""
     cmd = {
         "a": "crm.deal.update?id=481&fields[OPPORTUNITY]=1200000",
         "b": "crm.deal.update?id=500&fields[OPPORTUNITY]=800000.50",
@@ -188,7 +188,7 @@ async def test_a_batch_shows_every_command_and_the_sum() -> None:
     assert shown(found["items"][0]) == [("Сумма", "1\u00a0000\u00a0000\u00a0₽", SUM)]
     assert shown(found["items"][3]) == [("Компания", "неизвестно", "из ответа другой команды: $result[c][COMPANY_ID]")]
     mixed = {"a": cmd["a"], "b": "crm.deal.add?fields[OPPORTUNITY]=5&fields[CURRENCY_ID]=USD"}
-    assert "sum" not in await card("batch", {"cmd": mixed})
+    assert (await card("batch", {"cmd": mixed}))["sum"] == "1\u00a0200\u00a0000\u00a0₽ + 5\u00a0$"
     assert "sum" not in await card("batch", {"cmd": {"c": cmd["c"]}})
 
 

@@ -13,9 +13,10 @@ from spine_kit import NOW, World, _shipped_rules, a_world
 from spine_portal import Portal, user
 
 from bot.access import Access, Person
+from bot.rendering.people import people_text
 from bot.rendering.spans import plain
 from bot.telegram import people as door
-from bot.telegram.people import people_keyboard, people_text
+from bot.telegram.people import people_keyboard
 from orchestrator import timers
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReads

@@ -118,11 +118,11 @@ async def test_a_denial_is_known_again_by_the_portal_of_the_settings(settings: P
         ("ask_above: -1\nhalt_on_blok: true\n", ["line 1: `ask_above`", "line 2: `halt_on_blok`: no such key", "'halt_on_block'"]),
         (
             "refuse_methods: [crm.deal.remove]\nask_methods: [crm.dael.add]\n",
-            ["refuse_methods: 'crm.deal.remove'", "ask_methods: 'crm.dael.add'"],
+            ["line 1: `refuse_methods`: 'crm.deal.remove'", "line 2: `ask_methods`: 'crm.dael.add'"],
         ),
         ("ask_above: [\n", ["not valid YAML"]),
         ("catalogue:\n  - {name: crm.deal.get, classes: [R], verb: get, idempotent: true}\n", ["crm.deal.get"]),
-        ("catalogue:\n  - {name: crm.x.add}\n", ["line 1: `catalogue.0.classes`"]),
+        ("catalogue:\n  - {name: crm.x.add}\n", ["line 2: `catalogue.0.classes`"]),
     ],
 )
 async def test_a_faulty_policy_is_refused_with_every_mistake_and_its_place(settings: Path, text: str, said: list[str]) -> None:

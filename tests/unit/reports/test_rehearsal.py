@@ -147,7 +147,7 @@ async def test_a_rehearsal_of_shadow_says_what_the_other_mode_really_does(tmp_pa
 async def test_what_the_journal_recorded_is_used_instead_of_being_supposed(tmp_path: Path) -> None:
     """A conversation of full mode under a stricter policy: the card's before-image says that the sum is above the limit, no doubt left."""
     async with a_world(tmp_path) as world:
-        await played(world, Case((raise_sum(5),)))
+        await played(world, Case((raise_sum(950_000),)))
         [judged] = rehearsed(world.sql, rules(tmp_path, policy={"four_eyes_above": 900_000}))
         assert (judged.now, judged.supposed) == ("asked", "")
         assert {code_of(reason) for reason in judged.reasons} == {"gate-critical", "gate-four-eyes"}

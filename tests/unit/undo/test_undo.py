@@ -67,7 +67,7 @@ async def test_the_card_of_an_undo_shows_what_returns(office: World) -> None:
     assert codes(rows) == ["undo-shown"]
     assert undoing.undoes(card["slot"]) == effect_id
     lines = {line["field"]: (line["before"], line["after"]) for line in card["preview"]["lines"]}
-    assert lines["OPPORTUNITY"] == ("1 500 000 ₽", "1 000 000 ₽")
+    assert lines["OPPORTUNITY"] == ("1\u00a0500\u00a0000\u00a0₽", "1\u00a0000\u00a0000\u00a0₽")
     assert lines["COMMENTS"][1] == "—"
     assert len(office.portal.ledger) == 1
 
@@ -106,7 +106,7 @@ async def test_a_batch_is_undone_as_a_batch(office: World) -> None:
 @pytest.mark.parametrize(
     ("changed", "field", "now"),
     [
-        ({"OPPORTUNITY": "1700000.00"}, "OPPORTUNITY", "1 700 000 ₽"),
+        ({"OPPORTUNITY": "1700000.00"}, "OPPORTUNITY", "1\u00a0700\u00a0000\u00a0₽"),
         ({"CURRENCY_ID": "USD"}, "CURRENCY_ID", "USD"),
         ({"TITLE": "`*_[x](y)_*` ✅"}, "TITLE", "`*_[x](y)_*` ✅"),
     ],
@@ -188,7 +188,9 @@ async def test_only_who_asked_or_leads_may_undo_and_only_with_todays_rights(offi
     assert codes(rows) == ["undo-not-yours"]  # for the presser alone: the chat is not theirs
     assert codes(await pressed(office, effect_id, actor=BORIS, key=BORIS.key)) == ["undo-refused", "undo-elsewhere"]
     office.portal.records[DEAL]["ASSIGNED_BY_ID"] = "8"  # handed over meanwhile: Anna may not see it any more
+    office.portal.records[DEAL]["OPPORTUNITY"] = "7.00"  # and what stands there now is not hers to read
     assert codes(await pressed(office, effect_id)) == ["undo-refused", "gate-not-yours"]
+    office.portal.records[DEAL]["OPPORTUNITY"] = "1500000.00"
     assert len(cards(await pressed(office, effect_id, actor=VERA))) == 1
 
 

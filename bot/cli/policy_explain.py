@@ -1,0 +1,107 @@
+"""What `sdelka policy explain` tells of one call, as data. Ring 3; the gate's own functions judge, nothing is sent."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import SettingsError
+from orchestrator.gate import explain
+from orchestrator.gate.effects import Refuse, Verdict
+from orchestrator.gate.judged import judged
+from orchestrator.gate.modes import effective
+from orchestrator.gate.normalise import normalise
+from orchestrator.gate.policy import Loaded, load_with_places
+from orchestrator.gate.policy_text import suggest
+from orchestrator.messages import Actor
+from orchestrator.reports.recorded_plans import recorded_plans
+from orchestrator.reports.rehearsal import Rehearsed, RehearsedPlan, Rules, rehearse
+from state.store import Store
+
+_ANYBODY = Actor(key="", name="any manager", bitrix_user_id=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A call that is thought of, as the command line takes it."""
+
+    method: str
+    field: str = ""
+    amount: str = ""
+    before: str = ""
+    person: str = ""
+
+
+def thought_of(asked: Question, rules: Rules, path: Path | None) -> dict[str, Any]:
+    """The verdict about such a call on a record of the person's own; raises SettingsError for what cannot be meant."""
+    loaded = load_with_places(path)
+    method = rules.catalogue.find(asked.method)
+    if method is None:
+        raise SettingsError(
+            f"--method: {asked.method!r} is not in the catalogue.{suggest(asked.method, [row.name for row in rules.catalogue])}"
+        )
+    actor = _person(asked.person, rules)
+    amount, before = _sum("--amount", asked.amount), _sum("--before", asked.before)
+    field = asked.field or ("OPPORTUNITY" if amount is not None else "")
+    written = {field: str(amount) if amount is not None else "1"} if field else {}
+    effect = explain.supposed(method, written)
+    call = normalise(effect, catalogue=rules.catalogue, portal=rules.portal, actor=actor, effect_id="explain")
+    verdict: Verdict
+    if isinstance(call, Refuse):
+        verdict = call
+    else:
+        facts = explain.supposed_facts(call, actor, rules.catalogue, before)
+        _, verdict = judged(call, mode=rules.mode, policy=loaded.policy, actor=actor, facts=facts, effect=explain.named(effect, call))
+    found = explain.explained(verdict, method.name, loaded)
+    head = {"kind": "supposed", "call": "", "method": method.name, "person": _said(actor), "mode": effective(rules.mode, actor)}
+    reasons = [asdict(line) for line in found.lines]
+    return {**head, "policy": loaded.policy.digest, "verdict": found.verdict, "taps": found.taps, "then": "", "reasons": reasons}
+
+
+def recorded(call: str, store: Store, rules: Rules, path: Path | None) -> list[dict[str, Any]]:
+    """The recorded calls whose ids begin so, judged by the rules of now, with what became of them then; store errors go through."""
+    loaded = load_with_places(path)
+    plans = rehearse(recorded_plans(store), rules)
+    return [_line(plan, step, rules, loaded) for plan, step in _steps(plans) if step.step.call.startswith(call)]
+
+
+def _steps(plans: Iterator[RehearsedPlan]) -> Iterator[tuple[RehearsedPlan, Rehearsed]]:
+    return ((plan, step) for plan in plans for step in plan.steps)
+
+
+def _line(plan: RehearsedPlan, step: Rehearsed, rules: Rules, loaded: Loaded) -> dict[str, Any]:
+    then = f"{step.step.fate}: {step.step.more}" if step.step.more else step.step.fate
+    mode = effective(rules.mode, plan.actor) if plan.actor else rules.mode
+    says = explain.lines_of(step.reasons, step.now, step.step.method, loaded)
+    head = {"kind": "recorded", "call": step.step.call, "method": step.step.method, "person": _said(plan.actor) or plan.plan.person}
+    told = {"mode": mode, "policy": loaded.policy.digest, "verdict": step.now, "taps": step.taps, "then": then}
+    return {**head, **told, "reasons": [asdict(line) for line in says]}
+
+
+def _person(key: str, rules: Rules) -> Actor:
+    if not key:
+        return _ANYBODY
+    actor = rules.person(key)
+    if actor is None:
+        raise SettingsError(f"--person: {key!r} is not in the access file; a key such as tg:1007 is needed")
+    return actor
+
+
+def _said(actor: Actor | None) -> str:
+    if actor is None:
+        return ""
+    return f"{actor.name} ({actor.key}, {actor.role})" if actor.key else actor.name
+
+
+def _sum(option: str, written: str) -> Decimal | None:
+    text = written.replace(" ", "").replace("_", "").replace(",", ".")
+    if not text:
+        return None
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        found = Decimal("NaN")
+    if not found.is_finite():
+        raise SettingsError(f"{option}: a sum such as 2500000 is needed, not {written!r}")
+    return found

@@ -1,0 +1,21 @@
+# Heads of sales: limits, approvals, reasons of denials, rules.
+lead-only = A lead approves this: { $who }
+lead-nobody = A lead has to approve this, but none is set for you. Ask an administrator to set one
+lead-unreached = The request “{ $what }” has not got through yet: { $who } has never opened the chat with the bot, or has closed it. Ask them to send /start to the bot
+lead-remind = ⏰ { $who } is waiting for your decision: “{ $what }”. The request holds until { $at }
+lead-approved = ✅ { $who } approved “{ $what }”. Done
+lead-approved-but = ⚠️ { $who } approved “{ $what }”, but it could not be done. The card says more
+lead-denied = ✖ { $who } denied “{ $what }”
+lead-denied-why = ✖ { $who } denied “{ $what }”. Reason: { $reason }
+lead-expired = ⌛ Nobody decided about “{ $what }” in time: { $who }
+lead-expired-yours = ⌛ Time is over: the request “{ $what }” ({ $who }) no longer waits for a decision
+lead-why-ask = Write the reason in your next message; whoever asked will see it. To deny without a reason, use the button on the card
+lead-why-toast = Waiting for the reason
+lead-reason-sent = Denied. { $who } will see the reason
+button-deny-why = ✖ Deny with a reason
+
+## Rules (policy.yaml)
+policy-taken = ⚙️ The rules have changed and are in force (version { $digest })
+policy-restart = ⚙️ The rules have changed and are in force (version { $digest }), but for the part `catalogue`: it counts from the next start
+policy-faulty = ⚠️ Mistakes in the file of rules: { $count }. The old rules stay in force.
+    { $faults }

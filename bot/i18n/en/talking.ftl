@@ -1,0 +1,40 @@
+heard = I heard: “{ $words }”
+hearing = Listening…
+voice-off = Voice is not connected, please write it.
+voice-too-long = The recording is too long. Keep it within { $minutes ->
+    [one] { $minutes } minute
+   *[other] { $minutes } minutes
+} or write it.
+voice-unavailable = Telegram did not give the recording. Send it again or write it.
+voice-failed = The recording could not be transcribed. Try again a little later or write it.
+voice-empty = There are no words in the recording. Say it again or write it.
+edited = You changed the message, and I had taken the earlier words.
+edited-done = You changed the message, but the earlier words are carried out already. If you need something else, write a new message.
+button-again = ↻ Do it anew
+button-make-lead = Make a lead
+button-make-task = Make a task
+button-requeue = Put back in the queue
+toast-doing = Doing it
+toast-already = I am at it already, once is enough
+toast-edit-gone = These words are not the latest any more. Send them as a new message
+toast-forward-gone = I do not have that message any more. Forward it again
+toast-not-yours = Only whoever sent the message can do that
+toast-requeued = { $count ->
+    [0] They are back already
+    [one] { $count } request put back
+   *[other] { $count } requests put back
+}
+stop-queue = { $count ->
+    [one] { $count } more request waited: dropped.
+   *[other] { $count } more requests waited: dropped.
+}
+queued = In the queue, number { $place }.
+menu-history = Who changed what, such as /history 481
+start-deal = Show deal { $number }
+start-lead = Show lead { $number }
+start-contact = Show contact { $number }
+start-company = Show company { $number }
+start-task = Show task { $number }
+duplicates-found = There is one with that phone or e-mail already:
+duplicate-taken = Took the one that is there: { $label }. No new one is made
+duplicate-elsewhere = { $name } has one already. Create another?

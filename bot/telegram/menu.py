@@ -1,0 +1,38 @@
+"""The command menu: one table, by scope and language. Ring 3."""
+
+import contextlib
+from typing import Final
+
+from aiogram import Bot
+from aiogram.exceptions import AiogramError
+from aiogram.types import BotCommand, BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats, BotCommandScopeDefault
+
+from bot.i18n.translate import Locale, Translator
+from orchestrator.commands import NAMES
+
+IN_GROUPS: Final = ("help", "today", "pending", "stop", "new", "history", "status")
+"""What is of use where several read along; the others are for a private chat."""
+_LANGUAGES: Final[tuple[tuple[Locale, str | None], ...]] = (("ru", None), ("en", "en"))
+"""Russian for everybody whose client speaks no language of ours."""
+_LONGEST: Final = 256
+
+Scope = BotCommandScopeDefault | BotCommandScopeAllPrivateChats | BotCommandScopeAllGroupChats
+
+
+def menus() -> list[tuple[Scope, tuple[str, ...]]]:
+    """Each scope with its commands, in the order in which they are shown."""
+    return [
+        (BotCommandScopeDefault(), ("start", "help")),
+        (BotCommandScopeAllPrivateChats(), NAMES),
+        (BotCommandScopeAllGroupChats(), IN_GROUPS),
+    ]
+
+
+async def introduce(bot: Bot) -> None:
+    """Set every menu; one that Telegram does not take is not worth stopping for."""
+    for locale, code in _LANGUAGES:
+        tr = Translator(locale)
+        for scope, names in menus():
+            commands = [BotCommand(command=name, description=tr.say(f"menu-{name}")[:_LONGEST]) for name in names]
+            with contextlib.suppress(AiogramError):
+                await bot.set_my_commands(commands, scope=scope, language_code=code)

@@ -1,0 +1,61 @@
+"""What becomes of words before they are a request: an answer to a question of ours, or nothing, because of a /stop. Ring 2."""
+
+from typing import Any
+from uuid import uuid5
+
+from orchestrator.session import Session
+from state.clock import UUID_NAMESPACE
+from state.events_editing import edits_of, question_key
+from state.events_leads import awaited
+from state.events_talking import RequestDropped, stopped_at
+from state.store import InboxRow
+from state.worker import AsyncStore
+
+
+async def answer_of(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
+    """The input that a message is when it answers such a question, None for any other. Raises StoreError.
+
+    A value answers the very message that asks for it; a reason is the next thing that the lead writes where they were asked.
+    """
+    if row.kind != "message" or row.body.get("origin") != "typed" or not row.body.get("text") or "pieces" in row.body:
+        return None
+    person = str(row.actor.get("key", ""))
+    reply_to = row.body.get("reply_to")
+    if reply_to:
+        for confirmation_id, edit in edits_of(dict(session.state)).items():
+            key = question_key(confirmation_id, edit["ask"])
+            if edit["by"] == person and await store.sent_ref(session.key, key) == str(reply_to):
+                return _as(row, "edit_value", {"confirmation_id": confirmation_id, "ask": edit["ask"]})
+    if awaited(session.state, person, session.now) is not None:
+        return _as(row, "reason", {})
+    return None
+
+
+def dropped(row: InboxRow, session: Session) -> RequestDropped | None:
+    """What is noted of a request that came before its person said /stop and was not begun by then; None for any other."""
+    person = str(row.actor.get("key", ""))
+    at = stopped_at(dict(session.state), person)
+    if not at or int(row.received_at.timestamp() * 1000) >= at or (session.state["turn"] or {}).get("turn_id") == row.id:
+        return None
+    return RequestDropped(by=person, at=at, request={"kind": row.kind, "body": dict(row.body)})
+
+
+def wake(store: AsyncStore) -> None:
+    """Have an input begun at once that a handler put into another lane; nobody else tells of those."""
+    for listener in store.listeners:
+        listener()
+
+
+def _as(row: InboxRow, kind: str, body: dict[str, Any]) -> InboxRow:
+    """The same words as an input of another kind; made anew after a crash it is the same one."""
+    said = {"text": row.body["text"], "message_id": row.body.get("message_id", 0)}
+    return InboxRow(
+        id=uuid5(UUID_NAMESPACE, f"{row.id}/{kind}").hex,
+        source=f"{row.source}:{kind}",
+        session=row.session,
+        lane="express",
+        kind=kind,
+        actor=row.actor,
+        body={**body, **said},
+        received_at=row.received_at,
+    )

@@ -1,0 +1,34 @@
+"""A card that leads were asked about is shown in their chats too, by the very commit that shows it in its own. Ring 2, pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from state.clock import new_id
+from state.store import OutboxRow
+
+
+def with_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
+    """The same rows, each card followed by its copies for the leads it names. Their bodies name its `home`, to which presses go.
+
+    A second tap is asked for only in the chat where the first one was (`at`); everywhere else the buttons stay as they were.
+    """
+    return [row for one in outbox for row in _shown(one)] if any(_is_told(row) for row in outbox) else outbox
+
+
+def _is_told(row: OutboxRow) -> bool:
+    return row.kind == "card" and bool(row.body.get("told")) and "home" not in row.body
+
+
+def _shown(row: OutboxRow) -> Iterator[OutboxRow]:
+    if not _is_told(row):
+        yield row
+        return
+    at = row.body.get("at", row.session)
+    for chat in (row.session, *row.body["told"]):
+        stage = row.body.get("stage", 1) if chat == at else 1
+        body = {**row.body, "stage": stage}
+        if chat == row.session:
+            yield replace(row, body=body)
+        else:
+            copy = replace(row, id=new_id(), session=chat, channel=chat.partition(":")[0], body={**body, "home": row.session})
+            yield copy

@@ -1,0 +1,159 @@
+"""Why a call would run, ask or be refused, and which line of the policy or of the catalogue says so. Ring 2, pure; for ops, in English."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, assert_never
+
+from bitrix.catalogue import Catalogue, Method
+from orchestrator.gate import fields
+from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
+from orchestrator.gate.policy import Loaded
+from orchestrator.gate.policy_text import where
+from orchestrator.gate.reasons import SENTENCES, english
+from orchestrator.gate.rules import Rule
+from orchestrator.messages import Actor, Effect, Notice, Provenance
+
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "gate-policy-refuses": ("refuse_methods",),
+    "gate-policy-method": ("ask_methods",),
+    "gate-policy-person": ("ask_people",),
+    "gate-policy-amount": ("ask_above",),
+    "gate-four-eyes": ("four_eyes_above",),
+    "gate-sum-jump": ("sum_jump",),
+    "gate-sum-lost": ("sum_jump",),
+    "gate-cap-batch": ("caps", "records_per_batch"),
+    "gate-cap-day": ("caps", "writes_per_day"),
+    "gate-kind": ("open_kinds",),
+    "gate-delete": ("open_methods",),
+    "gate-closed": ("open_methods",),
+    "gate-handler": ("event_handler_hosts",),
+}
+"""Reasons that a key of the policy gives, or would take away."""
+_BY_ROW: Final[Mapping[str, str]] = {
+    "gate-critical": "critical",
+    "gate-critical-action": "asks",
+    "gate-class-delete": "classes",
+    "gate-class-config": "classes",
+    "gate-class-money": "classes",
+    "gate-class-outward": "classes",
+    "gate-binding": "classes",
+    "gate-needs-application": "app_only",
+    "gate-needs-application-other": "app_only",
+    "gate-param-unknown": "params",
+    "gate-param-missing": "required",
+}
+"""Reasons that a column of the method's catalogue row gives."""
+_RIGHTS: Final = frozenset({"gate-not-yours", "gate-unscoped", "gate-no-user", "gate-filter-foreign", "gate-filter-unclear"})
+_NUMBER: Final = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One reason: what it says, and who says it."""
+
+    says: str
+    code: str
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """The verdict in words, with its reasons."""
+
+    verdict: str
+    taps: int
+    lines: tuple[Line, ...]
+
+
+def explained(verdict: Verdict, method: str, rules: Loaded) -> Explained:
+    """What `verdict` says and why; total."""
+    match verdict:
+        case Refuse():
+            return Explained(verdict="refused", taps=0, lines=tuple(lines_of([verdict.reason], "refused", method, rules)))
+        case PlanOnly():
+            return Explained(
+                verdict="planned", taps=0, lines=(_built_in("planned", "mode", "mode shadow records plans and runs nothing."),)
+            )
+        case Allow():
+            return Explained(verdict="run at once", taps=0, lines=(_built_in("run at once", "", "nothing asks about it."),))
+        case Ask():
+            word = "asked of two people" if verdict.four_eyes else "asked of a lead" if verdict.lead else "asked"
+            return Explained(verdict=word, taps=verdict.taps, lines=tuple(lines_of(verdict.reasons, "asked", method, rules)))
+        case _:
+            assert_never(verdict)
+
+
+def lines_of(reasons: Any, says: str, method: str, rules: Loaded) -> Iterator[Line]:
+    """Each reason with its source."""
+    for notice in reasons:
+        code = str(notice.args.get("reason") or notice.code)
+        text = english(notice) if notice.code in SENTENCES else str(notice.args.get("recorded") or notice.code)
+        found = list(_rules(notice, rules)) if code.startswith("gate-rule") else []
+        for number, rule in found:
+            yield Line(says=rule.then.replace("_", " "), code=code, text=text, source=_place(("rules", number), rules))
+        if not found:
+            yield Line(says=says, code=code, text=text, source=_source(code, notice, str(notice.args.get("method") or method), rules))
+
+
+def _rules(notice: Notice, rules: Loaded) -> Iterator[tuple[int, Rule]]:
+    """The rules with that sentence."""
+    return ((number, rule) for number, rule in enumerate(rules.policy.rules) if rule.why == notice.args.get("why"))
+
+
+def _source(code: str, notice: Notice, method: str, rules: Loaded) -> str:
+    if code == "gate-critical" and fields.squeeze(str(notice.args.get("field", ""))) in {
+        fields.squeeze(name) for name in rules.policy.critical_fields
+    }:
+        return _place(("critical_fields",), rules)
+    if code in _KEYS:
+        return _place(_KEYS[code], rules)
+    if code in _BY_ROW:
+        return f"catalogue: {method}: {_BY_ROW[code]}"
+    if code in _RIGHTS:
+        return "access file: sees"
+    return "mode" if code == "gate-mode" else "built in"
+
+
+def _place(place: tuple[str | int, ...], rules: Loaded) -> str:
+    """ "policy.yaml:12: rules.0"."""
+    said = where(place, rules.places).removeprefix("POLICY_FILE ").replace(": line ", ":").replace("`", "")
+    return said if ":" in said else f"built in: {said}"
+
+
+def _built_in(says: str, code: str, text: str) -> Line:
+    return Line(says=says, code=code, text=text, source="mode" if code == "mode" else "built in")
+
+
+def supposed(method: Method, written: Mapping[str, Any]) -> Effect:
+    """A call of `method` that writes these fields on a record which the person has named."""
+    params: dict[str, Any] = {}
+    for path in dict.fromkeys((*method.required, *method.target[:1])):
+        head, _, rest = path.partition(".")
+        if rest:
+            params.setdefault(head, {}).setdefault(rest, _NUMBER)
+        else:
+            params.setdefault(head, {} if head == method.fields_at else _NUMBER)
+    if not method.fields_at:
+        params.update(written)
+    elif written or method.verb in {"add", "update"}:
+        params[method.fields_at] = {**params.get(method.fields_at, {}), **written} or {"TITLE": "…"}
+    return Effect(method=method.name, params=params)
+
+
+def named(effect: Effect, call: Call) -> Effect:
+    """As if the person had named the records it is about, and nothing of others had been read."""
+    targets = frozenset(f"{entity}:{number}" for leaf in call.leaves for entity, number in leaf.targets)
+    return effect.model_copy(update={"provenance": Provenance(targets=targets)})
+
+
+def supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None) -> Facts:
+    """The records are there and the person's own; of their values only the sum is known, and only if it was said."""
+    records: dict[Target, Mapping[str, Any] | None] = {}
+    for leaf in call.leaves:
+        for target in (*leaf.targets, *leaf.ties):
+            entity = catalogue.entities.get(target[0])
+            owner = {entity.owner_field: str(actor.bitrix_user_id or _NUMBER)} if entity is not None else {}
+            records[target] = {**owner, **({"OPPORTUNITY": str(before)} if before is not None else {})}
+    return Facts(records=records)

@@ -1,0 +1,63 @@
+"""Which record somebody means by «481», «сделки 481», "deal 481" or the address of its card. Ring 2, pure; no names are looked up."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bitrix.catalogue import Catalogue
+from orchestrator.reports.touching import record_named
+
+_WORDS: Final = {
+    "сдел": "deal",
+    "лид": "lead",
+    "контакт": "contact",
+    "компан": "company",
+    "задач": "task",
+    "элемент": "item",
+    "дел": "activity",
+}
+_NUMBER: Final = re.compile(r"(?:№|#|n)?\s*([1-9][0-9]{0,8})", re.ASCII | re.IGNORECASE)
+_NAMED: Final = re.compile(r"([^\W\d_]+)\s*(?:№|#|:)?\s*([1-9][0-9]{0,8})(?:[\s:]+(?:№|#)?([1-9][0-9]{0,8}))?", re.IGNORECASE)
+_CARD: Final = re.compile(r"\S*/crm/(?:type/([0-9]{1,6})|(deal|lead|contact|company))/details/([1-9][0-9]{0,8})/?\S*", re.ASCII)
+_TASK: Final = re.compile(r"\S*/tasks/task/view/([1-9][0-9]{0,8})/?\S*", re.ASCII)
+_ASKED: Final = re.compile(
+    r"(?:покажи(?:те)?\s+)?истори[яю]\s+(?:изменений\s+)?(\S.{0,60})|(?:show\s+)?(?:the\s+)?history\s+(?:of\s+)?(\S.{0,60})", re.IGNORECASE
+)
+_CURRENT: Final = (
+    ("current_deal_id", "deal"),
+    ("current_task_id", "task"),
+    ("current_contact_id", "contact"),
+    ("current_company_id", "company"),
+)
+
+
+def record_of(text: str, catalogue: Catalogue) -> str:
+    """ "deal:481" for what was written behind /history; a bare number is a deal's; "" for what names no record by number."""
+    said = text.strip().rstrip(".?!")
+    if bare := _NUMBER.fullmatch(said):
+        return f"deal:{int(bare[1])}"
+    if card := _CARD.fullmatch(said):
+        return record_named([*([f"item:{card[1]}"] if card[1] else [card[2]]), card[3]], catalogue)
+    if task := _TASK.fullmatch(said):
+        return f"task:{int(task[1])}"
+    named = _NAMED.fullmatch(said)
+    if named is None:
+        return ""
+    word = named[1].casefold()
+    kind = next((code for start, code in _WORDS.items() if word.startswith(start)), word)
+    return record_named([kind, *(number for number in named.groups()[1:] if number)], catalogue)
+
+
+def asked_in_words(text: str) -> str:
+    """What stands behind «история …» in a plain message, as it would behind /history; "" for other messages."""
+    found = _ASKED.fullmatch(" ".join(text.split()).rstrip(".?!"))
+    said = (found[1] or found[2]) if found else ""
+    return said if said and any(sign.isdigit() for sign in said) else ""
+
+
+def current(state: Mapping[str, Any]) -> str:
+    """The record that the conversation is about, the one that was named last; "" when there is none."""
+    objects = state["agent"]["objects"]
+    here = {f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)}
+    latest = next((target for target in reversed(state.get("trusted") or ()) if target in here), "")
+    return latest or next((f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)), "")

@@ -1,0 +1,87 @@
+"""/history and its buttons: the record's rights are asked anew for every page. Ring 2; fixed code, reads only, the same in every mode."""
+
+from typing import Final
+
+from bitrix.errors import BitrixError
+from orchestrator import outgoing
+from orchestrator.gate import targets
+from orchestrator.gate.means import Means
+from orchestrator.gate.rights import may_touch, visible_users
+from orchestrator.gate.unreadable import unreadable
+from orchestrator.history.asking import current, record_of
+from orchestrator.history.index import RecordIndex, marked
+from orchestrator.history.pages import Pages, history_row
+from orchestrator.messages import Actor, Notice, say
+from orchestrator.portal_events.watched import target_of
+from orchestrator.session import Session
+from orchestrator.turns import Handlers, Tools, admitted
+from state.store import InboxRow, OutboxRow
+
+COMMAND: Final = "history"
+_WORDS: Final = 4
+
+
+class History:
+    """See the module docstring. Keeps an index of the journal in memory, which is made anew after a restart."""
+
+    def __init__(self) -> None:
+        """Nothing is read before somebody asks."""
+        self._index: RecordIndex | None = None
+
+    def handlers(self) -> Handlers:
+        """The command, and the press of ("history", record, page, screen)."""
+        return Handlers(commands={COMMAND: self.command}, presses={COMMAND: self.pressed})
+
+    async def command(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """/history 481, /history: the first page. Raises StoreError."""
+        actor = await admitted(row, session, tools)
+        if actor is None:
+            return
+        said = str(row.body.get("args") or "")
+        target = record_of(said, tools.gate.means.catalogue) if said.strip() else current(session.state)
+        told = await self._page(target, 0, actor, session, tools=tools, screen=row.id[-12:]) if target else Notice(code="history-which")
+        shown = outgoing.reply_row(session.key, say(told), session.now) if isinstance(told, Notice) else told
+        await session.commit(actor=actor.key, outbox=[shown], inbox_done=[row.id])
+
+    async def pressed(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Another page, in the same message. Raises StoreError."""
+        actor = await admitted(row, session, tools)
+        if actor is None:
+            return
+        words: list[str] = list(row.body.get("words") or ())
+        target = record_of(words[1].replace(".", ":"), tools.gate.means.catalogue) if len(words) == _WORDS else ""
+        page = int(words[2]) if len(words) == _WORDS and words[2].isdecimal() and len(words[2]) <= _WORDS else 0
+        told: OutboxRow | Notice = Notice(code="history-which")
+        if target:
+            told = await self._page(target, page, actor, session, tools=tools, screen=words[3])
+        callback = str(row.body.get("callback_id") or "")
+        toast = told if isinstance(told, Notice) else Notice(code="history-turned", args={"page": page + 1})
+        rows = [outgoing.toast_row(session.key, callback, toast, session.now)] if callback else []
+        rows += [told] if isinstance(told, OutboxRow) else []
+        await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+    async def _page(self, target: str, page: int, actor: Actor, session: Session, *, tools: Tools, screen: str) -> OutboxRow | Notice:
+        means = tools.gate.means
+        kind, number = target_of(target)
+        entity = targets.definition(kind, means.catalogue)
+        if entity is None:
+            return Notice(code="history-which")
+        try:
+            record = (await means.records.records([(kind, number)]))[kind, number]
+        except BitrixError as error:
+            return unreadable(error).reason
+        if record is None and visible_users(actor) is not None:  # whose it was can no longer be told
+            return Notice(code="gate-not-found", args={"entity": kind, "id": number})
+        if record is not None and not may_touch(actor, entity, record):
+            return Notice(code="gate-not-yours", args={"entity": kind, "id": number})
+        index = await self._current(tools, means)
+        if record is not None and (maker := marked(record)):
+            index.made(target, maker)
+        body = await Pages(index, means, tools.present).body(target, record, page=page, actor=actor, screen=screen, now=session.now)
+        return history_row(session.key, body, session.now)
+
+    async def _current(self, tools: Tools, means: Means) -> RecordIndex:
+        if self._index is None:
+            self._index = RecordIndex(tools.store, means.catalogue)
+        await self._index.refresh()
+        return self._index

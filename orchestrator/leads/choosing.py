@@ -1,0 +1,92 @@
+"""To whom a request is shown, and who stands in for a lead who is away. Ring 2; rights are those of this moment."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from orchestrator.gate.approvers import Sees, same_person
+from orchestrator.gate.rights import visible_users
+from orchestrator.messages import Actor
+
+_DECIDE = frozenset({"lead", "admin"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Away:
+    """A lead does not decide up to and with `until`; `deputy` does, "" where nobody was named."""
+
+    until: date
+    deputy: str = ""
+
+
+class Staff(Protocol):
+    """Who may use the bot now; the access list implements it, and answers from memory."""
+
+    def people(self) -> Sequence[Actor]:
+        """All of them."""
+        ...
+
+    def lead_of(self, key: str) -> str:
+        """The key of the lead who is named for this person, "" where none is."""
+        ...
+
+    def away(self, key: str) -> Away | None:
+        """Whether the access list says that this person is away; a day that has passed may still be said."""
+        ...
+
+
+class Leads:
+    """The gate's Approvers over the access list."""
+
+    def __init__(self, staff: Staff, now: Callable[[], datetime]) -> None:
+        """`now` decides who is away: a day ends in the zone of the lead."""
+        self._staff = staff
+        self._now = now
+
+    def of(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
+        """The lead named for the person or who stands in; else every lead who may see the records; else the administrators who may."""
+        people = {person.key: person for person in self._staff.people()}
+        named = people.get(self._staff.lead_of(actor.key))
+        groups = (
+            [named] if named is not None and named.role in _DECIDE else [],
+            [person for person in people.values() if person.role == "lead"],
+            [person for person in people.values() if person.role == "admin"],
+        )
+        for group in groups:
+            here = dict.fromkeys(key for lead in group if (key := self._present(lead)) in people)
+            found = [people[key] for key in here if self._may(people[key], actor, sees)]
+            if found:
+                return found
+        return ()
+
+    def acting(self, actor: Actor) -> Actor:
+        """With the role and the sight of those for whom they stand in today, added to their own."""
+        for lead in self._stood_in_for(actor):
+            actor = actor.model_copy(update={"role": actor.role if actor.role in _DECIDE else "lead", "sees": _both(actor, lead)})
+        return actor
+
+    def _may(self, lead: Actor, asking: Actor, sees: Sees) -> bool:
+        acting = self.acting(lead)
+        return lead.may_approve and not same_person(lead, asking.key, asking.bitrix_user_id) and acting.role in _DECIDE and sees(acting)
+
+    def _present(self, lead: Actor) -> str:
+        """The key of who decides for that lead today, "" for nobody."""
+        away = self._away(lead)
+        return lead.key if away is None else away.deputy
+
+    def _away(self, lead: Actor) -> Away | None:
+        away = self._staff.away(lead.key)
+        return away if away is not None and self._now().astimezone(ZoneInfo(lead.time_zone)).date() <= away.until else None
+
+    def _stood_in_for(self, actor: Actor) -> Iterator[Actor]:
+        for lead in self._staff.people():
+            if lead.role in _DECIDE and lead.key != actor.key and (away := self._away(lead)) is not None and away.deputy == actor.key:
+                yield lead
+
+
+def _both(one: Actor, other: Actor) -> str | tuple[int, ...]:
+    """Whose records either of them sees."""
+    mine, theirs = visible_users(one), visible_users(other)
+    return "all" if mine is None or theirs is None else tuple(sorted(mine | theirs))

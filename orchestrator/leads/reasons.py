@@ -1,0 +1,102 @@
+"""Why a lead says no: a press and the next message, or words in answer to the card. Ring 2; decided is where the card lives."""
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from orchestrator import outgoing
+from orchestrator.decisions import run_decision
+from orchestrator.messages import Notice, say
+from orchestrator.session import Session
+from orchestrator.turns import Tools, admitted
+from state.clock import iso, new_id
+from state.events_leads import DenialReasonAsked, DenialReasonGiven, awaited
+from state.store import InboxRow
+
+PRESS: Final = "why"
+"""("why", confirmation id, nonce, home without its channel, the thread after a dot)."""
+KIND: Final = "reason"
+"""{confirmation_id, nonce, text} and, while it is not yet in the conversation of the card, {home}."""
+WITHIN: Final = timedelta(minutes=15)
+_HOME: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,12})?", re.ASCII)
+_SESSION: Final = re.compile(r"tg:-?[0-9]{1,20}(?::[0-9]{1,12})?", re.ASCII)
+
+
+async def pressed(row: InboxRow, session: Session, tools: Tools) -> None:
+    """«Отклонить с причиной»: the next message here within WITHIN is the reason. Raises StoreError."""
+    actor = await admitted(row, session, tools)
+    if actor is None:
+        return
+    match list(row.body["words"]):
+        case [_, str() as confirmation_id, str() as nonce, str() as home] if _HOME.fullmatch(home) and session.key == actor.key:
+            event = DenialReasonAsked(
+                confirmation_id=confirmation_id,
+                nonce=nonce,
+                home=f"tg:{home.replace('.', ':')}",
+                by=actor.key,
+                expires_at=iso(session.now + WITHIN),
+            )
+            asked = outgoing.reply_row(session.key, say(Notice(code="lead-why-ask")), session.now, key=f"why:{confirmation_id}:{row.id}")
+            toast = _toast(row, Notice(code="lead-why-toast"), session)
+            await session.commit(event, actor=actor.key, outbox=[*toast, asked], inbox_done=[row.id])
+        case _:
+            await session.commit(actor=actor.key, outbox=_toast(row, Notice(code="card-outdated"), session), inbox_done=[row.id])
+
+
+async def given(row: InboxRow, session: Session, tools: Tools) -> None:
+    """The reason, wherever it comes in: passed on to the conversation of the card, there it denies. Raises StoreError.
+
+    Words in answer to a card name it; the message after a press does not, it belongs to what that press asked for.
+    """
+    text, person = str(row.body["text"]), str(row.actor["key"])
+    if "confirmation_id" not in row.body:
+        await _after_press(row, text, session, tools)
+        return
+    words = {**{name: str(row.body[name]) for name in ("confirmation_id", "nonce")}, "text": text}
+    home = str(row.body.get("home") or session.key)
+    if home == session.key:
+        decision = {"confirmation_id": words["confirmation_id"], "nonce": words["nonce"], "reason": text}
+        await run_decision(replace(row, body={**decision, "approve": False, "via": "typed"}), session, tools)
+    elif _SESSION.fullmatch(home):
+        await session.commit(actor=person, inbox_new=[_on_its_way(row, home, words, session)], inbox_done=[row.id])
+        _wake(tools)
+    else:
+        await tools.store.finish_inbox(row.id, "quarantined", "a reason for no conversation")
+
+
+async def _after_press(row: InboxRow, text: str, session: Session, tools: Tools) -> None:
+    person = str(row.actor["key"])
+    asked = awaited(session.state, person, session.now)
+    if asked is None:
+        late = outgoing.reply_row(session.key, say(Notice(code="card-outdated")), session.now)
+        await session.commit(actor=person, outbox=[late], inbox_done=[row.id])
+        return
+    words = {"confirmation_id": asked["confirmation_id"], "nonce": asked["nonce"], "text": text}
+    event = DenialReasonGiven(confirmation_id=asked["confirmation_id"], by=person)
+    await session.commit(event, actor=person, inbox_new=[_on_its_way(row, asked["home"], words, session)], inbox_done=[row.id])
+    _wake(tools)
+
+
+def _wake(tools: Tools) -> None:
+    """What went to another conversation is begun at once."""
+    for listener in tools.store.listeners:
+        listener()
+
+
+def _on_its_way(row: InboxRow, home: str, words: dict[str, Any], session: Session) -> InboxRow:
+    return InboxRow(
+        id=new_id(),
+        source=f"reason:{row.id}",
+        session=home,
+        lane="express",
+        kind=KIND,
+        actor=row.actor,
+        body=words,
+        received_at=session.now,
+    )
+
+
+def _toast(row: InboxRow, notice: Notice, session: Session) -> list[Any]:
+    callback = row.body.get("callback_id")
+    return [outgoing.toast_row(session.key, str(callback), notice, session.now)] if callback else []

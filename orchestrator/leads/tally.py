@@ -1,0 +1,53 @@
+"""Counts the changes made for a person over all conversations, from the journal. Ring 2; reads only what is new since the last look."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+from orchestrator.gate.ports import Ledger
+from orchestrator.messages import Actor
+from state.clock import SystemClock, parse_iso
+from state.worker import AsyncStore
+
+DAY: Final = timedelta(days=1)
+PAGE: Final = 500
+_OVERLAP: Final = timedelta(seconds=30)
+"""Events of commits under way may appear behind ones that were read: so much is read once more."""
+
+
+class JournalTally:
+    """The gate's Tally over all sessions; one for a process."""
+
+    def __init__(self, store: AsyncStore, wall: Callable[[], datetime] = lambda: SystemClock().now()) -> None:
+        """`wall` is the clock that ids are made by."""
+        self._store = store
+        self._wall = wall
+        self._made: dict[str, tuple[str, datetime, int]] = {}
+        """By event: who, when, how many."""
+        self._read_to: datetime | None = None
+
+    async def written(self, actor: Actor, ledger: Ledger) -> int:
+        """How many changes were begun for this person within the last 24 hours; raises StoreError."""
+        now = ledger.now
+        await self._catch_up(now)
+        return sum(count for person, at, count in self._made.values() if person == actor.key and now - at < DAY)
+
+    async def _catch_up(self, now: datetime) -> None:
+        wall = self._wall()
+        since = max(wall - DAY, self._read_to - _OVERLAP) if self._read_to is not None else wall - DAY
+        after = _id_at(since)
+        while True:
+            events = await self._store.scan(("CallStarted",), after, PAGE)
+            for event in events:
+                self._made[event.id] = str(event.data["requested_by"]), parse_iso(event.ts), int(event.data.get("writes", 1))
+            if len(events) < PAGE:
+                break
+            after = events[-1].id
+        self._read_to = wall
+        self._made = {key: item for key, item in self._made.items() if now - item[1] < DAY}
+
+
+def _id_at(moment: datetime) -> str:
+    """What sorts before every event id made at `moment` or later."""
+    digits = f"{max(0, int(moment.timestamp() * 1000)):012x}"
+    return f"{digits[:8]}-{digits[8:]}"

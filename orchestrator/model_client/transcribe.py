@@ -1,0 +1,95 @@
+"""Speech into words by an OpenAI-compatible service (ring 2). Raises `ModelClientError` and nothing else of its own; keeps no recording."""
+
+import asyncio
+import json
+from typing import Final
+
+import httpx
+
+from orchestrator.errors import ModelClientError
+from orchestrator.model_client.failures import TryAgainError, failure_of_status, failure_of_wire, scrubber
+from orchestrator.model_client.retry import Sleep, retrying
+from orchestrator.model_client.settings import ModelSettings
+
+WITHIN: Final = 60.0
+"""Seconds for one recording with all attempts."""
+MAX_ANSWER: Final = 1_000_000
+_OK: Final = 200
+_WIRE_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
+
+
+class Transcriber:
+    """Asks one service over kept connections; close it with `aclose`."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        model: str,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        """`settings` name the service and its key; `transport` and `sleep` are replaced by tests."""
+        self._settings = settings
+        self._model = model
+        self._sleep = sleep
+        self._scrub = scrubber(settings.api_key)
+        self._http = httpx.AsyncClient(
+            transport=transport,
+            timeout=httpx.Timeout(WITHIN, connect=settings.connect_timeout),
+            trust_env=not settings.is_loopback,
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections; never fails."""
+        await self._http.aclose()
+
+    async def transcribe(self, recording: bytes, *, language: str) -> str:
+        """The words of an Ogg Opus recording, "" where nothing was said (POST /audio/transcriptions).
+
+        Raises `ModelClientError` for an answer that is none, is refused, late or never came.
+        """
+        policy = retrying(attempts=self._settings.max_attempts, deadline=WITHIN, sleep=self._sleep)
+        try:
+            async with asyncio.timeout(WITHIN) as scope:
+                words: str = await policy(self._once, recording, language)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            raise ModelClientError("The recording was not transcribed in time.") from None
+        return words
+
+    async def _once(self, recording: bytes, language: str) -> str:
+        url = self._settings.base_url.rstrip("/") + "/audio/transcriptions"
+        form = {"model": self._model, "language": language, "response_format": "json"}
+        if self._http.is_closed:
+            raise ModelClientError("The model client is closed.")
+        try:
+            response = await self._http.post(url, data=form, files={"file": ("voice.ogg", recording, "audio/ogg")}, headers=self._headers())
+        except _WIRE_ERRORS as error:
+            raise failure_of_wire(error) from None
+        if response.status_code != _OK:
+            raise failure_of_status(response, response.content, self._scrub)
+        return _words(response.content)
+
+    def _headers(self) -> dict[str, str]:
+        secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
+        if not secret and not self._settings.is_loopback:
+            raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
+        if not secret.isascii() or not secret.isprintable() or " " in secret:
+            raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
+        return {"Authorization": f"Bearer {secret}"} if secret else {}
+
+
+def _words(content: bytes) -> str:
+    """The text of an answer; a proxy's page may pass by itself, anything else that is no answer does not."""
+    if len(content) > MAX_ANSWER:
+        raise ModelClientError("The model service sends more than a transcript can hold.")
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError):
+        raise TryAgainError("The model service sent a transcript that is no JSON.") from None
+    text = answer.get("text") if isinstance(answer, dict) else None
+    if not isinstance(text, str):
+        raise ModelClientError("The model service sent no transcript.")
+    return text

@@ -1,0 +1,62 @@
+"""Cards in the small world of the spine: with the handlers of their buttons."""
+
+import dataclasses
+from typing import Any
+
+from spine_kit import ANNA, CHAT, World, _row, _shipped_rules, message, raise_sum, reply
+
+from bot.i18n.translate import Translator
+from bot.rendering.kinds import text_of
+from bot.rendering.spans import plain
+from orchestrator.cards.editing import handlers
+from orchestrator.messages import Actor
+from orchestrator.turns import together
+from state.clock import new_id
+from state.store import InboxRow, OutboxRow
+
+RU = Translator("ru")
+
+
+def edit_world(world: World) -> World:
+    """The world with the buttons of cards worked, whether or not the composition root wires them yet."""
+    tools = world.orchestrator.tools
+    if "edit" not in tools.handlers.presses:
+        more = handlers(_shipped_rules()[1], world.gate._records.reference)
+        world.orchestrator.tools = dataclasses.replace(tools, handlers=together(tools.handlers, more))
+    return world
+
+
+async def asked(world: World, *steps: Any, text: str = "подними сумму сделки 481 до 1 200 000", actor: Actor = ANNA) -> dict[str, Any]:
+    """The card as the chat shows it."""
+    world.model.will(reply(*(steps or (raise_sum(),))))
+    await world.work(message(text, actor=actor))
+    return dict(world.outbox()[-1].body)
+
+
+async def opened(world: World, entry: dict[str, Any]) -> OutboxRow:
+    """The question for the new value of a card with one field."""
+    await world.work(pressing("edit", entry["confirmation_id"]))
+    row = world.outbox()[-1]
+    assert row.body["what"] == "value"
+    return row
+
+
+def pressing(*words: str, actor: Actor = ANNA, key: str = CHAT) -> InboxRow:
+    """A press of a feature's button."""
+    return _row("press", "express", {"words": list(words), "callback_id": new_id(), "message_id": 5}, actor, key)
+
+
+def answer(question: OutboxRow, text: str, *, actor: Actor = ANNA) -> InboxRow:
+    """A reply to a question, as the door routes it."""
+    body = {"confirmation_id": question.body["confirmation_id"], "ask": question.body["ask"], "text": text}
+    return _row("edit_value", "express", body, actor, question.session)
+
+
+def cards_of(rows: list[OutboxRow]) -> list[dict[str, Any]]:
+    """The cards that went out."""
+    return [dict(row.body) for row in rows if row.kind == "card"]
+
+
+def shown(row: OutboxRow) -> str:
+    """The row as a person reads it."""
+    return plain(text_of(row.kind, row.body, RU))

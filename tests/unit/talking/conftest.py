@@ -1,0 +1,17 @@
+"""Fixtures of talking."""
+
+import pytest
+from spine_kit import World
+from talking_kit import Wire, wired
+
+from orchestrator import pasting
+from orchestrator.talking.voice import Ear
+
+
+@pytest.fixture
+def wire(world: World, monkeypatch: pytest.MonkeyPatch) -> Wire:
+    """The world with talking in it; pauses of the loop are shortened."""
+    monkeypatch.setattr(pasting, "FORWARD_PAUSE", 0.02)
+    made = Wire()
+    wired(world, Ear(files=made, listener=made))
+    return made

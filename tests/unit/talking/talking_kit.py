@@ -1,0 +1,78 @@
+"""A world that hears: recordings and a listener that are scripts, and the inputs of talking."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from spine_kit import ANNA, CHAT, NOW, World
+
+from orchestrator.messages import Actor
+from orchestrator.talking.handlers import talking
+from orchestrator.talking.voice import Ear
+from orchestrator.turns import together
+from state.clock import new_id
+from state.store import InboxRow, Lane
+
+
+class Wire:
+    """Recordings and what is heard of them; an exception instead fails."""
+
+    def __init__(self) -> None:
+        self.file: bytes | Exception = b"OggS"
+        self.words: str | Exception = "покажи мои сделки"
+        self.asked: list[str] = []
+        self.gate: asyncio.Event | None = None
+
+    async def read(self, file_id: str, limit: int) -> bytes:
+        del limit
+        if isinstance(self.file, Exception):
+            raise self.file
+        self.asked.append(file_id)
+        return self.file
+
+    async def transcribe(self, recording: bytes, *, language: str) -> str:
+        self.asked.append(f"{recording.decode()}/{language}")
+        if self.gate is not None:
+            await self.gate.wait()
+        if isinstance(self.words, Exception):
+            raise self.words
+        return self.words
+
+
+def wired(world: World, ear: Ear) -> None:
+    tools = world.orchestrator.tools
+    names = talking(ear)
+    bare = replace(
+        tools.handlers,
+        inbox={kind: one for kind, one in tools.handlers.inbox.items() if kind not in names.inbox},
+        presses={word: one for word, one in tools.handlers.presses.items() if word not in names.presses},
+    )
+    world.orchestrator.tools = replace(tools, handlers=together(bare, names))
+
+
+def row(kind: str, body: dict[str, Any], *, lane: Lane = "express", actor: Actor = ANNA) -> InboxRow:
+    row_id = new_id()
+    sender = actor.model_dump(mode="json")
+    return InboxRow(id=row_id, source=f"test:{row_id}", session=CHAT, lane=lane, kind=kind, actor=sender, body=body, received_at=NOW)
+
+
+def pressed(*words: str, actor: Actor = ANNA) -> InboxRow:
+    return row("press", {"words": list(words), "callback_id": new_id(), "message_id": 5}, actor=actor)
+
+
+def voice(**body: Any) -> InboxRow:
+    return row("voice", {"file_id": "AwAC", "seconds": 3, "size": 900, "forwarded": False, "message_id": 9, **body}, lane="turn")
+
+
+def edit(text: str, ref: int = 7, *, actor: Actor = ANNA) -> InboxRow:
+    return row("edited", {"text": text, "message_id": ref, "at": 1}, actor=actor)
+
+
+def said_of(world: World) -> list[tuple[str, str]]:
+    return [(event.data["text"], event.data["quoted"]) for event in world.events("MessageReceived")]
+
+
+def later(world: World) -> None:
+    """What waits was received a while ago: it is looked at together."""
+    world.clock.advance(timedelta(seconds=2))

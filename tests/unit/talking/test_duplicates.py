@@ -1,0 +1,109 @@
+"""Before somebody is made anew: who has that phone or e-mail already is shown, and the person chooses."""
+
+from typing import Any
+
+import pytest
+from spine_kit import BORIS, World, message, reply, step
+from spine_portal import html
+
+from orchestrator.directory.duplicates import points_of
+from state.store import InboxRow
+
+PHONE = "+79161234567"
+ADD = step("crm.contact.add", {"fields": {"NAME": "Иван", "PHONE": [{"VALUE": PHONE, "VALUE_TYPE": "WORK"}]}})
+
+
+def _known(world: World, **found: list[int]) -> None:
+    """What the portal finds by that phone; nothing is an empty list."""
+    perform = world.portal.perform
+
+    def performed(method: str, params: dict[str, Any]) -> Any:
+        if method != "crm.duplicate.findbycomm":
+            return perform(method, params)
+        return found or []
+
+    world.portal.perform = performed  # type: ignore[method-assign]
+
+
+def _choice(row: Any, option: int, **more: Any) -> InboxRow:
+    question = row.body["choices"][0]["token"].rpartition(":")[0]
+    chosen: InboxRow = message("", answers=question, option=option, origin="choice", **more)
+    return chosen
+
+
+async def _asked(world: World) -> Any:
+    await world.work(message(f"создай контакт Иван {PHONE}"))
+    (row,) = world.outbox()
+    return row
+
+
+@pytest.mark.parametrize(
+    ("params", "points"),
+    [
+        ({"fields": {"PHONE": [{"VALUE": "1"}, {"VALUE": "1"}], "EMAIL": "a@b.ru"}}, {"PHONE": ["1"], "EMAIL": ["a@b.ru"]}),
+        ({"FIELDS": {"phone": ["1", {"value": "2"}]}}, {"PHONE": ["1", "2"]}),
+        ({"fields": {"fm": [{"typeId": "PHONE", "value": "1"}, {"typeId": "WEB", "value": "x"}]}}, {"PHONE": ["1"]}),
+        ({"fields": {"PHONE": [], "EMAIL": [{"VALUE": " "}]}}, {}),
+        ({"fields": {"PHONE": None}}, {}),
+        ({"fields": []}, {}),
+    ],
+)
+def test_phones_and_addresses_are_found_however_they_are_written(params: Any, points: Any) -> None:
+    assert points_of(params) == points
+
+
+async def test_one_who_is_there_is_offered_with_name_and_company(world: World) -> None:
+    """«Уже есть: (имя, компания) [Взять] [Создать]»; nothing is added before the choice."""
+    _known(world, CONTACT=[43])
+    world.model.will(reply(ADD))
+    row = await _asked(world)
+    assert row.body["notices"][0]["code"] == "duplicates-found"
+    assert [choice["label"] for choice in row.body["choices"]] == ["Взять: Иван Иванов, Вектор", "Создать новую запись"]
+    assert world.portal.ledger == []
+
+
+async def test_whoever_takes_the_one_that_is_there_gets_no_second_one(world: World) -> None:
+    """The model goes on with that record, which the person has named by the press."""
+    _known(world, CONTACT=[43])
+    deal = step("crm.deal.add", {"fields": {"TITLE": "Поставка", "CONTACT_ID": 43}})
+    world.model.will(reply(ADD), reply(deal), reply(text="Готово."))
+    row = await _asked(world)
+    await world.work(_choice(row, 0))
+    assert [method for method, _ in world.portal.ledger if method == "crm.contact.add"] == []
+    assert "go on with that record" in str(world.model.prompts[1])
+    told = [notice for out in world.outbox() for notice in out.body.get("notices", ())]
+    assert {"code": "duplicate-taken", "args": {"label": "Иван Иванов, Вектор"}} in told
+
+
+async def test_whoever_wants_a_new_one_gets_it(world: World) -> None:
+    _known(world, CONTACT=[43])
+    world.model.will(reply(ADD), reply(text="Создал."))
+    row = await _asked(world)
+    await world.work(_choice(row, 1))
+    assert [method for method, _ in world.portal.ledger] == ["crm.contact.add"]
+
+
+async def test_somebody_elses_client_is_not_named(world: World) -> None:
+    """A phone number must not tell whose client it is, beyond the colleague to ask."""
+    _known(world, CONTACT=[43])
+    world.model.will(reply(ADD))
+    await world.work(message(f"создай контакт Иван {PHONE}", actor=BORIS, key="tg:1008"))
+    (row,) = world.outbox()
+    assert row.body["notices"][0] == {"code": "duplicate-elsewhere", "args": {"name": "Анна Ковалёва"}}
+    assert [choice["label"] for choice in row.body["choices"]] == ["Создать новую запись"]
+    assert "Иванов" not in str(row.body)
+
+
+@pytest.mark.parametrize("found", [{}, {"CONTACT": [999_999]}], ids=["nobody", "gone meanwhile"])
+async def test_where_nobody_is_known_nothing_is_asked(world: World, found: dict[str, list[int]]) -> None:
+    _known(world, **found)
+    world.model.will(reply(ADD), reply(text="Создал."))
+    await world.work(message(f"создай контакт Иван {PHONE}"))
+    assert [method for method, _ in world.portal.ledger] == ["crm.contact.add"]
+
+
+async def test_a_portal_that_cannot_say_stops_nobody(world: World) -> None:
+    world.portal.will("crm.duplicate.findbycomm", *[html] * 6)
+    world.model.will(reply(ADD), reply(text="Создал."))
+    await world.work(message(f"создай контакт Иван {PHONE}"))
+    assert [method for method, _ in world.portal.ledger] == ["crm.contact.add"]
