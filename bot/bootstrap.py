@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial as partial_of
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from orchestrator.gate.methods import methods_text
 from orchestrator.gate.policy import Policy, check_policy, load_policy
 from orchestrator.leads.choosing import Leads
 from orchestrator.leads.rules_news import RulesWatch
-from orchestrator.leads.tally import JournalTally
+from orchestrator.leads.tally import SHARED, JournalTally
 from orchestrator.messages import Actor, Mode
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
@@ -116,14 +116,14 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
     policy, catalogue = rules(settings)
     reads = PortalReads(client, catalogue, clock)
     naming = Naming(reads)
-    more = features(reads, naming, members, DATA, ear=ear)
+    more = features(reads, naming, store, members, DATA, ear=ear)
     watch = RulesWatch()
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.tell)
     gate = Gate(
         catalogue=catalogue,
         policy=live,
         approvers=Leads(members, clock.now) if members else None,
-        tally=JournalTally(store),
+        tally=JournalTally(store, overlap=SHARED if settings.database_url else timedelta()),
         performers={"bitrix": BitrixPerformer(client, reads), "schedule": SchedulePerformer(store, clock)},
         records=reads,
         names=naming,

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from orchestrator.cards import editing
+from orchestrator.cards.showing import Refresher
 from orchestrator.daily.handlers import daily_help
 from orchestrator.daily.hours import load_workdays
 from orchestrator.daily.ports import Nobody, People
@@ -22,6 +24,7 @@ from orchestrator.talking.handlers import talking
 from orchestrator.talking.voice import Ear
 from orchestrator.turns import Handlers, Round, together
 from orchestrator.undo import handlers as undoing
+from state.worker import AsyncStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +39,9 @@ class Members(People, Staff, LeadStaff, Protocol):
     """Who may use the bot, as those ask for it who write to them and who let them in."""
 
 
-def features(reads: PortalReads, naming: Naming, members: Members | None, data: Path, *, ear: Ear | None = None) -> Features:
+def features(
+    reads: PortalReads, naming: Naming, store: AsyncStore, members: Members | None, data: Path, *, ear: Ear | None = None
+) -> Features:
     """All of them over these parts; without `members` the bot writes to nobody of its own accord. SettingsError for faulty data."""
 
     def url_of(target: str, actor: Actor) -> str:
@@ -45,8 +50,15 @@ def features(reads: PortalReads, naming: Naming, members: Members | None, data: 
 
     daily = daily_help(partial(agenda, reads, naming), url_of, people=members or Nobody(), workdays=load_workdays(data / "holidays.yaml"))
     own = Handlers(inbox=daily.inbox, timers=daily.timers, commands=daily.commands)
-    every = together(own, _registry(reads, naming, members), undoing.handlers(), History().handlers(), talking(ear) if ear else Handlers())
-    return Features(handlers=every, rounds=(daily.planner.look,))
+    every = together(
+        own,
+        _registry(reads, naming, members),
+        editing.handlers(reads.catalogue, reads.reference),
+        undoing.handlers(),
+        History().handlers(),
+        talking(ear) if ear else Handlers(),
+    )
+    return Features(handlers=every, rounds=(daily.planner.look, Refresher(store).look))
 
 
 def _registry(reads: PortalReads, naming: Naming, staff: Members | None) -> Handlers:

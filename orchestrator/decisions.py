@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from orchestrator import outgoing
-from orchestrator.gate import confirmations
+from orchestrator.gate import confirmations, undoing
 from orchestrator.gate.approved import Decided
 from orchestrator.gate.confirmations import Decision
 from orchestrator.gate.freeze import effect_id_of
@@ -39,7 +39,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     press = _Press(decision=decision, toast=body.get("callback_id", ""), door=_door(row, session), told=bool(entry.get("told")))
     announce = _announcement(entry, press, session) if entry else []
     decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
-    rows = [*_closing_rows(decided, press, session), *_news(decided, press, session)]
+    rows = [*_closing_rows(decided, press, session, tools), *_news(decided, press, session)]
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
     await _audit(decided, decision, session, tools)
 
@@ -96,7 +96,9 @@ async def _allowed(row: InboxRow, session: Session, tools: Tools) -> Actor | Non
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
     """Go on with a call that was approved before the program stopped and never started."""
     await tools.gate.run_approved(effect_id, mode=tools.mode, ledger=session)
-    rows = [_card(item, session) for item in (confirmation_id, _successor(confirmation_id, session)) if item]
+    rows = _settled(confirmation_id, session, tools)
+    if successor := _successor(confirmation_id, session):
+        rows.append(_card(successor, session))
     await session.commit(actor="system", outbox=rows)
 
 
@@ -114,7 +116,7 @@ def _announcement(entry: Mapping[str, Any], press: _Press, session: Session) -> 
     return rows
 
 
-def _closing_rows(decided: Decided, press: _Press, session: Session) -> list[OutboxRow]:
+def _closing_rows(decided: Decided, press: _Press, session: Session, tools: Tools) -> list[OutboxRow]:
     """The card as it stands after the decision, and the toast when the decision did not count."""
     rows: list[OutboxRow] = []
     now, decision = session.now, press.decision
@@ -127,7 +129,9 @@ def _closing_rows(decided: Decided, press: _Press, session: Session) -> list[Out
             rows.append(outgoing.toast_row(press.door, press.toast, decided.notice, now))
         else:
             rows.append(outgoing.reply_row(press.door, say(decided.notice), now))
-    if known and not denied:
+    if known and decided.outcome is not None:
+        rows.extend(_settled(decision.confirmation_id, session, tools, at=press.door))
+    elif known and not denied:
         rows.append(_card(decision.confirmation_id, session, stage=2 if second else 1, at=press.door))
     if known and (successor := _successor(decision.confirmation_id, session)):
         rows.append(_card(successor, session))
@@ -175,6 +179,20 @@ def _expired_news(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]
 def title_of(entry: Mapping[str, Any]) -> str:
     """What the request is about, in one word: the record's name, or the method."""
     return str((entry.get("preview") or {}).get("title") or entry["method"])
+
+
+def _settled(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:
+    """The card of a call that has run, with what can be done about it; of an undo also the card that it took back."""
+    entries = session.state["agent"]["confirmations"]
+    original = undoing.original_of(entries[confirmation_id], entries)
+    shown = [entries[confirmation_id], *([original] if original is not None and "preview" in original else [])]
+    means = tools.gate.means
+    rows = []
+    for entry in shown:
+        body = undoing.as_shown(entry, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+        row = outgoing.card_row(session.key, body, session.now)
+        rows.append(replace(row, body={**row.body, "at": at}) if at and entry.get("told") else row)
+    return rows
 
 
 def _card(confirmation_id: str, session: Session, stage: int = 1, at: str = "") -> OutboxRow:

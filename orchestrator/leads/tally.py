@@ -11,16 +11,19 @@ from state.worker import AsyncStore
 
 DAY: Final = timedelta(days=1)
 PAGE: Final = 500
-_OVERLAP: Final = timedelta(seconds=30)
-"""Events of commits under way may appear behind ones that were read: so much is read once more."""
+SHARED: Final = timedelta(seconds=10)
+"""Where several processes write, events of commits under way may appear behind ones that were read: so much is read once more."""
 
 
 class JournalTally:
     """The gate's Tally over all sessions; one for a process."""
 
-    def __init__(self, store: AsyncStore, wall: Callable[[], datetime] = lambda: SystemClock().now()) -> None:
-        """`wall` is the clock that ids are made by."""
+    def __init__(
+        self, store: AsyncStore, wall: Callable[[], datetime] = lambda: SystemClock().now(), *, overlap: timedelta = SHARED
+    ) -> None:
+        """`wall` is the clock that ids are made by; without an `overlap` only this process may write."""
         self._store = store
+        self._overlap = overlap
         self._wall = wall
         self._made: dict[str, tuple[str, datetime, int]] = {}
         """By event: who, when, how many."""
@@ -34,7 +37,7 @@ class JournalTally:
 
     async def _catch_up(self, now: datetime) -> None:
         wall = self._wall()
-        since = max(wall - DAY, self._read_to - _OVERLAP) if self._read_to is not None else wall - DAY
+        since = max(wall - DAY, self._read_to - self._overlap) if self._read_to is not None else wall - DAY
         after = _id_at(since)
         while True:
             events = await self._store.scan(("CallStarted",), after, PAGE)

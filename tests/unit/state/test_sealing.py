@@ -187,7 +187,7 @@ def test_without_the_key_a_record_is_blank_and_says_so(store: SqlStore) -> None:
 
     [gone], [other] = store.read_events(STREAM), store.read_events("session:tg:8")
     assert gone.erased
-    assert dict(gone.data) == {"turn_id": "t1", "origin": "typed", "answers": "", "text": "", "quoted": ""}
+    assert dict(gone.data) == {"turn_id": "t1", "origin": "typed", "answers": "", "text": "", "quoted": "", "ref": 0}
     assert (other.erased, other.data["text"]) == (False, "Другой человек")
     assert journal.verify_stream(store, STREAM) == before
     assert removed == {"events": 1, "person_keys": 1}
