@@ -129,7 +129,7 @@ def _closing_rows(decided: Decided, press: _Press, session: Session, tools: Tool
             rows.append(outgoing.toast_row(press.door, press.toast, decided.notice, now))
         else:
             rows.append(outgoing.reply_row(press.door, say(decided.notice), now))
-    if known and decided.outcome is not None:
+    if known and session.state["agent"]["confirmations"][decision.confirmation_id]["status"] == "executed":
         rows.extend(_settled(decision.confirmation_id, session, tools, at=press.door))
     elif known and not denied:
         rows.append(_card(decision.confirmation_id, session, stage=2 if second else 1, at=press.door))

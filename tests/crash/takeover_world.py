@@ -43,7 +43,7 @@ class Outside:
         self._messages += 1
         person = {"id": chat, "is_bot": False, "first_name": f"Имя{chat}"}
         place = {"id": chat, "type": "private", "first_name": f"Имя{chat}"}
-        message = {"message_id": self._messages, "date": 1_790_000_000, "chat": place, "from": person, "text": text}
+        message = {"message_id": self._messages, "date": 1_790_000_000 + 60 * self._messages, "chat": place, "from": person, "text": text}
         self.updates.append({"update_id": len(self.updates) + 1, "message": message})
 
     def written(self, mark: str) -> int:
@@ -79,7 +79,14 @@ class Outside:
                 self._messages += 1
                 chat, number = int(payload["chat_id"]), int(payload.get("message_id", 10**6 + self._messages))
                 self.shown.append((chat, payload["text"]))
-                return _ok({"message_id": number, "date": 1_790_000_000, "chat": {"id": chat, "type": "private"}, "text": payload["text"]})
+                return _ok(
+                    {
+                        "message_id": number,
+                        "date": 1_790_000_000 + 60 * self._messages,
+                        "chat": {"id": chat, "type": "private"},
+                        "text": payload["text"],
+                    }
+                )
             case _:
                 return _ok(result=True)
 

@@ -26,7 +26,7 @@ from orchestrator.workers import Orchestrator
 from state.clock import Clock, SystemClock, elapsing, marked_since
 from state.worker import AsyncStore
 
-READS = (".list", ".get", ".fields", ".getFields", "user.current", "profile", "server.time", "batch")
+READS = (".list", ".get", ".findbycomm", ".fields", ".getFields", "user.current", "profile", "server.time", "batch")
 PEOPLE = (
     ("olga", "Ольга Романова", 1, "admin"),
     ("anna", "Анна Ковалёва", 6, "lead"),

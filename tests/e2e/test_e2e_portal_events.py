@@ -70,12 +70,12 @@ async def test_a_change_in_the_portal_reaches_the_person_who_answers_for_the_dea
 async def test_what_a_lead_changes_through_the_bot_is_told_to_the_manager_and_not_to_the_lead(world: World) -> None:
     """The portal knows only its webhook's owner; the message names who asked the bot."""
     async with listening_bot(world):
-        asked = await world.anna.say("подними сумму сделки 481 до 1 700 000")
+        asked = await world.anna.say("подними сумму сделки 481 до 170 000")
         card = (await until(lambda: cards(world.anna, asked), "the card"))[0]
         await world.anna.press(card.number, card.data("Выполнить"))
         (told,) = await news(world.boris)
         assert told.text.splitlines()[0].endswith("изменил(а) Анна Ковалёва через Sdelka")
-        assert "→ 1 700 000 ₽" in told.text
+        assert "→ 170 000 ₽" in told.text
         assert not [message for message in await world.anna.seen() if message.text.startswith("🔔")]
 
 

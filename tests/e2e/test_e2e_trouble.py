@@ -155,12 +155,15 @@ async def test_a_message_of_100_000_characters_is_answered_with_the_limit(world:
 
 @pytest.mark.req("G1")
 async def test_a_stranger_reads_only_an_own_id_and_reaches_nobody(world: World) -> None:
-    """Somebody who is not in the access file gets the id to hand to the administrator; no model and no portal is asked."""
+    """Somebody who is not in the access file gets the id to hand to the administrator, once a minute; no model and no portal is asked."""
     async with world.bot():
-        for text in ("покажи все сделки", "/today", "да"):
-            seen = await world.guest.ask(text)
-            assert str(world.guest.number) in texts(seen)
-            assert "нет в списке" in texts(seen)
+        seen = await world.guest.ask("покажи все сделки")
+        assert str(world.guest.number) in texts(seen)
+        assert "нет в списке" in texts(seen)
+        later = await world.guest.say("/today")
+        await world.guest.say("да")
+        await world.boris.ask("/mode")  # what came before it has been worked
+        assert await world.guest.seen(later) == []
         assert await world.prompts() == []
         assert await world.calls() == []
 

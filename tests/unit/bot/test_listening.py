@@ -7,9 +7,19 @@ import pytest
 from spine_kit import World
 
 from bot.access import Access, Person
-from bot.running import _event_door
+from bot.running import _http_door
 from bot.settings import Settings
 from orchestrator.errors import SettingsError
+
+
+class _Polling:
+    """A door that Telegram posts nothing to."""
+
+    def router(self) -> None:
+        """Nothing."""
+
+
+NO_POSTS: Any = _Polling()
 
 
 def settings(**over: Any) -> Settings:
@@ -19,7 +29,7 @@ def settings(**over: Any) -> Settings:
 async def test_without_a_token_no_port_is_opened_and_nothing_is_asked(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         busy = settings(http_port=taken.getsockname()[1], bitrix_event_token=" , ")
-        async with _event_door(busy, world.orchestrator, world.clock) as events:
+        async with _http_door(busy, world.orchestrator, NO_POSTS, world.clock) as events:
             assert events is None
     assert world.portal.requests == []
 
@@ -28,7 +38,7 @@ async def test_a_busy_port_is_one_sentence_before_anything_begins(world: World) 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         busy = settings(http_port=taken.getsockname()[1], bitrix_event_token="secret-token")
         with pytest.raises(SettingsError, match="HTTP_HOST and HTTP_PORT") as caught:
-            async with _event_door(busy, world.orchestrator, world.clock):
+            async with _http_door(busy, world.orchestrator, NO_POSTS, world.clock):
                 pass
     assert "secret-token" not in str(caught.value)
     assert await world.orchestrator.idle()

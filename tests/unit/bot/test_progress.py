@@ -226,6 +226,8 @@ async def test_a_late_answer_finds_its_placeholder_while_the_next_turn_has_its_o
             await post.delivery.partial(GROUP, Notice(code="turn-begun", args={"turn": turn}))
             post.later(2)
             await until(lambda turn=turn: len(post.texts(-100123)) == int(turn[1]))  # type: ignore[misc]
+            while not await post.delivery.progress._parts.placeholder(GROUP, turn):  # noqa: ASYNC110 - shown, and not noted yet
+                await asyncio.sleep(0.01)
         await post.put(text_row("первый", GROUP, key="turn:t1"), text_row("второй", GROUP, key="turn:t2"))
         await post.until_states("sent", "sent")
         assert [(edit["message_id"], edit["text"]) for edit in post.wire.calls("editMessageText")] == [(501, "первый"), (502, "второй")]
