@@ -38,10 +38,10 @@ def until(holds: Callable[[], bool]) -> None:
 @pytest.mark.parametrize(
     ("started", "name"),
     [
-        ("sandbox.portal", signal.SIGTERM),
-        ("sandbox.model", signal.SIGINT),
+        pytest.param("sandbox.portal", signal.SIGTERM, marks=pytest.mark.crash_long),
+        pytest.param("sandbox.model", signal.SIGINT, marks=pytest.mark.crash_long),
         ("sandbox.telegram", signal.SIGTERM),
-        ("bot run", signal.SIGINT),
+        pytest.param("bot run", signal.SIGINT, marks=pytest.mark.crash_long),
         ("bot run", signal.SIGTERM),
         ("", signal.SIGTERM),
     ],
