@@ -20,6 +20,7 @@ from bot.leading import Lead
 from bot.telegram.delivery import Delivery
 from bot.telegram.ingest import Intake, Poller
 from bot.telegram.menu import introduce
+from bot.telegram.pacing import Pacer
 from bot.telegram.people import People
 from bot.telegram.queueing import Queue
 from bot.telegram.router import Card, Routed, route, session_of
@@ -51,11 +52,13 @@ def make_bot(token: str, api_base: str) -> Bot:
 class TelegramDoor:
     """Runs until cancelled; `delivery` is also the way to reach a chat when nothing can be stored."""
 
-    def __init__(self, bot: Bot, store: AsyncStore, people: People, clock: Clock, *, webhook: Webhook | None = None) -> None:
+    def __init__(
+        self, bot: Bot, store: AsyncStore, people: People, clock: Clock, *, webhook: Webhook | None = None, pacer: Pacer | None = None
+    ) -> None:
         """The orchestrator is given to `run`, since it needs `delivery` first. Without a webhook the door polls."""
         self.bot = bot
         self._lead = Lead(store, clock, f"door:telegram:{bot.id}")
-        self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._lead.held)
+        self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._lead.held, pacer=pacer)
         self._store = store
         self._people = people
         self._clock = clock

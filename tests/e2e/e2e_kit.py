@@ -21,11 +21,15 @@ from bot.bootstrap import build_orchestrator, opened_store
 from bot.settings import Settings
 from bot.telegram.door import TelegramDoor, make_bot
 from bot.telegram.files import TelegramFiles
+from bot.telegram.pacing import Limits, Pacer, Rate
 from bot.telegram.people import People
 from orchestrator.workers import Orchestrator
 from state.clock import Clock, SystemClock, elapsing, marked_since
 from state.worker import AsyncStore
 
+_FAST = Rate(per_second=1000.0, burst=1000)
+UNPACED = Limits(private=_FAST, group=_FAST, all=_FAST, drafts=_FAST)
+"""Pacing is a matter of tests of its own; here a person writes faster than people do."""
 READS = (".list", ".get", ".findbycomm", ".fields", ".getFields", "user.current", "profile", "server.time", "batch")
 PEOPLE = (
     ("olga", "Ольга Романова", 1, "admin"),
@@ -121,7 +125,7 @@ class World:
             access = load_access(settings.access_file)
             await access.begin(store)
             bot = make_bot(TOKEN, settings.telegram_api_base)
-            door = TelegramDoor(bot, store, People(access), clock)
+            door = TelegramDoor(bot, store, People(access), clock, pacer=Pacer(UNPACED))
             made, closing = build_orchestrator(
                 settings,
                 store,

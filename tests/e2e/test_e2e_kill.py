@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 from e2e_kit import World, texts
-from e2e_people import until
+from e2e_people import Shown, until
 from e2e_restarts import restarts
 
 pytestmark = pytest.mark.xdist_group("e2e-kill")
@@ -71,10 +71,15 @@ async def _killed_while_an_approved_write_is_judged_and_sent(world: World, numbe
     await until(lambda: _raised(world), "the write that was on its way")
     async with life():
         await until(lambda: _says(world, number, "Проверил: изменение сделки «Ромашка» (Сумма: "), "words", START)
-        final = await boris.sees(number, "✅ Выполнено")
+        final = await until(lambda: _executed(world, number), "the card as it ended")
         assert final.buttons == {}
         assert (await boris.toast(await boris.press(number, card.data("Выполнить")))).startswith("Уже выполнено")
         assert await world.writes() == [UPDATE]
+
+
+async def _executed(world: World, number: int) -> Shown | None:
+    """The card, or the second one that a kill between its delivery and the note of it has left."""
+    return next((message for message in await world.boris.seen(number - 1) if "✅ Выполнено" in message.text), None)
 
 
 async def _killed_during_a_free_write(world: World, life: Life) -> None:
