@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from orchestrator import outgoing
 from orchestrator.decisions import finish_approved
+from orchestrator.gate import undoing
 from orchestrator.gate.named import doubt
 from orchestrator.gate.recovery import TIMER, Recovered, look_again, recount, too_early
 from orchestrator.messages import Notice, say
@@ -20,8 +21,8 @@ RECHECK = TIMER
 
 async def recover(session: Session, tools: Tools) -> None:
     """Before any input of the session is worked on. Sends no write that could have been sent before."""
-    for found in await tools.gate.recover(session, announce=_announce(session)):
-        await _tell_unclear(found, session)
+    for found in await tools.gate.recover(session, announce=_announce(session, tools)):
+        await _tell_unclear(found, session, tools)
     for row in await session.effects("approved"):
         try:
             await finish_approved(row.effect_id, row.call["confirmation_id"], session, tools)
@@ -47,16 +48,16 @@ async def recheck(effect_id: str, session: Session, tools: Tools) -> None:
     if row is None or row.status != "unknown":
         return
     await recount(row, session)
-    await _tell_unclear(await tools.gate.reconcile(row, session, announce=_announce(session)), session)
+    await _tell_unclear(await tools.gate.reconcile(row, session, announce=_announce(session, tools)), session, tools)
 
 
-async def _tell_unclear(found: Recovered, session: Session) -> None:
+async def _tell_unclear(found: Recovered, session: Session, tools: Tools) -> None:
     """A verdict was told with the commit that stored it; that there is none changes nothing but is told too."""
     if found.reconciled.verdict == "unclear":
-        await session.commit(actor="system", outbox=_announce(session)(found))
+        await session.commit(actor="system", outbox=_announce(session, tools)(found))
 
 
-def _announce(session: Session) -> Callable[[Recovered], list[OutboxRow]]:
+def _announce(session: Session, tools: Tools) -> Callable[[Recovered], list[OutboxRow]]:
     """What a person reads of a call whose answer never came: a sentence, and the card as it will stand."""
 
     def rows(found: Recovered) -> list[OutboxRow]:
@@ -67,6 +68,8 @@ def _announce(session: Session) -> Callable[[Recovered], list[OutboxRow]]:
             return [outgoing.reply_row(session.key, told, now)]
         status = {"done": "executed", "not_done": "refused"}.get(seen.verdict, entry["status"])
         as_it_will_be = {**entry, "status": status, f"{status}_at": iso(now), "detail": seen.detail}
-        return [outgoing.reply_row(session.key, told, now), outgoing.card_row(session.key, as_it_will_be, now)]
+        means, entries = tools.gate.means, session.state["agent"]["confirmations"]
+        shown = undoing.as_shown(as_it_will_be, entries, now=now, policy=means.policy, catalogue=means.catalogue)
+        return [outgoing.reply_row(session.key, told, now), outgoing.card_row(session.key, shown, now)]
 
     return rows
