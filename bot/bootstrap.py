@@ -28,7 +28,6 @@ from orchestrator.directory.lookup import Lookup, Place
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReads
 from orchestrator.directory.present import present
-from orchestrator.directory.today import today
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.errors import SettingsError
 from orchestrator.gate.gate import Gate
@@ -248,9 +247,6 @@ def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Q
         del actor
         return {key: value for key, value in state["agent"]["objects"].items() if key != "links" and value}
 
-    async def todays(*, actor: Actor) -> Any:
-        return await today(reads, naming, actor, clock.now())
-
     async def zone(*, user_id: int | None) -> str:
         return await naming.zone_of(user_id)
 
@@ -261,6 +257,5 @@ def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Q
         "named": named,
         "when": when,
         "current": current,
-        "today": todays,
         "same": known.same,
     }

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import sys
+from importlib import import_module
 
 import typer
 
@@ -50,44 +51,19 @@ def chat(
     asyncio.run(run_chat(settings, name=name, user=user, language="en" if language == "en" else "ru"))
 
 
-@app.command(context_settings=_HANDED_ON, add_help_option=False)
-def journal(context: typer.Context) -> None:
-    """Read, verify and, where the law asks, erase the journal."""
-    from bot.cli.journal import app as commands  # noqa: PLC0415 - see _HANDED_ON
+def _part(name: str, module: str, what: str, attribute: str = "app") -> None:
+    """A word whose further words another part reads, which is loaded only then."""
 
-    commands(context.args, prog_name="sdelka journal")
-
-
-@app.command(context_settings=_HANDED_ON, add_help_option=False)
-def logs(context: typer.Context) -> None:
-    """Check, show, follow and rebuild the audit logs."""
-    from bot.cli.logs import app as commands  # noqa: PLC0415 - see _HANDED_ON
-
-    commands(context.args, prog_name="sdelka logs")
+    @app.command(name, help=what, context_settings=_HANDED_ON, add_help_option=False)
+    def handed_on(context: typer.Context) -> None:
+        getattr(import_module(module), attribute)(context.args, prog_name=f"sdelka {name}")
 
 
-@app.command(context_settings=_HANDED_ON, add_help_option=False)
-def policy(context: typer.Context) -> None:
-    """Rehearse a policy or a mode on the plans that the journal holds."""
-    from bot.cli.policy import app as commands  # noqa: PLC0415 - see _HANDED_ON
-
-    commands(context.args, prog_name="sdelka policy")
-
-
-@app.command(context_settings=_HANDED_ON, add_help_option=False)
-def invite(context: typer.Context) -> None:
-    """Make a link by which one employee of the portal joins."""
-    from bot.cli.invite import app as commands  # noqa: PLC0415 - see _HANDED_ON
-
-    commands(context.args, prog_name="sdelka invite")
-
-
-@app.command(context_settings=_HANDED_ON, add_help_option=False)
-def people(context: typer.Context) -> None:
-    """Who may use the bot, and how to end that."""
-    from bot.cli.invite import people as commands  # noqa: PLC0415 - see _HANDED_ON
-
-    commands(context.args, prog_name="sdelka people")
+_part("journal", "bot.cli.journal", "Read, verify and, where the law asks, erase the journal.")
+_part("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
+_part("policy", "bot.cli.policy", "Check and explain the rules, and rehearse others on the plans that the journal holds.")
+_part("invite", "bot.cli.invite", "Make a link by which one employee of the portal joins.")
+_part("people", "bot.cli.invite", "Who may use the bot, and how to end that.", "people")
 
 
 @app.command(context_settings=_HANDED_ON, add_help_option=False)

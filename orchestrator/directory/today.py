@@ -84,11 +84,6 @@ class _List:
         return Command(key=key, method=_METHODS[self.entity], params=params)
 
 
-async def today(reads: PortalReads, naming: Naming, actor: Actor, now: datetime) -> list[tuple[Notice, Table]]:
-    """The headed lists alone; may raise BitrixError."""
-    return list((await agenda(reads, naming, actor, now)).sections)
-
-
 async def agenda(
     reads: PortalReads,
     naming: Naming,

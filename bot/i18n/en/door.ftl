@@ -32,7 +32,6 @@ status = Mode: { $mode ->
     [yes] working on your request.
    *[no] free.
 }
-today-empty = Nothing urgent today: no overdue tasks and no deals about to close.
 today-overdue = Overdue
 today-tasks = Tasks for today
 today-closing = Closing this week

@@ -33,12 +33,9 @@ def _waiting(world: World, session: str) -> list[InboxRow]:
     return [row for lane in ("express", "turn") for row in world.sql.waiting_inbox(session, lane)]  # type: ignore[arg-type]
 
 
-async def _came(door: TelegramDoor, number: int, said: dict[str, Any]) -> None:
-    await asyncio.wait_for(door._intake.take({"update_id": number, "message": said}), 2)
-
-
-async def test_a_yes_counts_right_after_the_card_however_many_others_the_bot_talks_to(world: World) -> None:
-    """Message numbers run through all chats of a bot: what counts is its last message in this one."""
+@asynccontextmanager
+async def _card_shown(world: World) -> AsyncIterator[Any]:
+    """The open door, its wire, and the number of the message in which a card waits."""
     world.model.will(reply(raise_sum()))
     async with world.working():
         await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
@@ -47,6 +44,16 @@ async def test_a_yes_counts_right_after_the_card_however_many_others_the_bot_tal
         await until(lambda: len(wire.calls("sendMessage")) == 2)
         card = wire.last_id
         await door.delivery.empty()
+        yield door, wire, card
+
+
+async def _came(door: TelegramDoor, number: int, said: dict[str, Any]) -> None:
+    await asyncio.wait_for(door._intake.take({"update_id": number, "message": said}), 2)
+
+
+async def test_a_yes_counts_right_after_the_card_however_many_others_the_bot_talks_to(world: World) -> None:
+    """Message numbers run through all chats of a bot: what counts is its last message in this one."""
+    async with _card_shown(world) as (door, wire, card):
         await _came(door, 5, raw_message("да", message_id=card + 40))
         assert [row.kind for row in _waiting(world, f"tg:{ANNA}")] == ["decision"]
         await _came(door, 6, raw_message("/nonsense_to_make_it_talk", message_id=card + 41, sender=STRANGER))
@@ -68,14 +75,7 @@ _STICKER = {
 
 
 async def test_a_long_no_with_its_reason_is_looked_up_too(world: World) -> None:
-    world.model.will(reply(raise_sum()))
-    async with world.working():
-        await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
-        await world.idle()
-    async with _opened(world) as (door, wire):
-        await until(lambda: len(wire.calls("sendMessage")) == 2)
-        card = wire.last_id
-        await door.delivery.empty()
+    async with _card_shown(world) as (door, _, card):
         answered = {"reply_to_message": raw_message("карточка", via=BOT, message_id=card)}
         await _came(door, 5, raw_message("Нет, клиент передумал и просит вернуться к этому весной", message_id=card + 2, **answered))
         (row,) = _waiting(world, f"tg:{ANNA}")
