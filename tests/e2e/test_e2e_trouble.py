@@ -87,7 +87,7 @@ async def test_an_unknown_outcome_is_shown_never_repeated_and_can_be_checked(wor
         assert f"в Битрикс24 {'' if carried_out else 'не '}выполнен" in (await world.boris.seen(card.number))[-2].text
         final = await world.boris.message(card.number)
         assert ("✅ Выполнено" if carried_out else "Не выполнено") in final.text
-        assert list(final.buttons) == ([] if carried_out else ["↻ Повторить"])
+        assert list(final.buttons) == ["↩ Отменить" if carried_out else "↻ Повторить"]
         assert len(await world.calls(UPDATE)) == 1
 
 

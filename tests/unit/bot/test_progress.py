@@ -150,6 +150,7 @@ async def test_without_drafts_one_placeholder_becomes_the_answer(session: str) -
         assert post.texts(chat) == [], "a turn of a moment leaves a trace"
         post.later(1.5)
         await until(lambda: post.texts(chat) == ["Работаю над запросом…"])
+        await until(lambda: post.delivery.progress._shows[session].calling is None)  # its number is noted
         for number in range(50):
             await post.delivery.partial(session, f"слово {number}")
             post.later(0.1)
