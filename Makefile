@@ -3,6 +3,8 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info[:2] <= (3, 13)))' >/dev/null 2>&1 && echo $$p && break; done)
 PIP := .venv/bin/python -m pip --disable-pip-version-check --quiet
 RUN := .venv/bin/python -m
+# Some machines forbid bytecode; the tests start hundreds of processes from the same code, and each would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo run test check fmt bench crash rows clean
