@@ -10,10 +10,11 @@ from pathlib import Path
 
 from bench.bulk import bulk_benches
 from bench.journal import journal_benches
+from bench.people import people_benches
 from bench.postgres import postgres_benches
 from bench.turn import turn_benches
 
-BENCHES = {"turn": turn_benches, "journal": journal_benches, "postgres": postgres_benches, "bulk": bulk_benches}
+BENCHES = {"turn": turn_benches, "journal": journal_benches, "people": people_benches, "postgres": postgres_benches, "bulk": bulk_benches}
 RESULTS = Path(__file__).parent / "results.jsonl"
 
 

@@ -4,7 +4,7 @@ Ring 1: it describes the portal and decides nothing. An unlisted method is simpl
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -166,15 +166,22 @@ def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Cat
     methods: list[Method] = []
     entities: dict[str, Entity] = {}
     for path in sorted(folder.glob("*.yaml")):
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER) or {}  # noqa: S506 - a safe loader, in C
-        for name, row in (content.get("entities") or {}).items():
-            entities[name] = _parsed(Entity, {"name": name, **row}, path.name)
-        scope = {"scope": content["scope"]} if "scope" in content else {}
-        sets = content.get("sets") or {}
-        entries = content.get("methods") or []
-        methods.extend(_parsed(Method, row, path.name) for entry in entries for row in _expand({**scope, **entry}, sets, path.name))
+        rows, kinds = _read(path.name, path.read_text(encoding="utf-8"))
+        methods.extend(rows)
+        entities.update(kinds)
     methods.extend(_parsed(Method, row, "policy") for row in extra)
     return Catalogue(methods, entities)
+
+
+@cache
+def _read(name: str, content: str) -> tuple[tuple[Method, ...], Mapping[str, Entity]]:
+    """What one file holds; the same text is read once a process: all files together take a fifth of a second."""
+    found = yaml.load(content, Loader=_LOADER) or {}  # noqa: S506 - a safe loader, in C
+    entities = {kind: _parsed(Entity, {"name": kind, **row}, name) for kind, row in (found.get("entities") or {}).items()}
+    scope = {"scope": found["scope"]} if "scope" in found else {}
+    sets = found.get("sets") or {}
+    rows = (row for entry in found.get("methods") or [] for row in _expand({**scope, **entry}, sets, name))
+    return tuple(_parsed(Method, row, name) for row in rows), entities
 
 
 def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]], where: str) -> Iterable[dict[str, Any]]:

@@ -38,7 +38,9 @@ _TRIES = 3
 _TRIES_WHEN_LIMITED = 6  # the bucket drains within seconds
 _TRIES_OF_BULK = 20  # a spent time limit comes back minute by minute, within ten
 _LONGEST_PAUSE = 8.0
-_LIMITS = httpx.Limits(max_connections=10, max_keepalive_connections=10, keepalive_expiry=4.0)
+_PLACES = 50
+"""Calls that may be under way at once, as many as the smaller plan's burst: a few slow answers must not hold up everybody else."""
+_LIMITS = httpx.Limits(max_connections=_PLACES, max_keepalive_connections=10, keepalive_expiry=4.0)
 _EXPIRED = ("expired_token", 401)
 _BODY = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 

@@ -1,28 +1,26 @@
-"""Who may use the bot: the access file (YAML) and the registry of those who joined; deny by default (DESIGN §6). Ring 3."""
+"""Who may use the bot: the access file and the registry of those who joined; deny by default (DESIGN §6). Ring 3."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
-from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import Any
 
-import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-
+from bot.access_file import AccessFile, FileNews, Person, read_people
 from orchestrator.directory.zones import is_zone
-from orchestrator.errors import SettingsError
 from orchestrator.leads.choosing import Away
-from orchestrator.messages import Actor, Mode, Role
+from orchestrator.messages import Actor
+from orchestrator.people.leaving import file_row
 from orchestrator.people.registry import STREAM, registry_of
 from orchestrator.people.screens import DEFAULTS
-from state.clock import elapsing
+from state.clock import SystemClock, elapsing
 from state.journal import state_of
 from state.people_fold import empty
-from state.store import Store
+from state.store import InboxRow, Store
 from state.worker import AsyncStore
+
+__all__ = ["Access", "Person", "load_access"]
 
 log = logging.getLogger(__name__)
 
@@ -34,73 +32,21 @@ GRACE = 60.0
 """Seconds of a database that gives no answer, before those who joined are strangers."""
 
 
-def _zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, OSError):  # a folder of the zone database is no zone either
-        raise ValueError("no such time zone; write one such as Europe/Moscow") from None
-    return name
-
-
-class Person(BaseModel):
-    """One entry of the access file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    telegram_id: int
-    name: str
-    bitrix_user_id: int | None = None
-    role: Role = "manager"
-    mode: Mode = "full"
-    sees: Literal["own", "all"] | list[int] | None = None
-    """Default: own for managers, all for leads and admins."""
-    time_zone: Annotated[str, AfterValidator(_zone)] | None = None
-    """Default: the employee's own in the portal, else the portal's; until that is read, Moscow's."""
-    locale: Literal["ru", "en"] = "ru"
-    notify: Literal["none", "own"] = "own"
-    """Whether changes of their own records in the portal are told to them."""
-    lead: int | None = None
-    """Telegram id of the head of sales who decides about what is above this person's limit."""
-    deputy: int | None = None
-    """Of a lead: who decides while they are away."""
-    away: date | None = None
-    """Of a lead: the last day on which they do not decide."""
-
-    def actor(self, learned: str | None = None) -> Actor:
-        """The person as the orchestrator knows them; `learned` is the zone that the portal gives them."""
-        sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
-        return Actor(
-            key=f"tg:{self.telegram_id}",
-            name=self.name,
-            role=self.role,
-            max_mode=self.mode,
-            sees=sees if isinstance(sees, str) else tuple(sees),
-            bitrix_user_id=self.bitrix_user_id,
-            time_zone=self.time_zone or learned or "Europe/Moscow",
-            locale=self.locale,
-        )
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    people: list[Person] = Field(default_factory=list)
-
-
 class Access:
     """Who may use the bot now: the file, and who joined by invitation; without those whom the portal dismissed.
 
     Asked at every message and press, so it answers from memory; `renewed` and `follow` keep it as the registry stands.
     """
 
-    def __init__(self, people: list[Person]) -> None:
-        """The people of the file; two entries for one Telegram id are an error."""
-        self._file: dict[int, Person] = {}
+    def __init__(self, people: Sequence[Person], *, file: AccessFile | None = None) -> None:
+        """The people of the file, which is followed when it is given."""
+        self._file: dict[int, Person] = {person.telegram_id: person for person in people}
+        self._followed = file
+        self._news: list[InboxRow] = []
         self._zones: dict[int, str] = {}
+        self._zone_of: Callable[..., Awaitable[str]] | None = None
         self._registry: Mapping[str, Any] = empty()
         self._seq = -1
-        for person in people:
-            if person.telegram_id in self._file:
-                raise SettingsError(f"ACCESS_FILE: telegram_id {person.telegram_id} is listed twice")
-            self._file[person.telegram_id] = person
         self._by_telegram: dict[int, Person] = dict(self._file)
 
     def actor(self, telegram_id: int) -> Actor | None:
@@ -173,6 +119,7 @@ class Access:
 
     async def learn_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
         """Ask the portal for the time zones that the file does not give; `zone_of(user_id=…)` never fails."""
+        self._zone_of = zone_of
         for person in list(self._by_telegram.values()):
             if person.time_zone is None:
                 self._zones[person.telegram_id] = await zone_of(user_id=person.bitrix_user_id)
@@ -211,6 +158,7 @@ class Access:
         failing_since: float | None = None
         read_at = -RELOAD
         while True:
+            await self._follow_file(store)
             try:
                 read_at = await self._look(store, read_at)
                 failing_since = None
@@ -220,6 +168,36 @@ class Access:
                 if elapsing() - failing_since >= GRACE:
                     self.closed()
             await asyncio.sleep(LOOK_EVERY)
+
+    async def _follow_file(self, store: AsyncStore) -> None:
+        """Who stands in the file now; administrators are told of it, and the cards of those who left it are closed."""
+        try:
+            news = await asyncio.to_thread(self._followed.changed) if self._followed is not None else None
+            if news is not None:
+                self.reread(news)
+                await self._know_new_zones()
+            if self._news:
+                await store.put_inbox(self._news)
+                self._news.clear()
+                for listener in store.listeners:
+                    listener()
+        except Exception:  # the list that was good stays in force
+            log.exception("the access file cannot be followed", extra={"action": "access_not_followed"})
+
+    def reread(self, news: FileNews) -> None:
+        """The file says something else: rights hold at once, what is to be told waits for `follow`."""
+        before = set(self._by_telegram)
+        if not news.faults:
+            self._file = {person.telegram_id: person for person in news.people}
+            self.renewed(self._registry, self._seq)
+        left = sorted(f"tg:{number}" for number in before - set(self._by_telegram))
+        self._news.append(file_row(news.content, left, count=len(self._file), faults=news.faults, now=SystemClock().now()))
+
+    async def _know_new_zones(self) -> None:
+        """Of those who came with the file; the others are asked about in their hour."""
+        for number, person in list(self._by_telegram.items()):
+            if person.time_zone is None and number not in self._zones and self._zone_of is not None:
+                self._zones[number] = await self._zone_of(user_id=person.bitrix_user_id)
 
     async def _look(self, store: AsyncStore, read_at: float) -> float:
         """Read the registry if its stream has grown, or nobody has for long (an erasure changes what is there); when it was read."""
@@ -272,18 +250,4 @@ def _as_wished(person: Person, chosen: Mapping[str, str]) -> Person:
 
 def load_access(path: Path | None) -> Access:
     """Read the access file; raises SettingsError that names file, entry and mending. No file: nobody has access."""
-    if path is None:
-        return Access([])
-    try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except OSError as error:
-        raise SettingsError(f"ACCESS_FILE {path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"ACCESS_FILE {path}: no UTF-8 text") from error
-    except yaml.YAMLError as error:
-        raise SettingsError(f"ACCESS_FILE {path}: no valid YAML: {error}") from error
-    try:
-        return Access(_File.model_validate(content).people)
-    except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
-        raise SettingsError(f"ACCESS_FILE {path}: {faults}") from error
+    return Access(read_people(path), file=AccessFile(path)) if path is not None else Access([])

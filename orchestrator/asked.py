@@ -24,7 +24,7 @@ async def answer_of(row: InboxRow, session: Session, store: AsyncStore) -> Inbox
     if reply_to:
         for confirmation_id, edit in edits_of(dict(session.state)).items():
             key = question_key(confirmation_id, edit["ask"])
-            if edit["by"] == person and await store.sent_ref(session.key, key) == str(reply_to):
+            if edit["by"] == person and (await store.sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
                 return _as(row, "edit_value", {"confirmation_id": confirmation_id, "ask": edit["ask"]})
     if awaited(session.state, person, session.now) is not None:
         return _as(row, "reason", {})
@@ -33,11 +33,16 @@ async def answer_of(row: InboxRow, session: Session, store: AsyncStore) -> Inbox
 
 def dropped(row: InboxRow, session: Session) -> RequestDropped | None:
     """What is noted of a request that came before its person said /stop and was not begun by then; None for any other."""
+    if not unwanted(row, session) or (session.state["turn"] or {}).get("turn_id") == row.id:
+        return None
     person = str(row.actor.get("key", ""))
     at = stopped_at(dict(session.state), person)
-    if not at or int(row.received_at.timestamp() * 1000) >= at or (session.state["turn"] or {}).get("turn_id") == row.id:
-        return None
     return RequestDropped(by=person, at=at, request={"kind": row.kind, "body": dict(row.body)})
+
+
+def unwanted(row: InboxRow, session: Session) -> bool:
+    """Whether its person has said /stop after it came."""
+    return int(row.received_at.timestamp() * 1000) < stopped_at(dict(session.state), str(row.actor.get("key", "")))
 
 
 def wake(store: AsyncStore) -> None:

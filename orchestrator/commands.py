@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from bitrix.masking import mask_value
 from orchestrator import outgoing, recovering
+from orchestrator.cards import deciding
 from orchestrator.cards.showing import pending_rows
 from orchestrator.gate.modes import effective
 from orchestrator.messages import Action, Actor, Notice, Reply, say
@@ -39,10 +40,19 @@ async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
     command = _COMMANDS.get(row.body["name"], _unknown)
     events = [ConversationCleared(by=actor.key)] if row.body["name"] == "new" else []
     if row.body["name"] == "pending":
-        rows = await pending_rows(session, tools.store)
-    else:
-        rows = [outgoing.reply_row(session.key, await command(actor, session, tools), session.now)]
+        await _pending(row, actor, session, tools)
+        return
+    rows = [outgoing.reply_row(session.key, await command(actor, session, tools), session.now)]
     await session.commit(*events, actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+async def _pending(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+    """What waits here, and for a lead what waits for their decision in other conversations, which bring it themselves."""
+    count, wanted = await deciding.elsewhere(row, actor, session, tools)
+    rows = await pending_rows(session, tools.store, of_others=count)
+    await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
+    if wanted:
+        deciding.wake(tools)
 
 
 async def _about_card(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
@@ -95,7 +105,8 @@ async def _stop(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> 
         if behind:
             told = [*told[: int(running)], Notice(code="stop-queue", args={"count": behind})]
         reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
-        events = [queueing.stop_of(row, actor)] if behind else []
+        early = running and session.key not in tools.running  # whoever goes on with the turn of a process that died learns of it
+        events = [queueing.stop_of(row, actor)] if behind or early else []
         shown = outgoing.reply_row(session.key, reply, session.now)
         await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
     finally:

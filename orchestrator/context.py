@@ -59,6 +59,8 @@ class Recorded:
     """The turn begins here and now: nothing is stored of any of its places."""
     answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     plans: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    done: tuple[str, ...] = ()
+    """The methods of the changes that were made."""
 
 
 class Context:
@@ -84,7 +86,7 @@ class Context:
         self._gate = reach.gate
         self._model = reach.model
         self._queries = reach.queries
-        self._recorded = recorded
+        self.recorded = recorded
         self._places: set[str] = set()
         """Slots that were submitted."""
         self._partial = reach.partial
@@ -123,7 +125,7 @@ class Context:
         """The recorded answer of this iteration, or a fresh one, noted: it is stored before anything outside comes of it."""
         entry = Iteration(number=request.iteration)
         self.iterations.append(entry)
-        known = self._recorded.answers.get(request.iteration)
+        known = self.recorded.answers.get(request.iteration)
         if known is not None:
             entry.raw, entry.model = known["text"], known.get("model", "")
             return ModelText(text=known["text"], recorded=True, prose=known.get("prose", False))
@@ -176,7 +178,7 @@ class Context:
 
     def _spare_a_look(self, slot: str) -> None:
         """Of a turn that begins here no place can have an effect before it is submitted; should one have, its compare-and-set says so."""
-        if self._recorded.fresh and slot not in self._places and slot.startswith(f"{self.turn.turn_id}/"):
+        if self.recorded.fresh and slot not in self._places and slot.startswith(f"{self.turn.turn_id}/"):
             self._session.expect_no_effect(effect_id_of(slot))
         self._places.add(slot)
 
@@ -190,7 +192,7 @@ class Context:
 
     def recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
         """The plan recorded before a restart."""
-        return self._recorded.plans.get(iteration)
+        return self.recorded.plans.get(iteration)
 
     async def record(self, event: Event) -> None:
         """Append an event; it is stored before anything outside comes of it."""

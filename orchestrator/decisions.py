@@ -95,8 +95,11 @@ async def _allowed(row: InboxRow, session: Session, tools: Tools) -> Actor | Non
 
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
     """Go on with a call that was approved before the program stopped and never started."""
-    await tools.gate.run_approved(effect_id, mode=tools.mode, ledger=session)
+    decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
     rows = _settled(confirmation_id, session, tools)
+    entry = session.state["agent"]["confirmations"].get(confirmation_id) or {}
+    if decided.outcome is not None and entry.get("told") and entry.get("approved_by") != entry["requested_by"]:
+        rows.append(_lead_approved(entry, entry.get("approved_by_name", ""), decided.outcome, session))
     if successor := _successor(confirmation_id, session):
         rows.append(_card(successor, session))
     await session.commit(actor="system", outbox=rows)
@@ -161,9 +164,13 @@ def _news(decided: Decided, press: _Press, session: Session) -> list[OutboxRow]:
             )
         return rows
     if decided.outcome is not None:
-        code = "lead-approved" if decided.outcome.status == "succeeded" else "lead-approved-but"
-        return [outgoing.reply_row(session.key, say(Notice(code=code, args=about)), session.now)]
+        return [_lead_approved(entry, press.decision.actor.name, decided.outcome, session)]
     return []
+
+
+def _lead_approved(entry: Mapping[str, Any], who: str, outcome: Outcome, session: Session) -> OutboxRow:
+    code = "lead-approved" if outcome.status == "succeeded" else "lead-approved-but"
+    return outgoing.reply_row(session.key, say(Notice(code=code, args={"who": who, "what": title_of(entry)})), session.now)
 
 
 def _expired_news(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:

@@ -32,7 +32,7 @@ def code_row(session: str, text: str, now: datetime) -> OutboxRow:
 
 
 def news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
-    """What changed in the portal without the person's doing; no part of their conversation."""
+    """What changed in the portal without the person's doing; no part of their conversation. `quiet` in the body: without a sound."""
     return _row(session, "news", body, now, "")
 
 

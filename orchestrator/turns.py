@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from orchestrator import outgoing
+from orchestrator.asked import dropped, unwanted
 from orchestrator.audit import Audit
 from orchestrator.context import Context, Model, Query, Reach, Recorded
 from orchestrator.engines.base import EndReason, Engine, TurnEnd, TurnInput
@@ -29,6 +30,9 @@ from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
 
 log = logging.getLogger(__name__)
+
+MAX_TURNS = 512
+"""A bound for the memory, far above the people of one company: somebody whose model is silent must not hold up anybody else."""
 
 Present = Callable[[Actor], Actor | None]
 Handler = Callable[[InboxRow, Session, "Tools"], Awaitable[None]]
@@ -101,19 +105,54 @@ class Tools:
     """Made every few seconds, one after the other."""
     running: dict[str, Stoppable] = field(default_factory=dict)
     """What each session is at, a turn or a recording that is being heard, for /stop."""
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))
+    """So many turns run at once, however their words came in."""
 
 
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
     """Work one input to its end; raises StoreError when the journal cannot be written (then nothing more was done)."""
+    async with tools.turns:
+        left_out = dropped(row, session)  # whoever said /stop while it waited for its place does not want it any more
+        if left_out is not None:
+            await session.commit(left_out, actor=left_out.by, inbox_done=[row.id])
+            return
+        await _run(row, session, tools)
+
+
+@dataclass
+class _Begun:
+    """A turn whose engine does not run yet, for a /stop that comes so early."""
+
+    stopped: bool = False
+
+    def stop(self) -> None:
+        """It ends as soon as it has begun."""
+        self.stopped = True
+
+
+async def _run(row: InboxRow, session: Session, tools: Tools) -> None:
+    tools.running[session.key] = _Begun(stopped=unwanted(row, session))
+    try:
+        await _worked(row, session, tools)
+    finally:
+        tools.running.pop(session.key, None)
+
+
+async def _worked(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await admitted(row, session, tools)
     if actor is None:
         return
     turn = _input(row, session)
     if turn is None:
-        reply = say(Notice(code="choice-outdated"))
-        await session.commit(actor=actor.key, outbox=[outgoing.reply_row(session.key, reply, session.now)], inbox_done=[row.id])
+        outdated = Notice(code="choice-outdated")
+        told = _pressed(row, session, outdated) or [outgoing.reply_row(session.key, say(outdated), session.now)]
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
-    recorded = await _begin(turn, actor, session, tools)
+    if not await _may_answer(turn, actor, session, tools):
+        told = _pressed(row, session, Notice(code="choice-not-yours"))
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        return
+    recorded = await _begin(turn, actor, session, tools, toasts=_pressed(row, session, Notice(code="toast-doing")))
     await tools.partial(session.key, Notice(code="turn-begun", args={"turn": turn.turn_id}))
     context = Context(
         session,
@@ -165,16 +204,35 @@ def _input(row: InboxRow, session: Session) -> TurnInput | None:
     )
 
 
-async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> Recorded:
+async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
+    """Whether a choice is made by whoever was asked: in a group anybody can press, and it goes on with a request of theirs."""
+    if not turn.answers or session.key == actor.key:
+        return True
+    await session.flush()
+    events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
+    asked = next((item for item in reversed(events) if item.data.get("question_id") == turn.answers and item.type == "NameAsked"), None)
+    return asked is None or asked.actor == actor.key
+
+
+def _pressed(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
+    """The answer to the press that the input is, where it was left to us."""
+    callback = str(row.body.get("callback_id") or "")
+    return [outgoing.toast_row(session.key, callback, notice, session.now)] if callback else []
+
+
+async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, *, toasts: Sequence[OutboxRow] = ()) -> Recorded:
     """Record the input once; what a dead process already recorded of the turn, when it is being resumed."""
     current = session.state["turn"]
     if current and current["turn_id"] == turn.turn_id:
         await session.flush()
         events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
         mine = [item for item in events if item.data.get("turn_id") == turn.turn_id]
+        if await _stop_waits(actor, session, tools):
+            tools.running[session.key].stop()
         return Recorded(
             answers={item.data["iteration"]: item.data for item in mine if item.type == "ModelAnswered"},
             plans={item.data["iteration"]: item.data for item in mine if item.type == "PlanRecorded"},
+            done=tuple(item.data["method"] for item in mine if item.type == "CallSucceeded" and item.data["call_class"] != "R"),
         )
     event = MessageReceived(
         turn_id=turn.turn_id,
@@ -184,8 +242,14 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools) 
         answers=turn.answers,
         ref=turn.ref,
     )
-    await session.note(event, actor=actor.key, outbox=_settled_question(turn, session))
+    await session.note(event, actor=actor.key, outbox=[*_settled_question(turn, session), *toasts])
     return Recorded(fresh=True)
+
+
+async def _stop_waits(actor: Actor, session: Session, tools: Tools) -> bool:
+    """Whether a /stop came in while nobody worked: the lane that it is in may be behind this one."""
+    waiting = await tools.store.waiting_inbox(session.key, "express")
+    return any(row.kind == "command" and row.body.get("name") == "stop" and row.actor.get("key") == actor.key for row in waiting)
 
 
 def _settled_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
@@ -202,7 +266,10 @@ async def _work(engine: Engine, context: Context, tools: Tools, session: Session
     """The engine's end, or the end that its failure deserves; only a journal that cannot be written goes further up."""
     task = asyncio.ensure_future(engine.run(context))
     context.on_stop(task.cancel)
+    early = tools.running.get(session.key)
     tools.running[session.key] = context
+    if isinstance(early, _Begun) and early.stopped:
+        context.stop()
     try:
         return await task
     except ModelClientError as error:
@@ -230,7 +297,10 @@ def _cut_short(reason: EndReason, context: Context, notice: Notice) -> TurnEnd:
     """The end of a turn that did not get to its own: what it does not know is said, the cards it made go out."""
     unknown = (item.reason for item in context.results if isinstance(item, Outcome) and item.status == "unknown" and item.reason)
     notices = [notice, *unknown]
-    cards = tuple(dict.fromkeys(item.confirmation_id for item in context.results if isinstance(item, Pending)))
+    made = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
+    entries = context.state["agent"]["confirmations"].values()  # those too that a process before this one made
+    waiting = [item["confirmation_id"] for item in entries if item["status"] == "requested" and item.get("turn_id") == context.turn.turn_id]
+    cards = tuple(dict.fromkeys([*made, *waiting]))
     return TurnEnd(reason=reason, reply=Reply(notices=tuple(notices), confirmations=cards, turn_id=context.turn.turn_id))
 
 
@@ -246,7 +316,7 @@ def _with_done(reply: Reply, context: Context) -> Reply:
 def _done(context: Context) -> list[str]:
     """The methods of the changes that this turn has made."""
     made = (item for item in context.results if isinstance(item, Outcome) and item.status == "succeeded")
-    return list(dict.fromkeys(item.method for item in made if item.call_class not in {"", "R"}))
+    return list(dict.fromkeys([*context.recorded.done, *(item.method for item in made if item.call_class not in {"", "R"})]))
 
 
 def _closed(reply: Reply, turn: TurnInput, actor: Actor, tools: Tools) -> Reply:

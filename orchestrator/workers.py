@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 
 POLL = 1.0
 ROUND = 20.0
-MAX_TURNS = 64
 MAX_ATTEMPTS = 3
 IDLE = timedelta(minutes=10)
 
@@ -75,7 +74,6 @@ class Orchestrator:
         self._group: asyncio.TaskGroup | None = None
         """Of the drains; None while nothing may be begun."""
         self._ending = False
-        self._turns = asyncio.Semaphore(MAX_TURNS)
         self.listeners: list[Callable[[], None]] = []
 
     async def listen_to_portal(self) -> str:
@@ -297,7 +295,7 @@ class Orchestrator:
             case "message":
                 whole = await pasting.whole(row, session, self.tools.store)
                 if whole is not None:
-                    await self._turn(whole, session)
+                    await turns.run_turn(whole, session, self.tools)
             case "decision":
                 await decisions.run_decision(row, session, self.tools)
             case "command":
@@ -314,10 +312,6 @@ class Orchestrator:
         if row.kind == "press":
             return self.tools.handlers.presses.get(row.body["words"][0])
         return self.tools.handlers.inbox.get(row.kind)
-
-    async def _turn(self, row: InboxRow, session: Session) -> None:
-        async with self._turns:
-            await turns.run_turn(row, session, self.tools)
 
     async def _session(self, key: str) -> Session:
         async with self._opening.setdefault(key, asyncio.Lock()):

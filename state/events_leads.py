@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from state.clock import parse_iso
 from state.events import Event
+from state.personal import Personal
 
 State = dict[str, Any]
 
@@ -31,6 +32,15 @@ class DenialReasonGiven(Event):
 
     confirmation_id: str
     by: str
+
+
+class LeadsAsked(Event):
+    """Others than before are asked to decide on a card: who was asked is away or may not any more, or looked for what waits."""
+
+    confirmation_id: str
+    told: list[str]
+    """The private chats of all who are asked from now on."""
+    told_names: Personal[list[str]]
 
 
 def awaited(state: Mapping[str, Any], person: str, now: datetime) -> Mapping[str, Any] | None:
@@ -73,7 +83,15 @@ def _given(state: State, data: dict[str, Any], ts: str) -> None:
     state.get("reasons", {}).pop(data["by"], None)
 
 
+def _others(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    entry = state["agent"]["confirmations"].get(data["confirmation_id"])
+    if entry is not None:
+        entry["told"], entry["told_names"] = list(data["told"]), list(data["told_names"])
+
+
 STEPS: dict[str, Callable[[State, dict[str, Any], str], None]] = {
     "DenialReasonAsked": _asked,
     "DenialReasonGiven": _given,
+    "LeadsAsked": _others,
 }

@@ -244,6 +244,10 @@ class Store(Protocol):
         """(seq, raw, hash) of the records with seq > after, in order, exactly as stored: nothing of them is decoded or understood."""
         ...
 
+    def unopened(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+        """(seq, type, data) of the records with seq > after, in order: what is sealed stays so."""
+        ...
+
     def heads(self) -> list[tuple[str, int, str]]:
         """(stream, seq, hash) that every stream with events should end at."""
         ...

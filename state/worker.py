@@ -242,6 +242,10 @@ class AsyncStore:
         """See `Store.records`."""
         return await self._reader.call(self._store.records, stream, after, limit)
 
+    async def unopened(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+        """See `Store.unopened`."""
+        return await self._reader.call(self._store.unopened, stream, after, limit)
+
     async def heads(self) -> list[tuple[str, int, str]]:
         """See `Store.heads`."""
         return await self._reader.call(self._store.heads)

@@ -10,9 +10,10 @@ from bot.settings import Settings
 from orchestrator.errors import SettingsError
 from orchestrator.reports.log_rebuilding import rebuild_logs
 from state.clock import SystemClock
+from state.event_data import UnknownEvent
 from state.log_archives import logs_in
 from state.log_staging import all_of
-from state.store import Store
+from state.store import Store, StoreError
 
 
 def rebuilt(store: Store, settings: Settings, *, user: str, to: Path | None, replace: bool) -> tuple[Path, dict[str, int]]:
@@ -34,6 +35,10 @@ def _written(store: Store, folder: Path, user: str) -> dict[str, int]:
         return rebuild_logs(store, folder, user=user)
     except FileExistsError as error:
         raise SettingsError(f"--to: {error}; rebuilt logs go into a new or an empty folder") from None
+    except (StoreError, UnknownEvent) as error:
+        raise SettingsError(
+            f"the journal cannot be read to its end, so {folder} is not whole: run `sdelka journal verify` ({error})"
+        ) from None
 
 
 @contextmanager

@@ -78,13 +78,15 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, tit
     from rich.table import Table  # noqa: PLC0415 - see above
     from rich.text import Text  # noqa: PLC0415 - see above
 
-    table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
+    table = Table(header_style="bold", show_edge=False, pad_edge=False)
     piped = not sys.stdout.isatty()
     console = Console(width=_UNLIMITED if piped else None)
     for name in columns:
         table.add_column(name, overflow="fold", no_wrap=piped or name in _WHOLE)
     for row in rows:
         table.add_row(*(Text(visible(str(cell)).replace("\n", " ⏎ " if piped else "\n")) for cell in row))
+    if title:  # by itself: as a part of the table it would be broken at the table's width
+        console.print(Text(visible(title), style="italic"), soft_wrap=True)
     console.print(table)
 
 

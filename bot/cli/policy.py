@@ -98,6 +98,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
     field: Annotated[str, typer.Option(help="The field that it writes, such as STAGE_ID.")] = "",
     amount: Annotated[str, typer.Option(help="The sum that it writes, into --field or OPPORTUNITY.")] = "",
     before: Annotated[str, typer.Option(help="The sum that stands on the record.")] = "",
+    currency: Annotated[
+        str, typer.Option(help="The currency that it writes, such as USD; without it the record's, that of the policy.")
+    ] = "",
     person: Annotated[str, typer.Option(help="Who asks for it, such as tg:1007; without it any manager.")] = "",
     mode: Annotated[_Mode | None, typer.Option(help="The mode; without it AGENT_MODE.")] = None,
     policy: Annotated[Path | None, typer.Option(help="The policy to judge by; without it the one in force (POLICY_FILE).")] = None,
@@ -115,7 +118,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
     path = policy or settings.policy_file
     rules = _rules(settings, path, mode.value if mode else settings.agent_mode)
     if method:
-        lines = [thought_of(Question(method=method, field=field, amount=amount, before=before, person=person), rules, path)]
+        lines = [
+            thought_of(Question(method=method, field=field, amount=amount, before=before, currency=currency, person=person), rules, path)
+        ]
     else:
         with _readable(), past_damage(settings) as (store, told):
             lines = recorded(call, store, rules, path)

@@ -8,6 +8,7 @@ from typing import Any
 
 from orchestrator.errors import SettingsError
 from orchestrator.gate import explain
+from orchestrator.gate.amounts import CURRENCY
 from orchestrator.gate.effects import Refuse, Verdict
 from orchestrator.gate.judged import judged
 from orchestrator.gate.modes import effective
@@ -30,6 +31,8 @@ class Question:
     field: str = ""
     amount: str = ""
     before: str = ""
+    currency: str = ""
+    """Of `amount`; the record is in that of the policy."""
     person: str = ""
 
 
@@ -45,13 +48,15 @@ def thought_of(asked: Question, rules: Rules, path: Path | None) -> dict[str, An
     amount, before = _sum("--amount", asked.amount), _sum("--before", asked.before)
     field = asked.field or ("OPPORTUNITY" if amount is not None else "")
     written = {field: str(amount) if amount is not None else "1"} if field else {}
+    currency = asked.currency.strip().upper()
+    written |= {CURRENCY: currency} if currency and currency != loaded.policy.currency else {}
     effect = explain.supposed(method, written)
     call = normalise(effect, catalogue=rules.catalogue, portal=rules.portal, actor=actor, effect_id="explain")
     verdict: Verdict
     if isinstance(call, Refuse):
         verdict = call
     else:
-        facts = explain.supposed_facts(call, actor, rules.catalogue, before)
+        facts = explain.supposed_facts(call, actor, rules.catalogue, before, currency=loaded.policy.currency)
         _, verdict = judged(call, mode=rules.mode, policy=loaded.policy, actor=actor, facts=facts, effect=explain.named(effect, call))
     found = explain.explained(verdict, method.name, loaded)
     head = {"kind": "supposed", "call": "", "method": method.name, "person": _said(actor), "mode": effective(rules.mode, actor)}

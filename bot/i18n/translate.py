@@ -1,5 +1,6 @@
 """Notices into sentences: Fluent catalogues ru (default) and en, one file a theme. Ring 3; knows no wire."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
@@ -15,6 +16,9 @@ from state.clock import parse_iso
 Locale = Literal["ru", "en"]
 _FOLDER = Path(__file__).parent
 _PLAIN = (str, int, float)
+_LONG = 2000
+"""Characters of a value that goes past Fluent, which shows «{???}» for one of more than 2500: a transcript, the portal's words."""
+_MARK = re.compile("\ue000(\\w+)\ue001")
 
 
 class Translator:
@@ -33,8 +37,13 @@ class Translator:
         pattern = self._bundle.get_message(code).value
         if pattern is None:
             return code
-        text, _ = self._bundle.format_pattern(pattern, {key: self._value(key, value) for key, value in args.items()})
-        return str(text)
+        values = {key: self._value(key, value) for key, value in args.items()}
+        if isinstance(at := args.get("at"), str):
+            values["on"] = self._on(at) if at else ""
+        long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
+        marks = {key: f"\ue000{key}\ue001" for key in long}
+        text, _ = self._bundle.format_pattern(pattern, values | marks)
+        return _MARK.sub(lambda found: long.get(found[1], found[0]), str(text)) if long else str(text)
 
     def notice(self, notice: Notice) -> str:
         """The sentence of a notice."""
@@ -49,6 +58,13 @@ class Translator:
         here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
         today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
         return here.strftime("%H:%M" if here.date() == today else "%d.%m %H:%M")
+
+    def _on(self, moment: str) -> str:
+        """ "в 18:30", or "22.11 в 18:30" on another day: for sentences that tell when something happened."""
+        *day, hour = self.clock(moment).split(" ")
+        words = ["в"] if self.locale == "ru" else ["at"]
+        on = day if self.locale == "ru" or not day else ["on", *day]
+        return " ".join([*on, *words, hour])
 
     def _value(self, key: str, value: Any) -> Any:
         if key == "at" and isinstance(value, str) and value:

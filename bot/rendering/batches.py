@@ -79,8 +79,9 @@ def _grouped(items: Sequence[Body], reports: Mapping[str, Body], tr: Translator)
 def _group(words: str, members: Sequence[Body], reports: Mapping[str, Body], tr: Translator) -> Spans:
     same = zip(*(item.get("lines") or () for item in members), strict=True)  # the members of a group have equally many lines
     changes = "; ".join(_change_of_all(lines, tr) for lines in same)
+    marked = any(_mark(item, reports) != _MARKS["success"] for item in members)  # that all went well stands below
     names = [
-        spans(_mark(item, reports), Span(str(item.get("title") or item.get("id") or "?"), url=str(item.get("url") or "")))
+        spans(_mark(item, reports) if marked else "", Span(str(item.get("title") or item.get("id") or "?"), url=str(item.get("url") or "")))
         for item in members
     ]
     return spans(bold(f"{words} × {len(members)}"), f" — {changes}: " if changes else ": ", joined(names, ", "))

@@ -23,7 +23,10 @@ MAX_LINES = 40
 LONG = 160
 """Characters of a change that stands in a folded block of its own."""
 _SECONDS = 60
-_OWN_ORIGINS = ("edit:", "again:", "undo:")
+_SHARP = frozenset({"gate-sum-jump", "gate-sum-lost"})
+"""Reasons that say by themselves that the field changes."""
+_UNDO = "undo:"
+_OWN_ORIGINS = ("edit:", "again:", _UNDO)
 """Slots of wishes that a person made with a button: that their card was asked for is no doubt of the bot."""
 
 
@@ -53,6 +56,8 @@ def wants_second_tap(body: Body) -> bool:
 
 def _head(preview: Body, body: Body, tr: Translator) -> Spans:
     head = bold(heading(preview, body["method"], tr))
+    if str(body.get("slot") or "").startswith(_UNDO):
+        head = spans(bold(tr.say("card-undo")), "\n", head)
     if not preview.get("items") or not preview.get("sum"):
         return head
     return spans(head, "\n", bold(tr.say("card-sum", sum=preview["sum"])))
@@ -63,7 +68,7 @@ def _waiting(body: Body, tr: Translator) -> Iterator[Spans]:
     reasons = _reasons(body, tr)
     badge = tr.say("card-risk", level=_risk(body))
     if reasons:
-        yield spans(badge, " ", Span("; ".join(reasons), "italic"))
+        yield spans(badge, " ", Span(". ".join(reasons), "italic"))
     if (preview := body.get("preview") or {}).get("mode") in {"canary", "shadow"}:
         yield spans(tr.say("card-mode", mode=preview["mode"]))
     until = tr.clock(body["expires_at"])
@@ -85,11 +90,14 @@ def _risk(body: Body) -> str:
 def _reasons(body: Body, tr: Translator) -> list[str]:
     """Why it asks; the same reason for many commands of a batch is said once."""
     found: dict[str, list[str]] = {}
+    sharp = {(reason.get("args") or {}).get("field") for reason in body.get("reasons") or () if reason["code"] in _SHARP}
     own = str(body.get("slot") or "").startswith(_OWN_ORIGINS)
     for reason in body.get("reasons") or ():
         if own and reason["code"] == "gate-model-asks":
             continue
         args = reason.get("args") or {}
+        if reason["code"] == "gate-critical" and args.get("field") in sharp:
+            continue
         code = str(args.get("reason") or reason["code"]) if reason["code"] == "gate-batch-asks" else reason["code"]
         text = tr.say(code, **args)
         if text not in found.setdefault(code, []):
@@ -99,12 +107,17 @@ def _reasons(body: Body, tr: Translator) -> list[str]:
 
 def _lines(preview: Body, tr: Translator) -> Spans:
     """The first lines as they are, further ones folded, and how many there are beyond."""
-    lines = preview.get("lines") or ()
+    lines = [line for line in preview.get("lines") or () if not _names_the_new(line, preview)]
     if not lines:
         return ()
     folded = "\n".join(_flat(line) for line in lines[OPEN_LINES:MAX_LINES])
     more = tr.say("card-more", count=len(lines) - MAX_LINES) if len(lines) > MAX_LINES else ""
     return joined([*(_line(line) for line in lines[:OPEN_LINES]), spans(Span(folded, "quote")), spans(more)], "\n")
+
+
+def _names_the_new(line: Body, preview: Body) -> bool:
+    """Whether the heading says it already: the whole title of a record that is to be created."""
+    return preview.get("verb") == "add" and str(line.get("field") or "").upper() == "TITLE" and line["after"] == preview.get("title")
 
 
 def _line(line: Body) -> Spans:
@@ -170,7 +183,8 @@ def _taken_back(body: Body, tr: Translator) -> Spans:
     """Until when it can be, or that it was."""
     if body.get("undone_at"):
         return bold(tr.say("card-undone", at=body["undone_at"], who=body.get("undone_by", "")))
-    return spans(tr.say("card-undo-until", until=tr.clock(body["undo_until"]))) if body.get("undo_until") else ()
+    offered = body.get("undo_until") and not body.get("home")  # a lead's copy has no button for it
+    return spans(tr.say("card-undo-until", until=tr.clock(body["undo_until"]))) if offered else ()
 
 
 def _took(body: Body, tr: Translator) -> str:

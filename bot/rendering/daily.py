@@ -23,6 +23,8 @@ _REMINDER: Final = {
     "dropped": "reminder-dropped",
 }
 _ON_BUTTON: Final = 30
+ROWS: Final = 5
+"""So many of each list of a digest are shown."""
 
 
 class Button(NamedTuple):
@@ -92,7 +94,7 @@ def _agenda(body: Body, tr: Translator) -> Spans:
     blocks = [bold(title)] if title else []
     for section in body["sections"]:
         name = tr.notice(Notice(code=section["code"]))
-        blocks.append(spans(bold(name), "\n", table_text(Table.model_validate(section["table"]), tr)))
+        blocks.append(spans(bold(name), "\n", table_text(_beginning(Table.model_validate(section["table"])), tr, gap="\n")))
     if not body["sections"] and not body["unread"]:
         blocks.append(spans(tr.say("daily-free")))
     blocks.append(_team(body["team"], tr))
@@ -101,6 +103,11 @@ def _agenda(body: Body, tr: Translator) -> Spans:
     if body["what"] == "digest":
         blocks.append(spans(tr.say("daily-off")))
     return joined(blocks, "\n\n")
+
+
+def _beginning(table: Table) -> Table:
+    """A morning needs what is most urgent: the lists are sorted, and their foot tells how many there are."""
+    return table.model_copy(update={"rows": table.rows[:ROWS]})
 
 
 def _team(lines: Sequence[Body], tr: Translator) -> Spans:

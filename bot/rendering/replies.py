@@ -21,6 +21,9 @@ _PLAIN = frozenset(
         "which-date",
         "which-sum",
         "waiting-on-card",
+        "duplicates-found",
+        "duplicate-elsewhere",
+        "duplicate-taken",
     }
 )
 """Sentences that warn of nothing."""
@@ -29,23 +32,23 @@ _PLAIN = frozenset(
 def reply_text(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
     """The whole reply, empty when there is nothing to say; of lists longer than `MAX_ROWS` the `first` rows."""
     blocks = [spans(part.text) if isinstance(part, Text) else table_text(part, tr, first=first) for part in reply.parts]
-    blocks.extend(spans(bold(tr.notice(title)), "\n", table_text(table, tr, first=first)) for title, table in reply.sections)
+    blocks.extend(spans(bold(tr.notice(title)), "\n", table_text(table, tr, first=first, gap="\n")) for title, table in reply.sections)
     blocks.extend(_notice(notice, reply, tr) for notice in reply.notices)
     return joined(blocks, "\n\n")
 
 
-def table_text(table: Table, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
+def table_text(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
     """A list with links, and count and sum below."""
     if not table.rows:
         return spans(tr.say("list-empty"))
     shown = len(table.rows) if len(table.rows) <= MAX_ROWS else first
     lines: list[Spans] = []
     for number, row in enumerate(table.rows[:shown], start=1):
-        label = Span(row.label, url=row.url)
-        lines.append(spans(f"{number}. ", label))
-    count = tr.say("list-total", shown=shown, total=table.total) if table.total > shown else tr.say("list-all", total=table.total)
-    foot = f"{count}, {table.sum_text}" if table.sum_text else count
-    return spans(joined(lines, "\n"), "\n\n", bold(foot))
+        title, dot, rest = row.label.partition(" · ")
+        lines.append(spans(f"{number}. ", Span(title, url=row.url), dot + rest))
+    code = ("list-total" if table.total > shown else "list-all") + ("-sum" if table.sum_text else "")
+    foot = tr.say(code, shown=shown, total=table.total, sum=table.sum_text)
+    return spans(joined(lines, "\n"), gap, bold(foot))
 
 
 def _notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:

@@ -8,7 +8,7 @@ _WORD = "[0-9A-Za-z_.=-]{1,40}"
 _HOME = r"-?[0-9]{1,16}(?:\.[0-9]{1,10})?"
 _OURS = re.compile(
     rf"c1:{_ID}:[0-9A-Za-z]{{1,20}}:[yn]|c2:[0-9a-f]{{10}}:[0-9a-f]{{8}}:[yn]:{_HOME}"
-    rf"|n1:{_ID}:[0-9]{{1,3}}|e1:example-[a-z]{{1,40}}|[ud]1:{_ID}|a1(?::{_WORD})+"
+    rf"|n1:{_ID}:[0-9]{{1,3}}|e1:example-[a-z]{{1,40}}|[ud]1:{_ID}|s1|a1(?::{_WORD})+"
 )
 """What `pack` can make, and nothing else: what goes on from here is stored."""
 _LONGEST = 64
@@ -54,13 +54,18 @@ class DetailsPress:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StopPress:
+    """End what is under way in this conversation, as /stop does."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ActionPress:
     """A button of a feature: the first word says whose, the others are its own."""
 
     words: tuple[str, ...]
 
 
-Press = CardPress | ChoicePress | ExamplePress | CheckPress | DetailsPress | ActionPress
+Press = CardPress | ChoicePress | ExamplePress | CheckPress | DetailsPress | StopPress | ActionPress
 
 
 def pack(press: Press) -> str:
@@ -87,6 +92,8 @@ def _packed(press: Press) -> str:
             return f"u1:{press.confirmation_id}"
         case DetailsPress():
             return f"d1:{press.confirmation_id}"
+        case StopPress():
+            return "s1"
         case ActionPress():
             return ":".join(("a1", *press.words))
 
@@ -109,6 +116,8 @@ def unpack(data: str) -> Press | None:
             return CheckPress(confirmation_id=confirmation_id)
         case ["d1", confirmation_id]:
             return DetailsPress(confirmation_id=confirmation_id)
+        case ["s1"]:
+            return StopPress()
         case ["a1", *action]:
             return ActionPress(words=tuple(action))
         case _:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
-from aiogram.types import CallbackQuery, ChatMemberUpdated, Message, Update
+from aiogram.types import CallbackQuery, ChatMemberRestricted, ChatMemberUpdated, Message, Update
 
 from state.canonical import dumps, loads
 from state.worker import AsyncStore
@@ -20,7 +20,10 @@ _OUTSIDE = frozenset({"kicked", "left"})
 
 
 class Chats:
-    """Known from `load` on; each change is stored before it returns. Raises StoreError where the store cannot be read or written."""
+    """Known from `load` on; each change is stored before it returns. Raises StoreError where the store cannot be read or written.
+
+    By webhook every process may take updates while one delivers, so each change begins with what is stored now.
+    """
 
     def __init__(self, store: AsyncStore, bot_id: int) -> None:
         """Nothing is known yet."""
@@ -28,7 +31,6 @@ class Chats:
         self._key = f"telegram:{bot_id}:chats"
         self._moved: dict[int, int] = {}
         self._closed: dict[int, str] = {}
-        self._loaded = False
         self._last: dict[int, int] = {}
         self._changing = asyncio.Lock()
 
@@ -41,7 +43,6 @@ class Chats:
         stored: dict[str, Any] = loads(await self._store.get_value(self._key) or "{}")
         self._moved = {int(old): int(new) for old, new in stored.get("moved", {}).items()}
         self._closed = {int(chat): str(why) for chat, why in stored.get("closed", {}).items()}
-        self._loaded = True
 
     def address(self, chat: int) -> int:
         """Where a chat is now."""
@@ -98,7 +99,7 @@ class Chats:
         elif message is not None and message.migrate_from_chat_id is not None:
             await self.move(message.migrate_from_chat_id, message.chat.id)
         match _about(update):
-            case ChatMemberUpdated() as change if change.new_chat_member.status in _OUTSIDE:
+            case ChatMemberUpdated() as change if _is_out(change):
                 await self.close(change.chat.id, change.new_chat_member.status)
             case ChatMemberUpdated() as change:
                 await self.open(change.chat.id)
@@ -122,10 +123,9 @@ class Chats:
 
     @contextlib.asynccontextmanager
     async def _change(self) -> AsyncIterator[None]:
-        """One change at a time, and none before it is known what there is."""
+        """One change at a time, each of what is stored: another process may have written there since."""
         async with self._changing:
-            if not self._loaded:
-                await self._read()
+            await self._read()
             yield
 
     def _moved_home(self, message: Any) -> Any:
@@ -135,6 +135,12 @@ class Chats:
         moved = {str(old): new for old, new in self._moved.items()}
         closed = {str(chat): why for chat, why in self._closed.items()}
         await self._store.set_value(self._key, dumps({"moved": moved, "closed": closed}))
+
+
+def _is_out(change: ChatMemberUpdated) -> bool:
+    """Kept out; who is restricted may be inside or not."""
+    member = change.new_chat_member
+    return member.status in _OUTSIDE or (isinstance(member, ChatMemberRestricted) and not member.is_member)
 
 
 def _about(update: Update) -> Message | CallbackQuery | ChatMemberUpdated | None:

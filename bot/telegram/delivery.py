@@ -12,7 +12,7 @@ from typing import Any
 
 from aiogram import Bot
 from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramAPIError, TelegramForbiddenError
-from aiogram.methods import AnswerCallbackQuery, SendMessage, TelegramMethod
+from aiogram.methods import AnswerCallbackQuery, EditMessageText, SendMessage, TelegramMethod
 
 from bot.telegram.chats import Chats
 from bot.telegram.outlet import ChatClosed, NotOurs, Outlet, retry_wait
@@ -77,6 +77,7 @@ class Delivery:
 
     async def run(self) -> None:
         """Deliver until cancelled; a store that cannot be read is tried again."""
+        self._poster.forget_all_shown()
         async with asyncio.TaskGroup() as group:
             try:
                 await self._know_chats()
@@ -184,6 +185,12 @@ class Delivery:
     def answer(self, callback_id: str, text: str | None) -> None:
         """Answer a press without the outbox; may fail silently."""
         self._start_beside(AnswerCallbackQuery(callback_query_id=callback_id, text=text), 0, Rank.TOAST)
+
+    def retire(self, session: str, message: int) -> None:
+        """Take the buttons of a message that stands in the chat a second time, further up; may fail silently."""
+        chat = chat_of(session)[0]
+        text = self._people.translator(session).say("card-moved")
+        self._start_beside(EditMessageText(text=text, chat_id=chat, message_id=message, entities=[], parse_mode=None), chat, Rank.CARD)
 
     async def partial(self, session: str, said: str | Notice) -> None:
         """How far a turn is; returns at once and may come to nothing."""

@@ -11,8 +11,9 @@ from aiogram import Bot
 from aiogram.client.default import DefaultBotProperties
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
-from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramNetworkError, TelegramServerError
-from aiogram.types import Update
+from aiogram.exceptions import AiogramError, ClientDecodeError
+from aiogram.methods import Response
+from aiogram.types import Message, Update
 from aiogram.utils.token import TokenValidationError, validate_token
 from fastapi import APIRouter
 
@@ -37,6 +38,8 @@ from state.worker import AsyncStore
 log = logging.getLogger(__name__)
 
 _STORE_TROUBLE = Notice(code="store-trouble")
+_KEPT = Response[Message], Response[bool], Response[list[dict[str, Any]]]
+"""What answers are read with: pydantic forgets a model that nobody holds, and making it anew takes milliseconds a call."""
 
 
 def make_bot(token: str, api_base: str) -> Bot:
@@ -108,8 +111,7 @@ class TelegramDoor:
     async def _take(self) -> None:
         if self._webhook is not None:
             await keep_webhook(self.bot, self._webhook)
-        with contextlib.suppress(ClientDecodeError, TelegramNetworkError, TelegramServerError):  # polling then says what is wrong
-            await drop_webhook(self.bot)
+        await drop_webhook(self.bot)  # until it is: a poll beside a webhook is refused as if somebody else polled
         await Poller(self.bot, self._intake).run()
 
     async def _posted(self, raw: Mapping[str, Any]) -> None:
@@ -129,6 +131,7 @@ class TelegramDoor:
         routed = await self._routed(update)
         if routed.rows:
             await self._store_rows(routed)
+            await self._left_behind(update, routed)
         if routed.callback_id and (not routed.rows or routed.rows[0].kind != "decision"):
             text = self._people.translator(routed.session).notice(routed.toast) if routed.toast else None
             self.delivery.answer(routed.callback_id, text)
@@ -139,7 +142,30 @@ class TelegramDoor:
         me, now = await self.bot.me(), self._clock.now()
         routed = route(update, self._people.access, me, await self._cards(update), now)
         rows, said = self._people.calmed(routed.rows, routed.say, now)
-        return replace(routed, rows=rows, say=said)
+        return self._answerable(update, replace(routed, rows=rows, say=said))
+
+    def _answerable(self, update: Update, routed: Routed) -> Routed:
+        """A press that nobody here would work is answered at once: a button of another version, or «Stop» of a turn that is over."""
+        query, row = update.callback_query, next(iter(routed.rows), None)
+        if query is None or query.message is None or row is None or self._orchestrator is None:
+            return routed
+        if row.kind == "press" and row.body["words"][0] not in self._orchestrator.tools.handlers.presses:
+            return Routed(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
+        stops = row.kind == "command" and row.body["name"] == "stop"
+        if stops and self.delivery.progress.stands_elsewhere(row.session, query.message.message_id):
+            return Routed(session=routed.session, callback_id=query.id, toast=Notice(code="nothing-to-stop"))
+        return routed
+
+    async def _left_behind(self, update: Update, routed: Routed) -> None:
+        """A second message of a card, left by a stop between its delivery and the note of it: pressed once, it points to the other one."""
+        query = update.callback_query
+        if query is None or query.message is None or routed.rows[0].kind != "decision":
+            return
+        shown = ""
+        with contextlib.suppress(StoreError):  # the decision is stored, and this is for the eye
+            shown = await self._store.sent_ref(routed.session, f"card:{routed.rows[0].body['confirmation_id']}")
+        if shown.isdecimal() and query.message.message_id < int(shown):
+            self.delivery.retire(routed.session, query.message.message_id)
 
     async def _store_rows(self, routed: Routed) -> None:
         """Durably: an update that is not stored must not be confirmed. The person is told once for each time the store gives out."""

@@ -1,11 +1,15 @@
 """Spans as Telegram text and entities; offsets and lengths in UTF-16 units. Ring 3, pure."""
 
+import re
+
 from aiogram.types import MessageEntity
 
 from bot.rendering.spans import Spans
 from bot.telegram.splitting import units
 
 _NAMES = {"quote": "expandable_blockquote", "strike": "strikethrough"}
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Marks that turn around what stands behind them: of a name they would turn the sum beside it too. On cards they are named before."""
 
 
 def render(text: Spans) -> tuple[str, list[MessageEntity]]:
@@ -14,11 +18,14 @@ def render(text: Spans) -> tuple[str, list[MessageEntity]]:
     entities: list[MessageEntity] = []
     offset = 0
     for span in text:
-        length = units(span.text)
+        shown = _TURNING.sub("", span.text)
+        length = units(shown)
+        if not shown:
+            continue
         if span.style:
             entities.append(MessageEntity(type=_NAMES.get(span.style, span.style), offset=offset, length=length))
         if span.url:
             entities.append(MessageEntity(type="text_link", offset=offset, length=length, url=span.url))
-        words.append(span.text)
+        words.append(shown)
         offset += length
     return "".join(words), entities

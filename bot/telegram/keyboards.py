@@ -13,8 +13,9 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import waits_for_lead, wants_second_tap
 from bot.rendering.daily import reminder_buttons
 from bot.rendering.history import history_buttons
-from bot.telegram.callbacks import ActionPress, CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, Press, pack
+from bot.telegram.callbacks import ActionPress, CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, Press, StopPress, pack
 from bot.telegram.people import people_keyboard
+from bot.telegram.splitting import cut, is_blank
 from orchestrator.cards.again import is_undo, may_repeat
 from orchestrator.gate.confirmations import second_nonce
 from orchestrator.messages import Reply
@@ -26,6 +27,7 @@ Buttons = list[list[InlineKeyboardButton]]
 _DOUBTFUL = frozenset({"outcome-unknown", "recovered-unclear"})
 _PLACEHOLDER = 64
 _ON_BUTTON = 60
+_LONGEST_LABEL = 128
 
 
 def keyboard_of(kind: str, body: Body, tr: Translator) -> Markup | None:
@@ -53,6 +55,11 @@ def reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup | None:
     return _markup(rows)
 
 
+def stop_keyboard(tr: Translator) -> InlineKeyboardMarkup:
+    """Under a message that stands in for an answer."""
+    return InlineKeyboardMarkup(inline_keyboard=[[_button(tr.say("button-stop"), StopPress())]])
+
+
 def card_keyboard(body: Body, tr: Translator) -> InlineKeyboardMarkup | None:
     """Buttons of a card that waits, and what may still be done with one that is settled."""
     rows = _waiting(body, tr) if body["status"] == "requested" else _settled(body, tr)
@@ -64,8 +71,8 @@ def _waiting(body: Body, tr: Translator) -> Buttons:
     if not str(body.get("home") or "tg:").startswith("tg:"):  # a button leads to chats only
         return _copy(body, tr)
     no = _decision(body, tr.say("button-deny"), approve=False)
-    if body.get("home"):  # in the chat of a lead: the card lives elsewhere, and so do its details
-        return [*_deciding(body, no, tr), [_deny_why(body, tr)], *_copy(body, tr)]
+    if body.get("home"):  # in the chat of a lead: the card lives elsewhere
+        return [*_deciding(body, no, tr), [_deny_why(body, tr)], [_details_there(body, tr)], *_copy(body, tr)]
     details = _button(tr.say("button-details"), DetailsPress(confirmation_id=confirmation_id))
     if waits_for_lead(body):
         return [[_decision(body, tr.say("button-withdraw"), approve=False), details], *_copy(body, tr)]
@@ -75,8 +82,16 @@ def _waiting(body: Body, tr: Translator) -> Buttons:
 
 def _deny_why(body: Body, tr: Translator) -> InlineKeyboardButton:
     """Of a lead's copy: the next message in this chat is the reason."""
-    home = str(body["home"]).removeprefix("tg:").replace(":", ".")
-    return _button(tr.say("button-deny-why"), ActionPress(words=("why", body["confirmation_id"], body["nonce"], home)))
+    return _button(tr.say("button-deny-why"), ActionPress(words=("why", body["confirmation_id"], body["nonce"], _home(body))))
+
+
+def _details_there(body: Body, tr: Translator) -> InlineKeyboardButton:
+    """Of a lead's copy: the call is known where the card lives."""
+    return _button(tr.say("button-details"), ActionPress(words=("details", body["confirmation_id"], _home(body))))
+
+
+def _home(body: Body) -> str:
+    return str(body["home"]).removeprefix("tg:").replace(":", ".")
 
 
 def _deciding(body: Body, no: InlineKeyboardButton, tr: Translator) -> Buttons:
@@ -94,10 +109,10 @@ def _is_fixed(body: Body) -> bool:
 
 def _settled(body: Body, tr: Translator) -> Buttons:
     confirmation_id = body["confirmation_id"]
+    if body.get("home"):  # what is left to do is done where the card lives
+        return []
     if body["status"] == "unknown":
         return [[_button(tr.say("button-check"), CheckPress(confirmation_id=confirmation_id))]]
-    if body.get("home"):
-        return []
     if body["status"] == "executed" and body.get("undo_until"):
         return [[_button(tr.say("button-undo"), ActionPress(words=("undo", str(body["effect_id"]))))]]
     if may_repeat(body):
@@ -123,7 +138,7 @@ def _approve_button(body: Body, tr: Translator) -> InlineKeyboardButton:
 
 
 def _decision(body: Body, text: str, *, approve: bool, nonce: str = "", style: str = "") -> InlineKeyboardButton:
-    home = str(body.get("home") or "")
+    home = str(body.get("home") or body.get("topic") or "")
     press = CardPress(confirmation_id=body["confirmation_id"], nonce=nonce or body["nonce"], approve=approve, home=home)
     return _button(text, press, style)
 
@@ -172,7 +187,13 @@ def _short(text: str) -> str:
 
 
 def _button(text: str, press: Press, style: str = "") -> InlineKeyboardButton:
-    return InlineKeyboardButton(text=text, callback_data=pack(press), style=style or None)
+    return InlineKeyboardButton(text=readable(text), callback_data=pack(press), style=style or None)
+
+
+def readable(text: str) -> str:
+    """Words on a button: one line of bounded length, and never none, for which Telegram would refuse the whole message."""
+    line = cut(" ".join(text.split()), _LONGEST_LABEL)
+    return "…" if is_blank(line) else line
 
 
 def _markup(rows: Buttons) -> InlineKeyboardMarkup | None:

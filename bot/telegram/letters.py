@@ -1,7 +1,8 @@
 """An outbox row as what Telegram is to show: pieces of text, buttons, files. Ring 3, pure; the same renderer for first showing and edit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from aiogram.types import MessageEntity
 
@@ -13,7 +14,8 @@ from bot.rendering.replies import MAX_ROWS, reply_text
 from bot.rendering.spans import Spans, plain
 from bot.telegram.entities import render
 from bot.telegram.keyboards import Markup, keyboard_of, reply_keyboard
-from bot.telegram.splitting import LIMIT, split, units
+from bot.telegram.parts import chat_of
+from bot.telegram.splitting import LIMIT, cut, is_blank, split, units
 from orchestrator.messages import Notice, Reply, Table, say
 from state.store import OutboxRow
 
@@ -21,6 +23,9 @@ MOST_PIECES = 3
 """A text that needs more messages goes as its beginning and a file."""
 FIRST = 10
 """Rows that are shown of a list that is too long for a message and comes as a file."""
+
+CAPTION = 1024
+"""UTF-16 units that Telegram takes under a file."""
 
 Piece = tuple[str, list[MessageEntity]]
 
@@ -48,19 +53,28 @@ def letter_of(row: OutboxRow, tr: Translator) -> Letter:
     match row.kind:
         case "card":
             pieces = _pieces(text_of(row.kind, row.body, tr))
-            return Letter(pieces=pieces, markup=keyboard_of(row.kind, row.body, tr), files=_of_batch(row, tr))
+            return Letter(pieces=pieces, markup=keyboard_of(row.kind, _placed(row), tr), files=_of_batch(row, tr))
         case "file":
             return Letter(pieces=(), files=(_file(row, tr),))
         case "reply":
-            return _reply(Reply.model_validate(row.body), tr)
+            reply = Reply.model_validate(row.body)
+            letter = _reply(reply, tr)
+            said = reply.parts or reply.sections or reply.notices
+            return excuse(row, tr) if said and not letter.pieces and not letter.files else letter
         case kind:
             return _shortened(text_of(kind, row.body, tr), keyboard_of(kind, row.body, tr), (), tr)
 
 
 def excuse(row: OutboxRow, tr: Translator) -> Letter:
-    """What is said in place of an answer that cannot be shown: a turn never ends in silence."""
-    said = say(Notice(code="failed", args={"id": row.id[-8:]}))
+    """What is said in place of an answer that cannot be shown: a turn never ends in silence. It may have changed something all the same."""
+    said = say(Notice(code="answer-unshown", args={"id": row.id[-8:]}))
     return Letter(pieces=_pieces(reply_text(said, tr)))
+
+
+def _placed(row: OutboxRow) -> Mapping[str, Any]:
+    """With the topic it belongs to: when that is closed the card stands outside of it, and its buttons must still find their way."""
+    chat, thread = chat_of(row.session)
+    return {**row.body, "topic": row.session} if thread and chat < 0 else row.body
 
 
 def _of_batch(row: OutboxRow, tr: Translator) -> tuple[Attachment, ...]:
@@ -98,7 +112,7 @@ def _beginning(text: Spans, closing: str) -> Piece:
 
 def _pieces(text: Spans) -> tuple[Piece, ...]:
     """None of them blank: Telegram refuses a message without a visible character."""
-    return tuple(piece for piece in split(*render(text)) if piece[0].strip())
+    return tuple(piece for piece in split(*render(text)) if not is_blank(piece[0]))
 
 
 def _listed(title: str, table: Table, tr: Translator) -> Attachment:
@@ -114,7 +128,7 @@ def _file(row: OutboxRow, tr: Translator) -> Attachment:
     links = tuple(str(link) for link in body.get("links") or ())
     sheet = Sheet(columns=tuple(body["columns"]), rows=tuple(tuple(cells) for cells in body["rows"]), links=links)
     name = str(body.get("name") or tr.say("file-list"))
-    caption = tr.notice(as_notice(body["caption"])) if body.get("caption") else ""
+    caption = cut(tr.notice(as_notice(body["caption"])), CAPTION) if body.get("caption") else ""
     if body.get("format") == "csv":
         return Attachment(name=f"{_file_name(name)}.csv", caption=caption, made=lambda: csv_text(sheet))
     return Attachment(name=f"{_file_name(name)}.xlsx", caption=caption, made=lambda: xlsx(sheet, name=name))

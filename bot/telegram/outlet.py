@@ -14,13 +14,16 @@ from aiogram.exceptions import (
     ClientDecodeError,
     TelegramAPIError,
     TelegramBadRequest,
+    TelegramEntityTooLarge,
     TelegramForbiddenError,
     TelegramMigrateToChat,
     TelegramNetworkError,
+    TelegramNotFound,
     TelegramRetryAfter,
     TelegramServerError,
+    TelegramUnauthorizedError,
 )
-from aiogram.methods import SendDocument, SendMessage, TelegramMethod
+from aiogram.methods import DeleteMessage, EditMessageText, SendDocument, SendMessage, TelegramMethod
 from aiogram.types import Message
 
 from bot.telegram.chats import Chats
@@ -37,13 +40,15 @@ UPLOAD_WITHIN = 120
 _FLOOD = "Too Many Requests"
 """A 429 that names no wait, or 0, reaches us as an error of no special kind: aiogram keeps only Telegram's words of it."""
 _MENDS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("parse entities", {"entities": None, "caption_entities": None}),
-    ("ENTITY", {"entities": None, "caption_entities": None}),
-    ("BUTTON", {"reply_markup": None}),
+    ("entit", {"entities": None, "caption_entities": None}),
+    ("button", {"reply_markup": None}),
+    ("keyboard", {"reply_markup": None}),
+    ("reply markup is too long", {"reply_markup": None}),
     ("message thread not found", {"message_thread_id": None}),
+    ("topic_", {"message_thread_id": None}),
     ("message to be replied not found", {"reply_parameters": None}),
 )
-"""What Telegram does not take of a message, and the message without it: words that arrive plain are better than none."""
+"""What Telegram does not take of a message, and the message without it: words that arrive plain are better than none. In whatever case."""
 
 
 class NotOurs(Exception):
@@ -72,6 +77,9 @@ class Outlet:
             return await self._paced(method, chat, rank)
         except TelegramMigrateToChat as moved:
             await self._chats.move(self._chats.address(chat), moved.migrate_to_chat_id)
+            gone: TelegramMethod[Any] = method
+            if isinstance(method, EditMessageText | DeleteMessage):  # its number means another message there, or none
+                raise TelegramBadRequest(method=gone, message="message to edit not found") from None
             return await self._paced(method, chat, rank)
         except TelegramForbiddenError as shut:
             await self._chats.close(chat, shut.message)
@@ -81,7 +89,11 @@ class Outlet:
             if mended is None:
                 raise
             log.warning("a message is sent without what Telegram does not take: %s", error.message, extra={"action": "message_mended"})
-            return await self._paced(mended, chat, rank)
+            return await self.send(mended, chat, rank)  # each time it is less, so this ends
+
+    def place(self, chat: int) -> int:
+        """Where the chat is now."""
+        return self._chats.address(chat)
 
     def is_open(self, chat: int) -> bool:
         """Whether Telegram takes anything for this chat now."""
@@ -131,13 +143,17 @@ def flood_wait(error: Exception) -> float | None:
 def retry_wait(error: Exception, attempts: int) -> float | None:
     """Seconds until the next try; None for what no waiting mends.
 
-    A broken connection, a 5xx or an answer that is no answer (a proxy's page) leaves open whether the message was shown: it is sent
-    again, and may then be there twice. A message too many is a nuisance, a lost answer is a broken promise.
+    A token that is not taken (any more) is no fault of the message: it waits, and the door ends by itself. A broken connection, a 5xx or
+    an answer that is no answer (a proxy's page) leaves open whether the message was shown: it is sent again, and may then be there twice.
+    A message too many is a nuisance, a lost answer is a broken promise.
     """
     wait = flood_wait(error)
     if isinstance(error, TelegramRetryAfter):
         return wait
-    passing = isinstance(error, TelegramNetworkError | TelegramServerError | ClientDecodeError)
+    if isinstance(error, TelegramEntityTooLarge):  # a network error by its class only: it would hold up its chat for a day
+        return None
+    ours = TelegramUnauthorizedError | TelegramNotFound
+    passing = isinstance(error, TelegramNetworkError | TelegramServerError | ClientDecodeError | ours)
     return min(60, 2 ** min(attempts, 6)) if passing or wait is not None else None
 
 
@@ -145,6 +161,6 @@ def _mended(method: TelegramMethod[T], error: TelegramBadRequest) -> TelegramMet
     """The message without what Telegram complains of; None where it complains of something else, or of what is not there."""
     for words, without in _MENDS:
         mine = {name: value for name, value in without.items() if getattr(method, name, None)}
-        if words in error.message and mine:
+        if words in error.message.lower() and mine:
             return method.model_copy(update=mine)
     return None

@@ -10,6 +10,7 @@ from aiogram.types import InlineKeyboardButton, InlineKeyboardMarkup, Message, U
 from bot.access import Access
 from bot.i18n.translate import Translator
 from bot.telegram.callbacks import ExamplePress, pack
+from orchestrator.gate.visible import visible
 from orchestrator.messages import Actor, Notice
 from orchestrator.people.registry import SESSION
 from orchestrator.people.tokens import proof_of
@@ -107,7 +108,7 @@ def _row(kind: str, source: str, actor: Mapping[str, Any], body: Mapping[str, An
 
 def _sender(user: User) -> dict[str, str]:
     """A stranger as the registry knows them: key, and what Telegram calls them."""
-    full = clean_text(user.full_name)[:_LONGEST_NAME]
+    full = visible(clean_text(user.full_name), limit=_LONGEST_NAME)  # a stranger chose it: nothing in it hides or turns around
     return {"key": f"tg:{user.id}", "name": f"{full} (@{user.username})" if user.username else full}
 
 

@@ -16,6 +16,8 @@ from bot.telegram.pacing import Rank
 from bot.telegram.parts import Parts, chat_of
 from bot.telegram.people import People
 from bot.telegram.progress import Progress
+from bot.telegram.splitting import cut
+from state.canonical import dumps, sha256
 from state.store import OutboxRow
 from state.worker import AsyncStore
 
@@ -23,8 +25,10 @@ log = logging.getLogger(__name__)
 
 _RANKS = {"toast": Rank.TOAST, "card": Rank.CARD}
 _TOAST, _ALERT = 200, 60
-"""Characters Telegram takes of an answer to a press; above the second it stands in a window instead of passing by at the top."""
+"""UTF-16 units Telegram takes of an answer to a press; above the second it stands in a window instead of passing by at the top."""
 _TURN = "turn:"
+_REMEMBERED = 4096
+"""Messages of which it is known how they look, so that an edit that would change nothing is not asked for."""
 
 
 class Poster:
@@ -37,6 +41,7 @@ class Poster:
         self._parts = parts
         self._people = people
         self._progress = progress
+        self._shown: dict[tuple[int, int], str] = {}
 
     async def post(self, row: OutboxRow) -> str:
         """Show the row; where it is shown, for later edits. Raises aiogram's errors, ChatClosed, NotOurs, StoreError or rendering's."""
@@ -44,24 +49,27 @@ class Poster:
         if row.kind == "toast":
             return await self._toast(row, tr)
         letter = _rendered(row, tr)
-        known = await self._store.sent_ref(row.session, row.key) if row.key else ""
-        if row.body.get("anew") and known.isdecimal():
-            await self._moved_down(row, int(known), tr)
-            known = ""
+        chat = chat_of(row.session)[0]
+        noted = await self._store.sent_ref(row.session, row.key) if row.key else ""
+        known = _shown_at(noted, chat, self._outlet.place(chat))
+        if row.body.get("anew") and known:
+            await self._moved_down(row, known, tr)
+            known = 0
         stands_in = await self._progress.over(row.session, row.key.removeprefix(_TURN)) if _ends_turn(row) else 0
-        ref = await _Posting(self, row, letter).run(int(known) if known.isdecimal() else 0, stands_in)
+        ref = await _Posting(self, row, letter).run(known, stands_in)
         self._progress.covered(row.session)
-        return str(ref) if ref else known
+        return _ref(ref, chat, self._outlet.place(chat)) if ref else noted
 
     async def _moved_down(self, row: OutboxRow, known: int, tr: Translator) -> None:
         """What is shown anew at the end of the chat loses its buttons above, so that only one message of it can be pressed."""
         chat = chat_of(row.session)[0]
         edit = EditMessageText(text=tr.say("card-moved"), chat_id=chat, message_id=known, entities=[], parse_mode=None)
+        self.forget_shown(chat, known)
         with contextlib.suppress(TelegramBadRequest):  # deleted, or said already
             await self._outlet.send(edit, chat, Rank.CARD)
 
     async def _toast(self, row: OutboxRow, tr: Translator) -> str:
-        text = tr.notice(as_notice(row.body["notice"]))[:_TOAST]
+        text = cut(tr.notice(as_notice(row.body["notice"])), _TOAST)
         answer = AnswerCallbackQuery(callback_query_id=row.body["callback_id"], text=text, show_alert=len(text) > _ALERT)
         with contextlib.suppress(TelegramBadRequest):  # too late to answer the press; the card tells it
             await self._outlet.send(answer, chat_of(row.session)[0], Rank.TOAST)
@@ -74,6 +82,26 @@ class Poster:
     async def note_arrived(self, row: OutboxRow, refs: list[int]) -> None:
         """So far they are out."""
         await self._parts.note_arrived(row.session, row.id, refs)
+
+    def shows(self, chat: int, message_id: int, content: str) -> bool:
+        """Whether this process made that message look so: to edit it once more would be refused as no change."""
+        return self._shown.get((self._outlet.place(chat), message_id)) == content
+
+    def forget_shown(self, chat: int, message_id: int) -> None:
+        """It may look otherwise now."""
+        self._shown.pop((self._outlet.place(chat), message_id), None)
+
+    def forget_all_shown(self) -> None:
+        """Another process may have delivered meanwhile."""
+        self._shown.clear()
+
+    def note_shown(self, chat: int, message_id: int, content: str) -> None:
+        """It looks so now; the eldest of very many are forgotten."""
+        place = self._outlet.place(chat)
+        self.forget_shown(chat, message_id)
+        self._shown[place, message_id] = content
+        if len(self._shown) > _REMEMBERED:
+            del self._shown[next(iter(self._shown))]
 
     @property
     def outlet(self) -> Outlet:
@@ -91,6 +119,7 @@ class _Posting:
         self._letter = letter
         self._chat, self._thread = chat_of(row.session)
         self._rank = _RANKS.get(row.kind, Rank.FINAL)
+        self._silent = True if row.body.get("quiet") else None
 
     async def run(self, known: int, stands_in: int) -> int:
         """The message with the buttons; `known` shows an earlier form of the row, and `stands_in` stands where its answer will."""
@@ -133,8 +162,11 @@ class _Posting:
             parse_mode=None,
             message_thread_id=self._thread,
             reply_markup=self._markup(piece),
+            disable_notification=self._silent,
         )
-        return (await self._outlet.send(message, self._chat, self._rank)).message_id
+        shown = (await self._outlet.send(message, self._chat, self._rank)).message_id
+        self._poster.note_shown(self._chat, shown, _content(piece, self._markup(piece)))
+        return shown
 
     async def _file(self, attachment: Attachment) -> int:
         content = await asyncio.to_thread(attachment.made)
@@ -144,6 +176,7 @@ class _Posting:
             caption=attachment.caption or None,
             parse_mode=None,
             message_thread_id=self._thread,
+            disable_notification=self._silent,
         )
         return (await self._outlet.send(document, self._chat, self._rank)).message_id
 
@@ -151,6 +184,10 @@ class _Posting:
         """Change a message in place; False when Telegram no longer lets it be changed. What is the same already is as good as changed."""
         text, entities = piece
         markup = self._markup(piece)
+        content = _content(piece, markup)
+        if self._poster.shows(self._chat, message_id, content):
+            return True
+        self._poster.forget_shown(self._chat, message_id)  # until Telegram says so: an edit of unknown fate may have been made
         edit = EditMessageText(
             text=text,
             chat_id=self._chat,
@@ -162,7 +199,9 @@ class _Posting:
         try:
             await self._outlet.send(edit, self._chat, self._rank)
         except TelegramBadRequest as error:
-            return "not modified" in error.message
+            if "not modified" not in error.message:
+                return False
+        self._poster.note_shown(self._chat, message_id, content)
         return True
 
     async def _take_away(self, message_id: int) -> None:
@@ -170,6 +209,23 @@ class _Posting:
         if message_id:
             with contextlib.suppress(TelegramBadRequest):
                 await self._outlet.send(DeleteMessage(chat_id=self._chat, message_id=message_id), self._chat, Rank.FINAL)
+
+
+def _ref(message_id: int, chat: int, place: int) -> str:
+    """What is kept of a message; in a group that moved also in which of its lives, since each numbers its messages anew."""
+    return str(message_id) if place == chat else f"{message_id}@{place}"
+
+
+def _shown_at(ref: str, chat: int, place: int) -> int:
+    """The message that can be edited, 0 where none is: nothing was sent, or it stayed behind when the group moved."""
+    number, _, where = ref.partition("@")
+    return int(number) if number.isdecimal() and (where or str(chat)) == str(place) else 0
+
+
+def _content(piece: Piece, markup: Markup | None) -> str:
+    """Text, entities and buttons in one short word."""
+    entities = [entity.model_dump_json(exclude_none=True) for entity in piece[1]]
+    return sha256(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
 
 
 def _ends_turn(row: OutboxRow) -> bool:

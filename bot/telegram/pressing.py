@@ -8,7 +8,7 @@ from aiogram.types import CallbackQuery
 from bot.access import Access
 from bot.i18n.translate import Translator
 from bot.rendering.daily import reminder_press
-from bot.telegram.callbacks import ActionPress, CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, Press, unpack
+from bot.telegram.callbacks import ActionPress, CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, Press, StopPress, unpack
 from bot.telegram.people import press_row
 from bot.telegram.rows import Maker, Routed
 from orchestrator.messages import Notice
@@ -53,7 +53,10 @@ def _of_card_or_talk(press: Press, query: CallbackQuery, make: Maker) -> Routed:
             shown = query.message.message_id if query.message is not None else 0
             return make.row("press", "express", {"words": list(press.words), "callback_id": query.id, "message_id": shown})
         case ChoicePress():
-            routed = make.row("message", "turn", {"answers": press.question_id, "option": press.option, "origin": "choice"})
+            body = {"answers": press.question_id, "option": press.option, "origin": "choice"}
+            if query.message is not None and query.message.chat.type != "private":  # whoever works it knows whose question it is
+                return make.row("message", "turn", {**body, "callback_id": query.id})
+            routed = make.row("message", "turn", body)
         case ExamplePress():
             text = Translator(make.actor.locale).say(press.code)
             routed = make.row("message", "turn", {"text": text, "origin": "button"})
@@ -61,6 +64,8 @@ def _of_card_or_talk(press: Press, query: CallbackQuery, make: Maker) -> Routed:
             routed = make.row("command", "express", {"name": "check", "confirmation_id": press.confirmation_id})
         case DetailsPress():
             routed = make.row("command", "express", {"name": "details", "confirmation_id": press.confirmation_id})
+        case StopPress():
+            routed = make.row("command", "express", {"name": "stop"})
         case _:
             assert_never(press)
     return Routed(session=routed.session, rows=routed.rows, callback_id=query.id)

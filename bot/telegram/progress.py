@@ -11,16 +11,18 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiogram.exceptions import AiogramError, TelegramBadRequest
+from aiogram.exceptions import AiogramError, TelegramBadRequest, TelegramNotFound
 from aiogram.methods import EditMessageText, SendChatAction, SendMessage, SendMessageDraft
+from aiogram.types import InlineKeyboardMarkup
 
 from bot.rendering.progress import progress_text
 from bot.telegram.entities import render
+from bot.telegram.keyboards import stop_keyboard
 from bot.telegram.letters import Piece
 from bot.telegram.outlet import Outlet
 from bot.telegram.parts import Parts, chat_of
 from bot.telegram.people import People
-from bot.telegram.splitting import split
+from bot.telegram.splitting import is_blank, split
 from orchestrator.links import known_links_only
 from orchestrator.messages import Notice
 from state.clock import elapsing
@@ -166,6 +168,11 @@ class Progress:
             self._unschedule(show)
             self._schedule(show)
 
+    def stands_elsewhere(self, session: str, message: int) -> bool:
+        """Whether the running turn of that chat shows in another message than this one, which was left by an earlier turn."""
+        show = self._shows.get(session)
+        return show is not None and not show.over and show.message not in {0, message}
+
     def look(self) -> None:
         """Show what is due; for clocks that are moved by hand."""
         for show in list(self._shows.values()):
@@ -254,7 +261,7 @@ class Progress:
         """What Telegram does not take is not shown; a flood wait is remembered by whoever made the call."""
         try:
             await work
-        except TelegramBadRequest as error:
+        except (TelegramBadRequest, TelegramNotFound) as error:  # the second one: a server that is older than drafts
             if show.drafts:
                 show.drafts = False
                 log.info("no drafts in this chat: %s", error.message, extra={"action": "drafts_refused"})
@@ -282,15 +289,21 @@ class Progress:
             return
         text, entities = self._content(show)
         text = text or self._people.translator(show.session).say("working")
-        message = SendMessage(chat_id=show.chat, text=text, entities=entities, message_thread_id=show.thread)
+        stop = self._stop(show)
+        message = SendMessage(chat_id=show.chat, text=text, entities=entities, message_thread_id=show.thread, reply_markup=stop)
         show.message = (await self._outlet.show(message, show.chat)).message_id
         await self._parts.note_placeholder(show.session, show.turn, show.message)
 
     async def _edit(self, show: _Show) -> None:
         text, entities = self._content(show)
         if text:
-            edit = EditMessageText(chat_id=show.chat, message_id=show.message, text=text, entities=entities)
+            stop = self._stop(show)  # an edit without buttons takes them away
+            edit = EditMessageText(chat_id=show.chat, message_id=show.message, text=text, entities=entities, reply_markup=stop)
             await self._outlet.show(edit, show.chat)
+
+    def _stop(self, show: _Show) -> InlineKeyboardMarkup:
+        """What a draft has by itself; the answer, which takes the place of this message, has it no more."""
+        return stop_keyboard(self._people.translator(show.session))
 
     async def _typed(self, show: _Show, now: float) -> None:
         show.typed_at = now
@@ -302,4 +315,5 @@ class Progress:
         """In the renderer of the answer itself; of a long one the end, where it grows."""
         tr = self._people.translator(show.session)
         words = known_links_only(show.text, self._hosts, locale=tr.locale)
-        return split(*render(progress_text(list(show.steps.values()), show.note, words, tr)))[-1]
+        piece = split(*render(progress_text(list(show.steps.values()), show.note, words, tr)))[-1]
+        return ("", []) if is_blank(piece[0]) else piece

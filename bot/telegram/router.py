@@ -19,7 +19,7 @@ from bot.telegram.pressing import pressed
 from bot.telegram.quoting import quoted_of
 from bot.telegram.rows import Maker, Routed
 from bot.telegram.stopping import stopped
-from bot.telegram.typed import Card, says_no, says_yes, typed_decision
+from bot.telegram.typed import Card, refuses, says_no, says_yes, typed_decision, why_of
 from orchestrator.messages import Actor, Notice
 from state.canonical import clean_text
 
@@ -133,7 +133,9 @@ def _reason(message: Message, text: str, me: User, make: Maker) -> Routed | None
         return Routed(session=make.session, say=Notice(code="only-button"))
     if says_no(text):
         return make.row("decision", "express", {**card, "approve": False, "via": "typed"}, session=press.home)
-    return make.row("reason", "express", {**card, "home": press.home, "text": clean_text(text), "message_id": message.message_id})
+    if not refuses(text):  # «хорошо», «а почему?»: words that are no clear refusal deny nothing
+        return Routed(session=make.session, say=Notice(code="lead-answer-how"))
+    return make.row("reason", "express", {**card, "home": press.home, "text": clean_text(why_of(text)), "message_id": message.message_id})
 
 
 def _edited(message: Message, access: Access, me: User, *, source: str, now: datetime) -> Routed:

@@ -1,9 +1,27 @@
 """Long texts in pieces Telegram accepts: measured in UTF-16 units, cut at paragraphs and between entities where that is possible. Pure."""
 
+import unicodedata
+
 from aiogram.types import MessageEntity
 
 LIMIT = 4096
 _MIN_PIECE = 1024
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_JOINER, _LONGEST_SIGN = "\u200d", 32
+_TONES, _FLAGS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of it can be seen: Telegram refuses such a message as empty, also where it is made of marks without width."""
+    return all(mark.isspace() or mark in _BLANK_LETTERS or unicodedata.category(mark) in _UNSEEN for mark in text)
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` UTF-16 units of it, with a sign that something is missing."""
+    if units(text) <= limit:
+        return text
+    return text.encode("utf-16-le")[: (limit - 1) * 2].decode("utf-16-le", "ignore") + "…"
 
 
 def units(text: str) -> int:
@@ -41,7 +59,27 @@ def _border(raw: bytes, start: int, limit: int) -> int:
         if place >= _MIN_PIECE:
             return start + place + len(mark)
     end = start + limit
-    return end - 1 if _tears(raw, end) else end
+    return _whole_signs(raw, start, end - 1 if _tears(raw, end) else end)
+
+
+def _whole_signs(raw: bytes, start: int, end: int) -> int:
+    """A cut a little earlier, where it would part what is drawn as one sign: a family, a flag, a letter and its accent."""
+    window = raw[start * 2 : end * 2].decode("utf-16-le")
+    after = raw[end * 2 : (end + 2) * 2].decode("utf-16-le", "ignore")[:1]
+    kept = len(window)
+    while after and kept > len(window) - _LONGEST_SIGN and _belongs(window[:kept], after):
+        kept, after = kept - 1, window[kept - 1]
+    return start + units(window[:kept]) if kept > 0 and not _belongs(window[:kept], after) else end
+
+
+def _belongs(before: str, mark: str) -> bool:
+    """Whether `mark` is drawn together with what stands before it."""
+    if not before:
+        return False
+    if mark == _JOINER or before[-1] == _JOINER or unicodedata.combining(mark) or unicodedata.category(mark) in {"Mn", "Me"}:
+        return True
+    flags = len(before) - len(before.rstrip("".join(map(chr, _FLAGS))))
+    return ord(mark) in _TONES or (ord(mark) in _FLAGS and flags % 2 == 1)
 
 
 def _tears(raw: bytes, place: int) -> bool:

@@ -10,6 +10,12 @@ from orchestrator.messages import Notice
 
 _YES = frozenset({"да", "yes", "ок", "ok", "подтверждаю", "выполняй"})
 _NO = frozenset({"нет", "no", "отмена", "отклонить"})
+_AGAINST = re.compile(
+    r"(?:нет|no|не(?:льзя| (?:надо|нужно|стоит|согла\w+|разреш\w+|одобр\w+|подтвержд\w+|сейчас|будем|делай\w*))"
+    r"|отклон\w+|отказ\w*|запре\w+|стоп|рано|den(?:y|ied)|reject\w*|refuse\w*|don['’]t|do not|not (?:now|yet)|stop)(?!\w)",
+    re.IGNORECASE,
+)
+"""How words begin that say no, whatever comes after them: «не против» and «не вопрос» do not."""
 _BECAUSE = re.compile(r"(?:нет|no|отклонить)(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL)
 _LONGEST_REASON = 500
 _LONGEST_WORD = 20
@@ -43,6 +49,17 @@ def says_yes(text: str) -> bool:
 def says_no(text: str) -> bool:
     """Whether these are words of refusal and nothing else."""
     return _bare(text) in _NO
+
+
+def refuses(text: str) -> bool:
+    """Whether these words begin as a refusal: nothing else that stands in answer to a card denies it."""
+    return _AGAINST.match(text.strip()) is not None
+
+
+def why_of(text: str) -> str:
+    """The reason in «нет, потому что …», all of it where it has no such form."""
+    because = _BECAUSE.fullmatch(text.strip())
+    return because["why"] if because else text
 
 
 def _bare(text: str) -> str:
@@ -82,6 +99,8 @@ def _is_reply(message: Message) -> bool:
 
 def _meant(message: Message, cards: tuple[Card, ...]) -> Card | None:
     """The card a typed answer is bound to: the one it replies to, or the only one when it was the bot's last message."""
+    if message.external_reply is not None or message.reply_to_story is not None:
+        return None  # it answers something that stands elsewhere
     if message.reply_to_message is not None:
         wanted = str(message.reply_to_message.message_id)
         return next((card for card in cards if card.message_id == wanted), None)

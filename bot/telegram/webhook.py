@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from starlette.requests import ClientDisconnect
 
 from bot.telegram.ingest import ALLOWED, PAUSES
+from bot.telegram.outlet import flood_wait
 from orchestrator.errors import SettingsError
 from state.store import StoreError
 
@@ -115,18 +116,23 @@ async def _stored(body: bytes, take: Take) -> int:
 
 async def keep_webhook(bot: Bot, webhook: Webhook) -> None:
     """Have Telegram post to us until cancelled; what waits there is kept. Raises what no waiting mends, such as a wrong token."""
+    while True:
+        await _persistent(lambda: _set(bot, webhook))
+        await asyncio.sleep(LOOK_EVERY)
+
+
+async def _persistent(call: Callable[[], Awaitable[None]]) -> None:
+    """Make the call until Telegram takes it; raises what no waiting mends."""
     failures = 0
     while True:
         try:
-            await _set(bot, webhook)
-            failures = 0
-            await asyncio.sleep(LOOK_EVERY)
+            return await call()
         except (TelegramUnauthorizedError, TelegramConflictError):
             raise
         except (TelegramAPIError, ClientDecodeError) as error:
             failures += 1
             log.warning("the webhook cannot be set: %s", type(error).__name__, extra={"action": "webhook_failed"})
-            await asyncio.sleep(PAUSES[min(failures, len(PAUSES)) - 1])
+            await asyncio.sleep(max(PAUSES[min(failures, len(PAUSES)) - 1], flood_wait(error) or 0))
 
 
 async def _set(bot: Bot, webhook: Webhook) -> None:
@@ -139,7 +145,11 @@ async def _set(bot: Bot, webhook: Webhook) -> None:
 
 
 async def drop_webhook(bot: Bot) -> None:
-    """Make way for polling: take away a webhook that an earlier setting left, and keep what waits. Raises aiogram's errors."""
+    """Make way for polling: take away a webhook that an earlier setting left, and keep what waits. Raises what no waiting mends."""
+    await _persistent(lambda: _drop(bot))
+
+
+async def _drop(bot: Bot) -> None:
     if (await bot.get_webhook_info()).url:
         log.warning("a webhook was set: it is taken away, for this process polls", extra={"action": "webhook_dropped"})
         await bot.delete_webhook(drop_pending_updates=False)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator import outgoing
-from orchestrator.cards import rows
+from orchestrator.cards import deciding, rows
 from orchestrator.cards.again import OUTDATED, ask_again, is_undo, standing, submitted, toast
 from orchestrator.cards.reading import Editable, Place, editable, read, with_value
 from orchestrator.cards.showing import REFRESH, refresh_open_cards
@@ -51,7 +51,9 @@ def handlers(catalogue: Catalogue, lists: FieldLists) -> Handlers:
     """What the buttons of cards and the answers to their questions lead to; `lists` tell the types of the portal's own fields."""
     editing = Editing(catalogue, lists)
     presses = {"edit": editing.begin, "field": editing.choose, "pick": editing.pick, "noedit": editing.leave, "again": ask_again}
-    return Handlers(inbox={ANSWER: editing.answer, REFRESH: refresh_open_cards}, presses=presses)
+    presses |= {deciding.DETAILS: deciding.details}
+    inbox = {ANSWER: editing.answer, REFRESH: refresh_open_cards, deciding.SHOW: deciding.show, deciding.TELL: deciding.tell}
+    return Handlers(inbox=inbox, presses=presses)
 
 
 class Editing:

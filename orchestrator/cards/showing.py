@@ -27,14 +27,18 @@ _MOST: Final = 10_000
 MAX_LINKS: Final = 20
 
 
-async def pending_rows(session: Session, store: AsyncStore) -> list[OutboxRow]:
-    """The answer to /pending: in a group the cards with links to where they stand, else the cards themselves at the end of the chat."""
+async def pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:
+    """The answer to /pending: in a group the cards with links to where they stand, else the cards themselves at the end of the chat.
+
+    `of_others` cards wait for the person elsewhere: that is said after what waits here, and their conversations bring them.
+    """
     entries = [dict(entry) for entry in open_confirmations(dict(session.state))]
     told = outgoing.reply_row(session.key, say(Notice(code="pending", args={"count": len(entries)})), session.now)
+    also = [outgoing.reply_row(session.key, say(Notice(code="lead-pending", args={"count": of_others})), session.now)] if of_others else []
     if not entries:
-        return [told]
+        return also or [told]
     if not rows.in_group(session.key):
-        return [told, *(rows.anew(session.key, entry, session.now) for entry in entries)]
+        return [told, *(rows.anew(session.key, entry, session.now) for entry in entries), *also]
     refs = {entry["confirmation_id"]: await store.sent_ref(session.key, f"card:{entry['confirmation_id']}") for entry in entries}
     linked = [entry for entry in entries if refs[entry["confirmation_id"]]][:MAX_LINKS]
     lines = [_line(entry, refs[entry["confirmation_id"]]) for entry in linked]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -20,6 +21,8 @@ _QUIET_FROM, _QUIET_TO = time(21), time(8)
 _FRIDAY: Final = 4
 _FURTHEST: Final = 60
 """No calendar has so many days off in a row; one that has them all is a mistake."""
+_AHEAD: Final = timedelta(days=30)
+"""So long before a year begins it is said that its days off are missing."""
 _YEARLY = re.compile(r"[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
@@ -30,6 +33,12 @@ class Workdays:
     yearly: frozenset[tuple[int, int]] = frozenset()
     off: frozenset[date] = frozenset()
     on: frozenset[date] = frozenset()
+
+    def lacks(self, day: date) -> int:
+        """The year whose moved days off nobody has listed although `day` is near it; 0 for none, and for a list without any year."""
+        listed = {known.year for known in self.off | self.on}
+        near = {day.year, (day + _AHEAD).year}
+        return min(near - listed, default=0) if listed else 0
 
     def __contains__(self, day: date) -> bool:
         """Whether people work on `day`."""
@@ -49,7 +58,7 @@ class Slot:
 def load_workdays(path: Path) -> Workdays:
     """Read data/holidays.yaml; raises SettingsError that names what is wrong."""
     try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        content = _parsed(path.read_text(encoding="utf-8"))
         unknown = set(content) - {"yearly", "days_off", "working_days"}
         if unknown:
             raise SettingsError(f"{path.name}: no such key: {', '.join(sorted(map(str, unknown)))}")
@@ -57,6 +66,12 @@ def load_workdays(path: Path) -> Workdays:
         return Workdays(yearly=yearly, off=_dates(content.get("days_off")), on=_dates(content.get("working_days")))
     except (OSError, UnicodeError, ValueError, TypeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path.name}: {error}") from None
+
+
+@cache
+def _parsed(text: str) -> Any:
+    """The same text is parsed once a process."""
+    return yaml.safe_load(text) or {}
 
 
 def moment(day: date, at: time, zone: str) -> datetime:
@@ -75,9 +90,9 @@ def next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, last: i
 
 
 def is_quiet(now: datetime, zone: str) -> bool:
-    """Whether what nobody asked for should arrive without a sound: at night in the person's zone."""
-    here = now.astimezone(ZoneInfo(zone)).time()
-    return here >= _QUIET_FROM or here < _QUIET_TO
+    """Whether what nobody asked for should arrive without a sound: at night and on weekends in the person's zone."""
+    here = now.astimezone(ZoneInfo(zone))
+    return here.weekday() > _FRIDAY or here.time() >= _QUIET_FROM or here.time() < _QUIET_TO
 
 
 def _month_and_day(text: Any) -> tuple[int, int]:

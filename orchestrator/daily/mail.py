@@ -39,13 +39,14 @@ _LEADING: Final = frozenset({"lead", "admin"})
 
 
 class DailyMail:
-    """See the module docstring. Remembers nothing."""
+    """See the module docstring. Remembers nothing but what it has warned of."""
 
     def __init__(self, agenda: AgendaOf, people: People, workdays: Workdays) -> None:
         """Keep the parts."""
         self._agenda = agenda
         self._people = people
         self._workdays = workdays
+        self._lacking = 0
 
     async def plan(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Set both timers of the person whose chat this is as they wish it now, or take them away. Raises StoreError."""
@@ -101,7 +102,19 @@ class DailyMail:
         if actor is None or not self._wanted(what, actor):
             return None
         known = max(last, last_day(dict(session.state), what))
+        self._warn_of_missing_days(session.now)
         return next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
+
+    def _warn_of_missing_days(self, now: datetime) -> None:
+        """Once a year: without the list weekends and the yearly holidays count, and a digest may come on a day off."""
+        lacking = self._workdays.lacks(now.date())
+        if lacking and lacking != self._lacking:
+            self._lacking = lacking
+            log.warning(
+                "data/holidays.yaml lists no days off of %s: only weekends and yearly holidays are left out",
+                lacking,
+                extra={"action": "holidays_missing"},
+            )
 
     def _wanted(self, what: What, actor: Actor) -> bool:
         wishes = wishes_of(self._people.preferences(actor.key))

@@ -1,9 +1,9 @@
 """When a person means, in that person's zone. Ring 2, pure: `now` and the zone are arguments; it asks instead of guessing.
 
-Rules: a day without an hour is 18:00. A weekday is the coming one, and said on that weekday a choice of today and next
-week's; «следующий» is that of the next calendar week (weeks begin on Monday). The working week ends on Friday. A date without a
-year is the nearest such date; a number of the month the coming one. Утром is 10:00, днём and после обеда 15:00, вечером 19:00.
-A bare hour from 1 to 7 offers the afternoon first. Two different days or hours in one text are refused.
+Rules: a day without an hour is 18:00, for a reminder 09:00 (18:00 of a day whose morning is over). A weekday is the coming one, and said
+on that weekday a choice of today and next week's; «следующий» is that of the next calendar week (weeks begin on Monday). The working
+week ends on Friday. A date without a year is the nearest such date; a number of the month the coming one. Утром is 10:00, днём and
+после обеда 15:00, вечером 19:00. A bare hour from 1 to 7 offers the afternoon first. Two different days or hours in one text are refused.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 DEADLINE: Final = time(18)
+MORNING: Final = time(9)
 _LATE: Final = time(23, 59)
 _YEARS_AHEAD: Final = 10
 _FIRST_YEAR: Final = 1970
@@ -70,7 +71,7 @@ def _decide(text: str, here: datetime, wanted: Wanted) -> When | Choice | Past |
         return Unclear("impossible")
     if hour is not None and wanted == "day":
         hour = Hour(hour.options[:1])
-    return _settled(_moments(days, hour, here), here, wanted)
+    return _settled(_moments(days, hour, here, wanted), here, wanted)
 
 
 def _after_span(span: timedelta, here: datetime) -> When:
@@ -98,11 +99,14 @@ def _agreed(named: list[Named]) -> tuple[date, ...]:
     return other.days
 
 
-def _moments(days: tuple[date, ...], hour: Hour | None, here: datetime) -> list[When]:
+def _moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wanted: Wanted) -> list[When]:
     if hour is not None:
         return [_when(day, at, here, has_time=True) for day, at in product(days, hour.options)]
     # Among several days the evening of today is still today: its button says 23:59.
     late = len(days) > 1 and here.time() >= DEADLINE
+    if wanted == "reminder":
+        early = here.time() < MORNING
+        return [_when(day, DEADLINE if day == here.date() and not early else MORNING, here, has_time=False) for day in days]
     return [_when(day, _LATE if late and day == here.date() else DEADLINE, here, has_time=False) for day in days]
 
 

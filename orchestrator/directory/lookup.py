@@ -57,7 +57,7 @@ class Lookup:
             case "me":
                 return self._me(place)
             case "current":
-                return self._current(place)
+                return self._current(place, _field_of(reference, place.params))
             case "user":
                 return await self._user(words, place)
             case "stage":
@@ -126,8 +126,9 @@ class Lookup:
             return Unresolved(notice=Notice(code="no-bitrix-user"), detail="the speaker has no Bitrix24 user")
         return Resolved(value=place.actor.bitrix_user_id, label=place.actor.name, named=True)
 
-    def _current(self, place: Place) -> Resolution:
-        entity = self._naming.entity_of(place.method, place.params)
+    def _current(self, place: Place, field: str) -> Resolution:
+        """The record spoken of last: of the kind that its field holds (CONTACT_ID of a deal, `deal` of a reminder), else the call's own."""
+        entity = _kind_held(field) or self._naming.entity_of(place.method, place.params)
         number = place.state["agent"]["objects"].get(_CURRENT.get(entity, ""))
         if number is None:
             return Unresolved(notice=Notice(code="no-current"), detail=f"there is no current {entity or 'record'} in this conversation")
@@ -276,6 +277,12 @@ def _search_start(word: str) -> str:
 
 def _says_number(text: str, number: int) -> bool:
     return str(number) in tokens(text)
+
+
+def _kind_held(field: str) -> str:
+    """ "contact" for CONTACT_ID and contactId, "" for fields that do not say what they hold."""
+    kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
+    return kind if kind in _CURRENT else ""
 
 
 def _field_of(reference: str, value: Any, name: str = "") -> str:

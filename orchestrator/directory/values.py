@@ -6,12 +6,14 @@ from zoneinfo import ZoneInfo
 from orchestrator.directory.answers import Option, Resolution, Resolved, Several, Unresolved
 from orchestrator.directory.date_format import bitrix_date, bitrix_datetime, format_day, format_when
 from orchestrator.directory.dates import parse_when
-from orchestrator.directory.moments import Choice, Past, Unclear, When
+from orchestrator.directory.moments import Choice, Past, Unclear, Wanted, When
 from orchestrator.directory.questions import ask_sum, ask_when
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.sums import Sum, UnclearSum, parse_sum
 from orchestrator.messages import Actor, Notice
 
+_REMINDER = "at"
+"""Of reminder.add, and of no other call."""
 _PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
 
 
@@ -21,7 +23,8 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
     `kind` is the portal's own type of the field, "" where it is not known: then the field's name decides.
     """
     pure = kind == "date" if kind in {"date", "datetime"} else _is_pure_day(field)
-    found = parse_when(words, now=now, zone=actor.time_zone, wanted="day" if pure else "deadline")
+    wanted: Wanted = "day" if pure else "reminder" if field.lower() == _REMINDER else "deadline"
+    found = parse_when(words, now=now, zone=actor.time_zone, wanted=wanted)
 
     def label(when: When) -> str:
         today = now.astimezone(ZoneInfo(actor.time_zone)).date()

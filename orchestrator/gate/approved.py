@@ -17,10 +17,13 @@ from orchestrator.gate.facts import look_up
 from orchestrator.gate.freeze import Unthawable, effect_id_of, thaw
 from orchestrator.gate.judged import judged
 from orchestrator.gate.means import Means
+from orchestrator.gate.modes import effective
 from orchestrator.gate.named import named
+from orchestrator.gate.overtaken import overtaken
 from orchestrator.gate.ports import Ledger
 from orchestrator.gate.reasons import refuse
 from orchestrator.gate.rejudged import Again, again, unless_held
+from orchestrator.gate.undoing import undoes
 from orchestrator.gate.unreadable import unreadable
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Provenance
 from state.clock import parse_iso
@@ -30,6 +33,7 @@ from state.store import EffectChange, EffectConflict, EffectRow
 OUTDATED = Notice(code="card-outdated")
 _NO_CARD = Refuse(reason=OUTDATED, detail="its card is not known any more")
 _NO_ACCESS = Refuse(reason=Notice(code="no-access-any-more"), detail="the person who asked has no access any more")
+_TOO_OLD = Refuse(reason=Notice(code="approval-too-old"), detail="approved, but not run in time")
 _SHADOW = Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow now: nothing was sent")
 
 
@@ -64,12 +68,15 @@ async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledg
     if entry is None:
         return await _cannot_run(row, _NO_CARD, ledger)
     if parse_iso(entry["expires_at"]) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
-        return await _cannot_run(row, Refuse(reason=Notice(code="approval-too-old"), detail="approved, but not run in time"), ledger)
+        return await _cannot_run(row, _TOO_OLD, ledger)
     judged = await _judged(row, entry, means, mode, ledger)
     if isinstance(judged, Refuse):
         return await _cannot_run(row, judged, ledger)
     call, facts, actor = judged.call, judged.facts, judged.actor
     new = again(call, facts=facts, actor=actor, stored=row.call, entry=entry, verdict=judged.verdict)
+    late = await _overtaken(row, new, means) if new is not None else None
+    if late is not None:
+        return await _cannot_run(row, late, ledger)
     if new is not None:
         return await _drifted(row, entry, new, means, ledger)
     order = replace(order_of(row, call, approved_by=entry.get("approved_by", "")), policy=means.policy.digest)
@@ -77,6 +84,19 @@ async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledg
         return Decided(outcome=await executor.act(order, means.performers[call.kind], ledger))
     except EffectConflict:
         return Decided(notice=OUTDATED)
+
+
+async def resume_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledger) -> Decided:
+    """`run_approved` after a crash: whoever approved may have lost access meanwhile, or may have less run than before."""
+    row = await ledger.effect(effect_id)
+    entry = ledger.state["agent"]["confirmations"].get(row.call["confirmation_id"]) if row is not None else None
+    if row is not None and row.status == "approved" and entry is not None:
+        key = entry.get("approved_by", "")  # blank once that person was erased
+        by = means.present(Actor(key=key, name=entry.get("approved_by_name", ""))) if key else None
+        if by is None:
+            return await _cannot_run(row, _TOO_OLD, ledger)
+        mode = effective(mode, by)
+    return await run_approved(effect_id, means, mode=mode, ledger=ledger)
 
 
 async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: Mode, ledger: Ledger) -> _Judged | Refuse:
@@ -101,6 +121,13 @@ async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: 
     if isinstance(verdict, PlanOnly):
         return _SHADOW
     return _Judged(call=call, facts=facts, actor=actor, verdict=verdict)
+
+
+async def _overtaken(row: EffectRow, new: Again, means: Means) -> Refuse | None:
+    """An undo puts back what stood there before one call of ours; what somebody else has written since is not for it to overwrite."""
+    if not undoes(row.call["slot"]):
+        return None
+    return await overtaken(new.call, new.facts, row.call["before"], actor=new.actor, names=means.names)
 
 
 async def _drifted(row: EffectRow, entry: Mapping[str, Any], new: Again, means: Means, ledger: Ledger) -> Decided:

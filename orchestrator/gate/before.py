@@ -31,6 +31,11 @@ def before_image(call: Call, facts: Facts) -> dict[str, Any]:
     return image
 
 
+def meant_with(name: str, entity: str) -> str:
+    """The field that gives the value of this one its meaning, "" for most."""
+    return _MEANT_WITH.get(squeeze(name, entity), "")
+
+
 def _owned(record: Mapping[str, Any] | None, entity: Entity | None) -> dict[str, Any] | None:
     """Of a record that something is hung on: what it is called and whose it is, so that who approves is checked against it too."""
     if record is None or entity is None:

@@ -16,7 +16,7 @@ from orchestrator.gate.effects import Ask
 from orchestrator.gate.executor import Order, stored_call
 from orchestrator.gate.freeze import essence
 from orchestrator.gate.ports import Ledger
-from orchestrator.gate.rights import may_touch
+from orchestrator.gate.rights import may_touch, visible_users
 from orchestrator.messages import Actor, Effect, Notice
 from state.clock import iso, parse_iso
 from state.events import (
@@ -245,14 +245,18 @@ def not_entitled(entry: Mapping[str, Any], decision: Decision, catalogue: Catalo
     ):
         return Notice(code="four-eyes", args={"who": entry["requested_by_name"]})
     if decision.approve and entry.get("lead") and not leads:
-        return Notice(code="lead-only", args={"who": ", ".join(entry.get("told_names") or ()) or "?"})
-    if own or (leads and sees_all(actor, entry.get("before") or {}, catalogue)):
+        names = ", ".join(entry.get("told_names") or ())
+        return Notice(code="lead-only", args={"who": names}) if names else Notice(code="lead-nobody")
+    if own or (leads and sees_all(actor, entry.get("before") or {}, catalogue, asked_by=entry.get("requested_by_user"))):
         return None
     return Notice(code="not-your-card", args={"who": entry["requested_by_name"]})
 
 
-def sees_all(actor: Actor, before: Mapping[str, Any], catalogue: Catalogue) -> bool:
-    """Whether the actor may see every record of this before-image."""
+def sees_all(actor: Actor, before: Mapping[str, Any], catalogue: Catalogue, *, asked_by: int | None) -> bool:
+    """Whether the actor may see every record of this before-image; of a record that is to be made, those of the employee who asks."""
+    visible = visible_users(actor)
+    if not before and visible is not None and asked_by not in visible:
+        return False
     return all(may_touch(actor, catalogue.entities.get(name.split(":")[0]), record) for name, record in before.items())
 
 

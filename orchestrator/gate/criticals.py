@@ -1,7 +1,6 @@
 """Which changes a person must see first: sums, people, stages, and everything the catalogue calls critical. Ring 2, pure."""
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -73,15 +72,6 @@ def squeezed(names: tuple[str, ...] | frozenset[str], entity: str) -> frozenset[
 def before(call: Call, facts: Facts) -> Mapping[str, Any] | None:
     """The present state of the record a call changes; None for a new one and for one that was not read."""
     return next((facts.records[target] for target in call.targets if facts.records.get(target) is not None), None)
-
-
-def amount(call: Call, facts: Facts) -> Decimal:
-    """The largest sum that the call writes or that stands on the record it changes."""
-    found = [value for _, value in sums(call)]
-    record = before(call, facts)
-    if record is not None:
-        found.append(fields.value_of(record, "OPPORTUNITY"))
-    return max((known for value in found if (known := fields.number(value)) is not None), default=Decimal(0))
 
 
 def sums(call: Call) -> Iterator[tuple[str, Any]]:

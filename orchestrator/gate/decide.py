@@ -6,7 +6,7 @@ What a model writes never lowers a verdict: `confirmed: true` is read nowhere in
 from collections.abc import Iterator
 from decimal import Decimal
 
-from orchestrator.gate import criticals, limits, modes, refusals, ruling, taint
+from orchestrator.gate import amounts, criticals, limits, modes, refusals, ruling, taint
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.reasons import ask, in_batch, refuse
@@ -21,7 +21,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     ruled = [
         (leaf, rule)
         for leaf in call.leaves
-        for rule in (ruling.applying(policy.rules, leaf, mode=mode, actor=actor, facts=facts) if policy.rules else ())
+        for rule in (ruling.applying(policy.rules, leaf, mode=mode, actor=actor, facts=facts, money=policy.money) if policy.rules else ())
     ]
     refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect) or _ruled_out(call, ruled)
     if refusal is not None:
@@ -30,7 +30,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
         return PlanOnly()
     found = list(_of_the_whole(call, policy=policy, actor=actor, facts=facts, effect=effect))
     found.extend(_of_the_parts(call, policy=policy, actor=actor, facts=facts, effect=effect))
-    jumps = list(_of_jumps(call, policy.sum_jump, facts))
+    jumps = list(_of_jumps(call, policy, facts))
     found.extend(jumps)
     found.extend(_worded(call, leaf, ask("gate-rule", why=rule.why)) for leaf, rule in ruled)
     if not found:
@@ -38,7 +38,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
     demanded = {rule.then for _, rule in ruled}
     twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
-    four_eyes = "two_people" in demanded or _over(call, policy.four_eyes_above, facts) is not None
+    four_eyes = "two_people" in demanded or _over(call, policy.four_eyes_above, policy, facts) is not None
     return Ask(reasons=tuple(reasons), taps=2 if twice else 1, four_eyes=four_eyes, lead=four_eyes or "lead" in demanded)
 
 
@@ -86,9 +86,9 @@ def _of_the_whole(call: Call, *, policy: Policy, actor: Actor, facts: Facts, eff
     if not call.reads_only and policy.names(policy.ask_people, actor.key):
         yield ask("gate-policy-person", name=actor.name)
     for code, limit in (("gate-policy-amount", policy.ask_above), ("gate-four-eyes", policy.four_eyes_above)):
-        over = _over(call, limit, facts)
+        over = _over(call, limit, policy, facts)
         if over is not None:
-            yield ask(code, amount=f"{over:f}", limit=f"{limit:f}")
+            yield ask(code, amount=over.text, limit=amounts.Sum(value=f"{limit:f}", currency=policy.currency).text)
     if effect.requires_confirmation:
         yield ask("gate-model-asks")
     if facts.denied_at:
@@ -98,29 +98,28 @@ def _of_the_whole(call: Call, *, policy: Policy, actor: Actor, facts: Facts, eff
 def _of_the_parts(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
     """Reasons of the call itself, or of each command of a batch by its key (S004-30)."""
     for leaf in call.leaves:
-        notices = [ask("gate-policy-method", method=leaf.method)] if policy.names(policy.ask_methods, leaf.listed_as) else []
+        named = any(policy.names(policy.ask_methods, name) for name in ruling.names_of(leaf))
+        notices = [ask("gate-policy-method", method=leaf.method)] if named else []
         notices.extend(criticals.reasons(leaf, policy=policy, actor=actor, facts=facts))
         notices.extend(taint.reasons(leaf, effect.provenance, policy))
         for notice in notices:
             yield _worded(call, leaf, notice)
 
 
-def _of_jumps(call: Call, times: int | None, facts: Facts) -> Iterator[Notice]:
+def _of_jumps(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
     """Sums that become so many times as large or as small: one digit too many is the commonest slip, and the dearest."""
-    if times is None:
+    if policy.sum_jump is None:
         return
     for leaf in call.leaves:
-        for field, before, after in [] if leaf.reads_only else ruling.jumps(leaf, facts, times):
-            args = {"field": field, "before": _plain(before), "after": _plain(after) if after is not None else "?"}
-            code, more = (
-                ("gate-sum-jump", {"times": int(max(abs(after / before), abs(before / after)))}) if after else ("gate-sum-lost", {})
-            )
-            yield _worded(call, leaf, ask(code, **args, **more))
+        for jump in [] if leaf.reads_only else ruling.jumps(leaf, facts, policy.sum_jump, money=policy.money):
+            yield _worded(call, leaf, _of_jump(jump))
 
 
-def _plain(value: Decimal) -> str:
-    """1000000.00 as "1 000 000"."""
-    return f"{value:,.2f}".removesuffix(".00").replace(",", " ")
+def _of_jump(jump: ruling.Jump) -> Notice:
+    if jump.before.currency != jump.after.currency:
+        return ask("gate-sum-currency", field=jump.field, before=jump.before.text, after=jump.after.text)
+    args = {"field": jump.field, "before": jump.before.plain, "after": jump.after.plain}
+    return ask("gate-sum-lost", **args) if jump.times is None else ask("gate-sum-jump", times=jump.times, **args)
 
 
 def _worded(call: Call, leaf: Call, notice: Notice) -> Notice:
@@ -128,9 +127,9 @@ def _worded(call: Call, leaf: Call, notice: Notice) -> Notice:
     return in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method) if call.commands else notice
 
 
-def _over(call: Call, limit: Decimal | None, facts: Facts) -> Decimal | None:
-    """The largest sum among the writes when it is above `limit`."""
+def _over(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> amounts.Sum | None:
+    """The largest sum among the writes that is above `limit`."""
     if limit is None:
         return None
-    largest = max((criticals.amount(leaf, facts) for leaf in call.leaves if not leaf.reads_only), default=Decimal(0))
-    return largest if largest > limit else None
+    found = (amounts.above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)
+    return amounts.largest(over for over in found if over is not None)

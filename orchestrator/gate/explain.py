@@ -7,6 +7,7 @@ from typing import Any, Final, assert_never
 
 from bitrix.catalogue import Catalogue, Method
 from orchestrator.gate import fields
+from orchestrator.gate.amounts import CURRENCY, SUM
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
 from orchestrator.gate.policy import Loaded
 from orchestrator.gate.policy_text import where
@@ -22,6 +23,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "gate-four-eyes": ("four_eyes_above",),
     "gate-sum-jump": ("sum_jump",),
     "gate-sum-lost": ("sum_jump",),
+    "gate-sum-currency": ("sum_jump",),
     "gate-cap-batch": ("caps", "records_per_batch"),
     "gate-cap-day": ("caps", "writes_per_day"),
     "gate-kind": ("open_kinds",),
@@ -46,6 +48,8 @@ _BY_ROW: Final[Mapping[str, str]] = {
 """Reasons that a column of the method's catalogue row gives."""
 _RIGHTS: Final = frozenset({"gate-not-yours", "gate-unscoped", "gate-no-user", "gate-filter-foreign", "gate-filter-unclear"})
 _NUMBER: Final = 1
+_OWNER_TYPE: Final = "ownerType"
+_KIND: Final = "D"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,19 +131,30 @@ def _built_in(says: str, code: str, text: str) -> Line:
 
 
 def supposed(method: Method, written: Mapping[str, Any]) -> Effect:
-    """A call of `method` that writes these fields on a record which the person has named."""
+    """A call of `method` that writes these fields on a record which the person has named; a sum as a row of products where one makes it."""
     params: dict[str, Any] = {}
+    written = _as_rows(method, written)
     for path in dict.fromkeys((*method.required, *method.target[:1])):
         head, _, rest = path.partition(".")
         if rest:
-            params.setdefault(head, {}).setdefault(rest, _NUMBER)
+            params.setdefault(head, {}).setdefault(rest, _KIND if rest == _OWNER_TYPE else _NUMBER)
         else:
-            params.setdefault(head, {} if head == method.fields_at else _NUMBER)
+            params.setdefault(head, {} if head == method.fields_at else _KIND if head == _OWNER_TYPE else _NUMBER)
     if not method.fields_at:
         params.update(written)
     elif written or method.verb in {"add", "update"}:
         params[method.fields_at] = {**params.get(method.fields_at, {}), **written} or {"TITLE": "…"}
     return Effect(method=method.name, params=params)
+
+
+def _as_rows(method: Method, written: Mapping[str, Any]) -> dict[str, Any]:
+    sums = {name: value for name, value in written.items() if fields.squeeze(name) == fields.squeeze(SUM)}
+    if ".productrow" not in method.name or not sums:
+        return dict(written)
+    row = {"price": next(iter(sums.values()))}
+    kept = {name: value for name, value in written.items() if name not in sums}
+    rows = next((name for name in method.required if fields.squeeze(name) in {"rows", "productrows"}), "")
+    return {**kept, rows: [row]} if rows else {**kept, **row}
 
 
 def named(effect: Effect, call: Call) -> Effect:
@@ -148,12 +163,14 @@ def named(effect: Effect, call: Call) -> Effect:
     return effect.model_copy(update={"provenance": Provenance(targets=targets)})
 
 
-def supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None) -> Facts:
-    """The records are there and the person's own; of their values only the sum is known, and only if it was said."""
+def supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None, *, currency: str = "") -> Facts:
+    """The records are there and the person's own; of their values only the sum and its currency are known, and only if they were said."""
+    sums = {SUM: str(before)} if before is not None else {}
+    sums |= {CURRENCY: currency} if currency else {}
     records: dict[Target, Mapping[str, Any] | None] = {}
     for leaf in call.leaves:
         for target in (*leaf.targets, *leaf.ties):
             entity = catalogue.entities.get(target[0])
             owner = {entity.owner_field: str(actor.bitrix_user_id or _NUMBER)} if entity is not None else {}
-            records[target] = {**owner, **({"OPPORTUNITY": str(before)} if before is not None else {})}
+            records[target] = {**owner, **sums}
     return Facts(records=records)

@@ -12,7 +12,7 @@ from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.gate import approved, confirmations, executor
 from orchestrator.gate.approved import OUTDATED, Decided
-from orchestrator.gate.approvers import Approvers, NoLeads
+from orchestrator.gate.approvers import Approvers, NoLeads, same_person
 from orchestrator.gate.before import before_image
 from orchestrator.gate.confirmations import Asked, Decision
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
@@ -154,7 +154,8 @@ class Gate:
         What came of it is noted: the caller commits it with what the person is told.
         """
         entry = ledger.state["agent"]["confirmations"].get(decision.confirmation_id)
-        if entry is not None and entry["requested_by"] != decision.actor.key:  # nobody stands in for a lead in what is their own
+        own = entry is None or same_person(decision.actor, entry["requested_by"], entry.get("requested_by_user"))
+        if not own:  # nobody stands in for a lead in what is their own, under no account
             decision = replace(decision, actor=self._means.approvers.acting(decision.actor))
         notice = confirmations.objection(entry, decision, ledger) or confirmations.not_entitled(entry, decision, self._catalogue)
         if notice is not None:
@@ -171,6 +172,10 @@ class Gate:
     async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> Decided:
         """Run an approved call once, unless the world, the mode or the policy changed since the card was shown."""
         return await approved.run_approved(effect_id, self._means, mode=mode, ledger=ledger)
+
+    async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> Decided:
+        """As `run_approved`, long after the press: only if whoever approved still has access, and in a mode that is theirs."""
+        return await approved.resume_approved(effect_id, self._means, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[Recovered]:
         """Name what a dead process left without an outcome, and look at the portal; sends no write."""
@@ -191,6 +196,9 @@ class Gate:
         shown = await self._means.preview(call, facts, case.actor)
         shown |= {} if case.mode == "full" else {"mode": case.mode}
         order = self._order(case, call, facts, named(call, shown))
+        entry = open_card(case.ledger.state, essence(call), case.actor)
+        if entry is not None:  # made by the other lane while this one read the portal
+            return waiting(entry, method=call.method, turn_id=case.turn_id)
         asked = Asked(
             order=order, effect=case.effect, ask=verdict, preview=shown, actor=case.actor, told=self._means.told(order, verdict, case.actor)
         )

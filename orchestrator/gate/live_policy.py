@@ -12,6 +12,7 @@ from typing import Protocol
 from bitrix.catalogue import Catalogue
 from orchestrator.errors import SettingsError
 from orchestrator.gate.policy import SHIPPED, Policy, check_policy, load_with_places
+from orchestrator.gate.policy_text import read
 from state.canonical import sha256
 from state.clock import SystemClock, elapsing
 
@@ -98,6 +99,7 @@ class LivePolicy:
 
     def _taken(self, content: str) -> PolicyNews:
         try:
+            self._refuse_nothing()
             policy = self._loaded()
         except SettingsError as error:
             log.warning("the policy has become faulty, the old one stays: %s", error.reason, extra={"action": "policy_faulty"})
@@ -106,6 +108,11 @@ class LivePolicy:
         self._policy = policy.model_copy(update={"catalogue": self._policy.catalogue}) if restart else policy
         log.info("the policy is now %s", self._policy.digest, extra={"action": "policy_changed", "policy": self._policy.digest})
         return PolicyNews(digest=self._policy.digest, content=content, restart=restart)
+
+    def _refuse_nothing(self) -> None:
+        """A file that has lost all it said is a full disk or a slip, and would take every limit away. Raises SettingsError."""
+        if self._path is not None and not read(self._path)[0]:
+            raise SettingsError(f"POLICY_FILE {self._path.name}: says nothing any more; write `rules: []` if nothing is wanted")
 
     def _loaded(self) -> Policy:
         loaded = load_with_places(self._path, shipped=self._shipped)

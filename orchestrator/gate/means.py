@@ -53,7 +53,7 @@ class Means:
         """The leads to whom a request is shown; nobody where the one who asks may decide it."""
         if not self._needs_another(verdict, actor):
             return ()
-        return self.approvers.of(actor, lambda lead: sees_all(lead, order.before, self.catalogue))
+        return self.approvers.of(actor, lambda lead: sees_all(lead, order.before, self.catalogue, asked_by=actor.bitrix_user_id))
 
     def nobody(self, told: Sequence[Actor], verdict: Ask, actor: Actor) -> Notice | None:
         """What is said where no lead is known who could decide."""

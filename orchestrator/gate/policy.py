@@ -13,9 +13,10 @@ from bitrix.catalogue import Catalogue, Method
 from bitrix.names import squeeze
 from orchestrator.errors import SettingsError
 from orchestrator.gate import kinds
+from orchestrator.gate.currency import Money
 from orchestrator.gate.limits import Caps
 from orchestrator.gate.policy_text import Place, Places, duration, mistakes, read, suggest, where
-from orchestrator.gate.rules import Rule, fits
+from orchestrator.gate.rules import Currency, Rule, fits
 from orchestrator.messages import EffectKind, Frozen
 from state.canonical import dumps, sha256
 
@@ -42,6 +43,10 @@ class Policy(Frozen):
     """A change of a record whose sum is above this asks, whatever changes."""
     four_eyes_above: Decimal | None = Field(default=None, gt=0)
     """Above this sum another person with role lead must approve."""
+    currency: Currency = "RUB"
+    """Of every limit that names none; it should be the portal's own, in which sums without a currency are."""
+    rates: dict[Currency, Annotated[Decimal, Field(gt=0)]] = Field(default_factory=dict)
+    """What one unit of another currency counts in that one; a sum of a currency without a rate is above every limit."""
     critical_fields: frozenset[str] = frozenset()
     """Further fields, such as UF_CRM_DISCOUNT, whose change asks."""
     rules: tuple[Rule, ...] = ()
@@ -69,6 +74,11 @@ class Policy(Frozen):
     def names(self, listed: frozenset[str], method: str) -> bool:
         """Whether `method` is in one of the lists above."""
         return bool(listed) and method.lower() in {name.strip().lower() for name in listed}
+
+    @cached_property
+    def money(self) -> Money:
+        """How sums of different currencies are compared."""
+        return Money(currency=self.currency, rates=self.rates)
 
     @cached_property
     def digest(self) -> str:

@@ -66,6 +66,7 @@ ASKS: dict[str, str] = {
     "gate-rule": "a rule of the policy: {why}",
     "gate-sum-jump": "{field} changes {times} times: {before} → {after}.",
     "gate-sum-lost": "{field} changes from {before} to {after}.",
+    "gate-sum-currency": "{field} becomes one of another currency: {before} → {after}.",
     "gate-model-asks": "the model asked for a person's word.",
     "gate-taint-prose": "free text of other people was read in this turn.",
     "gate-taint-target": "{entity} {id} was not named by the person.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from orchestrator.gate import criticals, fields, hosts, kinds, modes
+from orchestrator.gate import criticals, fields, hosts, kinds, modes, ruling
 from orchestrator.gate.effects import Call, Facts, Refuse, Target
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.reasons import refuse
@@ -24,7 +24,7 @@ def of_leaf(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fact
 
 
 def _of_policy(call: Call, policy: Policy) -> Refuse | None:
-    if policy.names(policy.refuse_methods, call.listed_as):
+    if any(policy.names(policy.refuse_methods, name) for name in ruling.names_of(call)):
         return refuse("gate-policy-refuses", method=call.method)
     if call.kind != "bitrix":
         return None if _kind_is_open(call, policy) else refuse("gate-kind", kind=call.kind, method=call.method)

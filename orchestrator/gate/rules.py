@@ -33,6 +33,9 @@ def _sentence(text: str) -> str:
 Words = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...], BeforeValidator(_listed), AfterValidator(_plain)]
 
 
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="a code such as RUB")]
+
+
 class Rule(Frozen):
     """One rule; every condition that it names must hold, one of several words of a condition is enough."""
 
@@ -44,6 +47,8 @@ class Rule(Frozen):
     """A field that the call changes, or sets on a new record."""
     above: Decimal | None = Field(default=None, ge=0)
     """The sum that it writes, or that stands on the record, is larger."""
+    currency: Currency | Literal[""] = ""
+    """Of `above`; without it that of the policy."""
     times: int | None = Field(default=None, ge=2)
     """The sum becomes so many times as large, or falls to that part of it."""
     person: Words = ()
@@ -59,6 +64,8 @@ class Rule(Frozen):
     def _concerns_something(self) -> "Rule":
         if not any((self.method, self.entity, self.field, self.above is not None, self.times, self.person, self.role, self.mode)):
             raise ValueError("names no condition, so it would concern every change; name at least one, such as `role: manager`")
+        if self.currency and self.above is None:
+            raise ValueError("a currency is that of `above`; name the sum, or remove the currency")
         return self
 
 

@@ -4,63 +4,85 @@ All rules apply and the strictest wins, so that no rule, wherever it stands, can
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from orchestrator.gate import criticals, fields
+from orchestrator.gate import amounts, criticals, fields
+from orchestrator.gate.amounts import Sum
+from orchestrator.gate.currency import RUBLES, Money
 from orchestrator.gate.effects import Call, Facts
 from orchestrator.gate.rules import Rule, fits
 from orchestrator.messages import Actor, Mode
 
 _OF_ITEMS: Final = "crm.item."
+_OF_ROWS: Final = "crm.item.productrow."
+_PARTS: Final = frozenset({"productrow", "payment", "delivery"})
+"""What belongs to a record and makes its sum: a change of it is one of the record."""
 
 
-def concerns(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts) -> bool:
+def concerns(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
     """Whether it applies to this call or command. Reads are concerned only by a rule that names their method and no values."""
     if call.reads_only and (not rule.method or rule.field or rule.above is not None or rule.times):
         return False
-    return _is_about(rule, call, mode=mode, actor=actor) and _has_values(rule, call, facts)
+    return _is_about(rule, call, mode=mode, actor=actor) and _has_values(rule, call, facts, money)
 
 
 def _is_about(rule: Rule, call: Call, *, mode: Mode, actor: Actor) -> bool:
     if rule.method and not any(fits(pattern, name) for pattern in rule.method for name in names_of(call)):
         return False
-    if rule.entity and not any(fits(pattern, call.entity) for pattern in rule.entity):
+    if rule.entity and not any(fits(pattern, name) for pattern in rule.entity for name in _kinds(call)):
         return False
     if rule.person and actor.key.lower() not in {key.lower() for key in rule.person}:
         return False
     return (not rule.role or actor.role in rule.role) and (not rule.mode or mode in rule.mode)
 
 
-def _has_values(rule: Rule, call: Call, facts: Facts) -> bool:
+def _has_values(rule: Rule, call: Call, facts: Facts, money: Money) -> bool:
     if rule.field and not criticals.squeezed(rule.field, call.entity) & changed(call, facts):
         return False
-    if rule.above is not None and not exceeds(call, rule.above, facts):
+    if rule.above is not None and amounts.above(call, rule.above, facts, money=money, currency=rule.currency) is None:
         return False
-    return rule.times is None or next(jumps(call, facts, rule.times), None) is not None
+    return rule.times is None or next(jumps(call, facts, rule.times, money=money), None) is not None
 
 
-def applying(rules: tuple[Rule, ...], call: Call, *, mode: Mode, actor: Actor, facts: Facts) -> Iterator[Rule]:
+def applying(rules: tuple[Rule, ...], call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> Iterator[Rule]:
     """The rules that concern a call or one command of a batch, in the order of the file."""
-    return (rule for rule in rules if concerns(rule, call, mode=mode, actor=actor, facts=facts))
+    return (rule for rule in rules if concerns(rule, call, mode=mode, actor=actor, facts=facts, money=money))
 
 
 def names_of(call: Call) -> tuple[str, ...]:
-    """The names a rule may know the call by: a deal has two families of methods, and the other one must be no way around."""
+    """The names a rule may know the call by: a deal has two families of methods and rows that make its sum; none is a way around."""
     method = call.listed_as
-    if call.kind != "bitrix" or not call.entity or ":" in call.entity or not method.lower().startswith(_OF_ITEMS):
+    lower = method.lower()
+    if call.kind != "bitrix" or (call.reads_only and ".productrow" in lower):
+        return (method,)
+    if lower.startswith(_OF_ROWS):
+        owners = [name for name, _ in call.targets if name not in _PARTS]
+        verb = lower.removeprefix(_OF_ROWS)
+        others = [(f"crm.{owner}.productrows.{verb}", f"crm.{owner}.update", f"{_OF_ITEMS}update") for owner in owners]
+        return (method, *(name for names in others for name in names))
+    if lower.endswith(".productrows.set"):
+        return method, f"{method[: -len('.productrows.set')]}.update"
+    if not call.entity or ":" in call.entity or not lower.startswith(_OF_ITEMS):
         return (method,)
     return method, f"crm.{call.entity}.{method[len(_OF_ITEMS) :]}"
+
+
+def _kinds(call: Call) -> tuple[str, ...]:
+    """The kinds of records that it is about: its own, and of what is a part of another one that one's."""
+    return (call.entity, *(name for name, _ in call.targets)) if call.entity in _PARTS else (call.entity,)
 
 
 def changed(call: Call, facts: Facts) -> frozenset[str]:
     """The keys of the fields that it changes, or sets on a new record; without what the system set."""
     record = criticals.before(call, facts)
-    return frozenset(
+    found = frozenset(
         fields.squeeze(call.spec.stands_for.get(name, name), call.entity)
         for name, value in criticals.written_fields(call).items()
         if name not in call.system_fields and not _is_idle(call, name, value, record)
     )
+    return found | {fields.squeeze(amounts.SUM)} if amounts.sets_sum(call, record) else found
 
 
 def _is_idle(call: Call, name: str, value: Any, record: Mapping[str, Any] | None) -> bool:
@@ -69,34 +91,42 @@ def _is_idle(call: Call, name: str, value: Any, record: Mapping[str, Any] | None
     return criticals.holds(call, name, value, record)
 
 
-def exceeds(call: Call, limit: Decimal, facts: Facts) -> bool:
-    """Whether a sum that it writes or that stands on its record is above `limit`; one that cannot be read is."""
-    record = criticals.before(call, facts)
-    sums = [value for _, value in criticals.sums(call)]
-    if record is not None:
-        sums.append(fields.value_of(record, "OPPORTUNITY", call.entity))
-    elif call.unknown_target and not call.target_created:
-        return True
-    return any(_is_above(value, limit) for value in sums)
+@dataclass(frozen=True, kw_only=True)
+class Jump:
+    """A sum that becomes another one; `times` is None where it falls to nothing or the two cannot be compared."""
+
+    field: str
+    before: Sum
+    after: Sum
+    times: int | None = None
 
 
-def _is_above(value: Any, limit: Decimal) -> bool:
-    if value in (None, "", [], {}):
-        return False
-    known = fields.number(value)
-    return known is None or abs(known) > limit
+def jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -> Iterator[Jump]:
+    """Each sum that becomes `times` as large or falls to that part, one that cannot be read or compared among them.
 
-
-def jumps(call: Call, facts: Facts, times: int) -> Iterator[tuple[str, Decimal, Decimal | None]]:
-    """(field, before, after) of each sum that becomes `times` as large or falls to that part; after is None where it cannot be read.
-
-    A sum that stood at nothing cannot be compared with.
+    A sum that stood at nothing cannot be compared with. A million that becomes one of another currency is another sum.
     """
     record = criticals.before(call, facts)
-    if record is None or call.spec.verb == "add":
+    if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
         return
-    for name, value in criticals.sums(call):
-        before = fields.number(fields.value_of(record, call.spec.stands_for.get(name, name), call.entity))
-        after = fields.number(value) if value not in (None, "", [], {}) else Decimal(0)
-        if before and (after is None or abs(after) >= times * abs(before) or abs(after) * times <= abs(before)):
-            yield criticals.code_of(call, name), before, after
+    now, then = amounts.currencies(call, record)
+    for name, value in _written(call, record, moved=now != then):
+        was = Sum(value=fields.value_of(record, call.spec.stands_for.get(name, name), call.entity), currency=now)
+        before, after = fields.number(was.value), fields.number(value) if value not in (None, "", [], {}) else Decimal(0)
+        if not before:
+            continue
+        pair = money.compared(abs(after), then, now) if after is not None else None
+        old = abs(before) * pair[1] if pair is not None else Decimal(0)
+        if pair is None or pair[0] >= times * old or pair[0] * times <= old:
+            ratio = int(max(pair[0] / old, old / pair[0])) if pair is not None and pair[0] else None
+            yield Jump(field=criticals.code_of(call, name), before=was, after=Sum(value=value or 0, currency=then), times=ratio)
+
+
+def _written(call: Call, record: Mapping[str, Any], *, moved: bool) -> Iterator[tuple[str, Any]]:
+    """The sums as they will be: written, made by rows of products, or left as they are in another currency."""
+    found = dict(criticals.sums(call)) if call.entity not in _PARTS else {}
+    for total in amounts.totals(call, record):
+        found[amounts.SUM] = total
+    if moved and not any(fields.squeeze(name) == fields.squeeze(amounts.SUM) for name in found):
+        found[amounts.SUM] = fields.value_of(record, amounts.SUM, call.entity)
+    yield from found.items()

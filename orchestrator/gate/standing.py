@@ -80,7 +80,9 @@ def _of_others(call: Call, state: Mapping[str, Any], actor: Actor) -> Iterator[N
 
 
 def _doubts(call: Call, state: Mapping[str, Any]) -> Iterator[Notice]:
-    open_ones = [*state["unknown"].values(), *state["agent"]["in_progress"]]
+    agent = state["agent"]
+    about_to_run = (entry for entry in agent["confirmations"].values() if entry["status"] == "approved")
+    open_ones = [*state["unknown"].values(), *agent["in_progress"], *about_to_run]
     if essence(call) in {item.get("essence") for item in open_ones}:
         yield _SAME_UNKNOWN
     begun = (state.get("turn") or {}).get("started", "")

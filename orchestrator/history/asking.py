@@ -48,6 +48,14 @@ def record_of(text: str, catalogue: Catalogue) -> str:
     return record_named([kind, *(number for number in named.groups()[1:] if number)], catalogue)
 
 
+def kind_first(text: str) -> tuple[str, str]:
+    """(kind, name) of «компания Вектор», ("", name) where no kind is said first."""
+    word, _, rest = text.strip().partition(" ")
+    folded = word.casefold()
+    kind = next((code for start, code in _WORDS.items() if folded.startswith(start)), folded if folded in _WORDS.values() else "")
+    return (kind, rest.strip()) if kind and rest.strip() else ("", text.strip())
+
+
 def asked_in_words(text: str) -> str:
     """What stands behind «история …» in a plain message, as it would behind /history; "" for other messages."""
     found = _ASKED.fullmatch(" ".join(text.split()).rstrip(".?!"))

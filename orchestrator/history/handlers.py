@@ -9,9 +9,10 @@ from orchestrator.gate.means import Means
 from orchestrator.gate.rights import may_touch, visible_users
 from orchestrator.gate.unreadable import unreadable
 from orchestrator.history.asking import current, record_of
+from orchestrator.history.by_name import named
 from orchestrator.history.index import RecordIndex, marked
 from orchestrator.history.pages import Pages, history_row
-from orchestrator.messages import Actor, Notice, say
+from orchestrator.messages import Actor, Notice, Reply, say
 from orchestrator.portal_events.watched import target_of
 from orchestrator.session import Session
 from orchestrator.turns import Handlers, Tools, admitted
@@ -33,14 +34,18 @@ class History:
         return Handlers(commands={COMMAND: self.command}, presses={COMMAND: self.pressed})
 
     async def command(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """/history 481, /history: the first page. Raises StoreError."""
+        """/history 481, /history Ромашка, /history: the first page. Raises StoreError."""
         actor = await admitted(row, session, tools)
         if actor is None:
             return
         said = str(row.body.get("args") or "")
-        target = record_of(said, tools.gate.means.catalogue) if said.strip() else current(session.state)
-        told = await self._page(target, 0, actor, session, tools=tools, screen=row.id[-12:]) if target else Notice(code="history-which")
-        shown = outgoing.reply_row(session.key, say(told), session.now) if isinstance(told, Notice) else told
+        screen = row.id[-12:]
+        target: str | Reply | Notice = record_of(said, tools.gate.means.catalogue) if said.strip() else current(session.state)
+        if not target:
+            target = await self._named(said, actor, session, tools, screen=screen)
+        told = await self._page(target, 0, actor, session, tools=tools, screen=screen) if isinstance(target, str) else target
+        reply = say(told) if isinstance(told, Notice) else told
+        shown = outgoing.reply_row(session.key, reply, session.now) if isinstance(reply, Reply) else reply
         await session.commit(actor=actor.key, outbox=[shown], inbox_done=[row.id])
 
     async def pressed(self, row: InboxRow, session: Session, tools: Tools) -> None:
@@ -59,6 +64,15 @@ class History:
         rows = [outgoing.toast_row(session.key, callback, toast, session.now)] if callback else []
         rows += [told] if isinstance(told, OutboxRow) else []
         await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+    async def _named(self, said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply | Notice:
+        """The record by its name, or what is said instead."""
+        if not said.strip():
+            return Notice(code="history-which")
+        try:
+            return await named(said, actor, session, tools, screen=screen)
+        except BitrixError as error:
+            return unreadable(error).reason
 
     async def _page(self, target: str, page: int, actor: Actor, session: Session, *, tools: Tools, screen: str) -> OutboxRow | Notice:
         means = tools.gate.means

@@ -72,9 +72,15 @@ class Leads:
         return lead.may_approve and not same_person(lead, asking.key, asking.bitrix_user_id) and acting.role in _DECIDE and sees(acting)
 
     def _present(self, lead: Actor) -> str:
-        """The key of who decides for that lead today, "" for nobody."""
-        away = self._away(lead)
-        return lead.key if away is None else away.deputy
+        """The key of who decides for that lead today, "" for nobody; a deputy who is away too is stood in for in their turn."""
+        people = {person.key: person for person in self._staff.people()}
+        seen: set[str] = set()
+        while (away := self._away(lead)) is not None:
+            seen.add(lead.key)
+            if away.deputy in seen or away.deputy not in people:
+                return ""
+            lead = people[away.deputy]
+        return lead.key
 
     def _away(self, lead: Actor) -> Away | None:
         away = self._staff.away(lead.key)
@@ -82,7 +88,7 @@ class Leads:
 
     def _stood_in_for(self, actor: Actor) -> Iterator[Actor]:
         for lead in self._staff.people():
-            if lead.role in _DECIDE and lead.key != actor.key and (away := self._away(lead)) is not None and away.deputy == actor.key:
+            if lead.role in _DECIDE and lead.key != actor.key and self._present(lead) == actor.key:
                 yield lead
 
 

@@ -25,29 +25,39 @@ class JournalTally:
         self._store = store
         self._overlap = overlap
         self._wall = wall
-        self._made: dict[str, tuple[str, datetime, int]] = {}
-        """By event: who, when, how many."""
+        self._made: dict[str, dict[str, tuple[datetime, int]]] = {}
+        """By person and event: when, how many. So a look costs what that person did, not what everybody did."""
+        self._added = 0
         self._read_to: datetime | None = None
 
     async def written(self, actor: Actor, ledger: Ledger) -> int:
         """How many changes were begun for this person within the last 24 hours; raises StoreError."""
         now = ledger.now
-        await self._catch_up(now)
-        return sum(count for person, at, count in self._made.values() if person == actor.key and now - at < DAY)
+        await self._catch_up()
+        if self._added >= PAGE:
+            self._forget(now)
+        return sum(count for at, count in self._made.get(actor.key, {}).values() if now - at < DAY)
 
-    async def _catch_up(self, now: datetime) -> None:
+    async def _catch_up(self) -> None:
         wall = self._wall()
         since = max(wall - DAY, self._read_to - self._overlap) if self._read_to is not None else wall - DAY
         after = _id_at(since)
         while True:
             events = await self._store.scan(("CallStarted",), after, PAGE)
             for event in events:
-                self._made[event.id] = str(event.data["requested_by"]), parse_iso(event.ts), int(event.data.get("writes", 1))
+                mine = self._made.setdefault(str(event.data["requested_by"]), {})
+                mine[event.id] = parse_iso(event.ts), int(event.data.get("writes", 1))
+            self._added += len(events)
             if len(events) < PAGE:
                 break
             after = events[-1].id
         self._read_to = wall
-        self._made = {key: item for key, item in self._made.items() if now - item[1] < DAY}
+
+    def _forget(self, now: datetime) -> None:
+        """What is older than a day counts for nobody."""
+        kept = {person: {key: item for key, item in mine.items() if now - item[0] < DAY} for person, mine in self._made.items()}
+        self._made = {person: mine for person, mine in kept.items() if mine}
+        self._added = 0
 
 
 def _id_at(moment: datetime) -> str:

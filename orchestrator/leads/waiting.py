@@ -1,15 +1,23 @@
 """While a request waits for a lead: whether it got through to them at all, and a reminder. Ring 2; timers of the requester's session."""
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime, time, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from orchestrator import outgoing
+from orchestrator.daily.hours import MORNING, moment
 from orchestrator.decisions import title_of
-from orchestrator.messages import Notice, say
+from orchestrator.gate import confirmations
+from orchestrator.leads.asking import asked_now, remember
+from orchestrator.messages import Actor, Notice, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools
 from state.clock import parse_iso
 from state.store import InboxRow, OutboxRow, Timer
+
+_NIGHT_FROM: Final = time(21)
+_NIGHT_TO: Final = time(8)
 
 
 async def arrived(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -25,15 +33,53 @@ async def arrived(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def remind(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Remind every lead who was asked, once; the card is brought again where it did not get through. Raises StoreError."""
-    del tools
+    """Remind who was asked, once and not at night; where none of them decides any more, others are asked. Raises StoreError.
+
+    `left` in the input are those whose turn it is; the card is brought again where it did not get through.
+    """
     entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
-    told: list[OutboxRow] = []
-    if entry is not None and _waits(entry, session):
-        about = {"who": entry["requested_by_name"], "what": title_of(entry), "at": entry["expires_at"]}
-        told.append(outgoing.card_row(session.key, entry, session.now))
-        told.extend(outgoing.reply_row(lead, say(Notice(code="lead-remind", args=about)), session.now) for lead in entry.get("told") or ())
-    await session.commit(actor="system", outbox=told, timers=[_over(row, session)], inbox_done=[row.id])
+    if entry is None or not _waits(entry, session):
+        await session.commit(actor="system", timers=[_over(row, session)], inbox_done=[row.id])
+        return
+    asked = asked_now(entry, tools)
+    before = set(entry.get("told") or ())
+    changed = await remember(asked, entry, session)
+    entry = session.state["agent"]["confirmations"][entry["confirmation_id"]]
+    due = [lead for lead in asked.told if lead.key in (row.body.get("left") or before)]
+    awake = [lead for lead in due if not _at_night(lead, session.now)]
+    later = {lead.key: _morning(lead, session.now) for lead in due if lead not in awake}
+    later |= {lead.key: session.now + tools.gate.policy.remind_lead_after for lead in asked.told if lead.key not in before}
+    about = {"who": entry["requested_by_name"], "what": title_of(entry), "at": entry["expires_at"]}
+    told = [outgoing.reply_row(lead.key, say(Notice(code="lead-remind", args=about)), session.now) for lead in awake]
+    told.extend(_moved(entry, session) if changed else ())
+    shown = [outgoing.card_row(session.key, entry, session.now)] if awake or changed else []
+    timers = [_again(row, later, session) if later else _over(row, session)]
+    await session.commit(actor="system", outbox=[*shown, *told], timers=timers, inbox_done=[row.id])
+
+
+def _moved(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:
+    """The one who asked is told for whom they wait now."""
+    who = ", ".join(entry.get("told_names") or ())
+    moved = Notice(code="lead-moved", args={"who": who, "what": title_of(entry)})
+    return [outgoing.reply_row(session.key, say(moved if who else Notice(code="lead-gone", args={"what": title_of(entry)})), session.now)]
+
+
+def _at_night(lead: Actor, now: datetime) -> bool:
+    """Where they are; weekends are no nights, since a request does not wait till Monday."""
+    here = now.astimezone(ZoneInfo(lead.time_zone)).time()
+    return here >= _NIGHT_FROM or here < _NIGHT_TO
+
+
+def _morning(lead: Actor, now: datetime) -> datetime:
+    """When work begins again where they are."""
+    today = now.astimezone(ZoneInfo(lead.time_zone)).date()
+    return next(at for days in range(3) if (at := moment(today + timedelta(days=days), MORNING, lead.time_zone)) > now)
+
+
+def _again(row: InboxRow, later: Mapping[str, datetime], session: Session) -> Timer:
+    """The same timer for those whose time has not come; who sleeps then still is asked to wait once more."""
+    body = {"confirmation_id": row.body["confirmation_id"], "left": sorted(later)}
+    return Timer(id=row.body["timer"], due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
 
 
 def _waits(entry: Mapping[str, Any], session: Session) -> bool:

@@ -25,7 +25,7 @@ async def knock(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) ->
     """Tell every administrator that a stranger wrote, at most once a day for each. Raises StoreError."""
     del tools
     person = str(row.actor["key"])
-    if desk.staff.actor_of(person) is not None or not may_ask(desk.registry(session), person, session.now):
+    if desk.staff.actor_of(person) is not None or desk.staff.fixed(person) or not may_ask(desk.registry(session), person, session.now):
         await desk.commit(session, actor=person, done=[row.id])
         return
     admins = desk.staff.admins()
@@ -92,7 +92,8 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
     stranger, letter, number = chosen
     name = str(desk.registry(session)["asked"].get(stranger, {}).get("name", ""))
     employee = await desk.employees.one(number)
-    if not employee.known or not employee.works:  # only somebody whom the portal knows and who works there
+    # Those of the file only the file lets in; others, whom the portal knows and who work there.
+    if desk.staff.fixed(stranger) or not employee.known or not employee.works:
         await _unreachable(row, (stranger, name), session, desk=desk, admin=admin)
         return
     event = PersonJoined(

@@ -22,6 +22,7 @@ def handlers(desk: Desk) -> dict[str, Handler]:
         "preference": partial(preferring.preference, desk=desk),
         "person_removed": partial(leaving.removed, desk=desk),
         leaving.START: partial(leaving.check, desk=desk),
+        leaving.FILE: partial(leaving.file_changed, desk=desk),
         leaving.LOST: partial(leaving.close_cards, desk=desk),
     }
 

@@ -47,7 +47,8 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> 
         await desk.commit(session, actor=person, outbox=[told], done=[row.id])
         return
     proof = Proof(row.body["token_id"], row.body["unlock"])
-    stands = standing(registry, proof.fingerprint, now)
+    # Who stands in the file and has no access was dismissed: a link would give them the file's rights back, whatever it was made for.
+    stands = "wrong" if desk.staff.fixed(person) else standing(registry, proof.fingerprint, now)
     joined = await _joined(row, proof, registry["invited"][proof.fingerprint], desk) if stands == "open" else None
     if joined is None:
         why = "wrong" if stands == "open" else stands

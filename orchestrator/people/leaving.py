@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 START: Final = "people_start"
 TIMER: Final = "people_check"
 LOST: Final = "access_lost"
+FILE: Final = "access_file"
+_LONGEST_FAULT: Final = 400
 EVERY: Final = timedelta(hours=1)
 AGAIN: Final = timedelta(minutes=10)
 """After the portal could not be read."""
@@ -33,6 +35,28 @@ AGAIN: Final = timedelta(minutes=10)
 def start_row(now: datetime) -> InboxRow:
     """The input that a start of the program is: everybody is looked at."""
     return _input(START, SESSION, {}, now)
+
+
+def file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
+    """The input that a changed access file is: who left it, how many it names, or why it was not taken; each writing once."""
+    body = {"left": list(left), "count": count, "faults": faults[:_LONGEST_FAULT]}
+    return InboxRow(
+        id=new_id(), source=f"{FILE}:{content}", session=SESSION, lane="express", kind=FILE, actor=SYSTEM, body=body, received_at=now
+    )
+
+
+async def file_changed(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+    """Tell the administrators that another list holds, or why it does not; close the cards of those who left it. Raises StoreError."""
+    code = "people-file-faulty" if row.body["faults"] else "people-file-taken"
+    about = {"count": row.body["count"], "faults": row.body["faults"]}
+    told = [screens.row(admin.key, screens.sentence(code, **about), session.now) for admin in desk.staff.admins()]
+    gone = [str(person) for person in row.body["left"] if desk.staff.actor_of(str(person)) is None]
+    closing = [one for person in gone for one in await _closing(person, "admin", session, tools)]
+    await desk.commit(session, actor="system", outbox=told, new=closing, done=[row.id])
+    try:  # people who came with the file may have been dismissed long ago
+        await _compared(session, tools, desk)
+    except BitrixError as error:
+        log.warning("nobody knows who was dismissed: %s", error, extra={"action": "people_check_failed"})
 
 
 def _input(kind: str, session: str, body: dict[str, str], now: datetime) -> InboxRow:
@@ -73,7 +97,7 @@ async def removed(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) 
     """Ops remove a person or take an invitation back ({person}); those of the access file only the file removes. Raises StoreError."""
     person, registry = str(row.body["person"]), desk.registry(session)
     by = str(row.actor["key"])
-    if person in registry["people"]:
+    if person in registry["people"] and not desk.staff.fixed(person):
         await _dismiss(person, "admin", session, tools, desk=desk, by=by)
     elif person in map(invitation_key, registry["invited"]):
         await desk.commit(session, PersonDismissed(person=person, why="admin", by=by), actor=by)
@@ -82,12 +106,17 @@ async def removed(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) 
 
 async def _dismiss(person: str, why: Literal["portal", "admin"], session: Session, tools: Tools, *, desk: Desk, by: str) -> None:
     """One commit: access is gone, the administrators know, and each conversation with open cards is told to close them."""
-    homes = {person, *await tools.store.read(_homes, person)}
-    closing = [_input(LOST, home, {"person": person, "why": why}, session.now) for home in sorted(homes)]
+    closing = await _closing(person, why, session, tools)
     name = desk.staff.name_of(person)
     told = desk.tell_admins(f"people-gone-{why}", session, about=(person, name))
     event = PersonDismissed(person=person, why=why, by=by)
     await desk.commit(session, event, actor="system", outbox=told, new=closing)
+
+
+async def _closing(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:
+    """What closes the cards of somebody who has no access any more, wherever they wait."""
+    homes = {person, *await tools.store.read(_homes, person)}
+    return [_input(LOST, home, {"person": person, "why": why}, session.now) for home in sorted(homes)]
 
 
 def _homes(store: Store, person: str) -> Collection[str]:

@@ -4,7 +4,7 @@ from typing import Any, Final, get_args
 
 from orchestrator import outgoing
 from orchestrator.gate.modes import effective
-from orchestrator.messages import Actor, Notice, say
+from orchestrator.messages import Actor, Notice, Reply, say
 from orchestrator.people import screens
 from orchestrator.people.desk import Desk
 from orchestrator.session import Session
@@ -12,7 +12,8 @@ from orchestrator.turns import Tools, admitted
 from state.events_people import PreferenceSet
 from state.store import InboxRow, OutboxRow
 
-COMMANDS: Final = ("language", "settings")
+COMMANDS: Final = ("start", "help", "language", "settings")
+_FIRST: Final = {"start": "welcome", "help": "help"}
 _KNOWN: Final = frozenset(get_args(PreferenceSet.model_fields["preference"].annotation))
 _VALUES: Final = {"locale": ("ru", "en"), **dict.fromkeys(screens.SWITCHES, ("on", "off"))}
 
@@ -43,13 +44,20 @@ async def pressed_preference(
 
 
 async def command(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
-    """`/language` and `/settings`, in the person's own session; what one sets is shown in private only. Raises StoreError."""
+    """/start, /help, /language, /settings in the person's own session; what one sets is shown in private only. Raises StoreError."""
     actor = await admitted(row, session, tools)
     if actor is None:
         return
-    if session.key != actor.key:
+    name, mode = str(row.body["name"]), effective(tools.mode, actor)
+    if session.key != actor.key and name in _FIRST:
+        first = Notice(code=_FIRST[name], args={"name": actor.name, "role": actor.role, "mode": mode})
+        examples = tuple(Notice(code=code) for code in screens.EXAMPLES)
+        told = outgoing.reply_row(session.key, Reply(notices=(first,), examples=examples), session.now)
+    elif name in _FIRST:
+        told = screens.welcome(actor, mode, desk.staff.preferences(actor.key), session.now, screen="h" if name == "help" else "w")
+    elif session.key != actor.key:
         told = outgoing.reply_row(session.key, say(Notice(code="people-private-only")), session.now)
-    elif row.body["name"] == "language":
+    elif name == "language":
         told = screens.language(actor, session.now)
     else:
         told = screens.settings(actor, desk.staff.preferences(actor.key), session.now)
@@ -64,7 +72,7 @@ def _screen(actor: Actor, screen: str, session: Session, tools: Tools, *, desk: 
     """The screen that the pressed button stands on, as it is now."""
     chosen = desk.staff.preferences(actor.key)
     match screen[:1]:
-        case "w":
+        case "w" | "h":
             return screens.welcome(actor, effective(tools.mode, actor), chosen, session.now, screen=screen)
         case "l":
             return screens.language(actor, session.now, screen=screen)

@@ -39,10 +39,13 @@ def sentence(code: str, *, about: tuple[str, str] | None = None, **args: Any) ->
     return {"code": code, "args": args, **named, "buttons": []}
 
 
-def welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, screen: str = "") -> OutboxRow:
-    """The first contact: role, mode, three examples, and the switch of the morning digest; `chosen` are the person's preferences."""
-    screen = screen or f"w{new_id()[-8:]}"
-    body = sentence("people-welcome", about=(actor.key, actor.name), role=actor.role, mode=mode)
+def welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, screen: str = "w") -> OutboxRow:
+    """The first contact: role, mode, three examples, and the switch of the morning digest; `chosen` are the person's preferences.
+
+    A `screen` that begins with "h" is that of /help; the letter alone makes a new message.
+    """
+    screen = screen if len(screen) > 1 else f"{screen}{new_id()[-8:]}"
+    body = sentence("people-help" if screen[0] == "h" else "people-welcome", about=(actor.key, actor.name), role=actor.role, mode=mode)
     body["buttons"] = [[{"code": code, "example": code}] for code in EXAMPLES]
     body["buttons"].append([_switch("digest", chosen, screen)])
     return row(actor.key, body, now, key=f"screen:{screen}")

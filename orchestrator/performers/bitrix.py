@@ -95,7 +95,10 @@ class BitrixPerformer:
         foreign = any(words.foreign for words in told.values())
         results = {report.key: storable(item.result) for report, item in zip(reports, outcomes, strict=True) if report.status == "success"}
         changes = batch_changes(call, reports, results)
-        if not any(report.status in {"success", "unknown"} for report in reports):
+        said = {report.status for report, command in zip(reports, call.commands, strict=True) if call.reads_only or not command.reads_only}
+        if "success" not in said and "unknown" in said:
+            return Unknown(detail=_failures(reports), foreign_text=foreign)
+        if "success" not in {report.status for report in reports}:
             return Rejected(code="batch_failed", detail=_failures(reports), foreign_text=foreign)
         return Succeeded(result=results, changes=changes, commands=reports, foreign_text=foreign)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from bitrix.errors import BitrixError, Refused
 from bitrix.limiter import Priority
+from orchestrator.daily.hours import is_quiet
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import Found, PortalReads
 from orchestrator.messages import Actor
@@ -101,7 +102,8 @@ class Look:
         keys = {author.key for one in news for author in (one.author, *(author for _, author in one.changes)) if author.key}
         names = {key: person.name if (person := self._present(Actor(key=key, name=key))) else key for key in keys}
         teller = Teller(actor=actor, naming=self._naming, portal=self._reads.client.portal, names=names)
-        return news_row(actor.key, await teller.body(news), session.now)
+        quiet = {"quiet": True} if is_quiet(session.now, actor.time_zone) else {}
+        return news_row(actor.key, {**await teller.body(news), **quiet}, session.now)
 
     async def _calls_as(self, records: Mapping[str, object]) -> int:
         """As which employee the bot calls the portal, asked once and only when it has written just now; 0 when it is not told."""

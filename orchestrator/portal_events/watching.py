@@ -159,16 +159,16 @@ def _state(session: Session) -> Mapping[str, Any]:
 
 
 def _is_set(session: Session) -> bool:
-    """Whether a look is set: every commit that leaves something due sets one."""
+    """Whether a look is set: every commit that leaves something due sets one. One that a clock set back has put far off counts for nothing."""
     portal = _state(session)
-    return bool(portal.get("due")) and bool(portal["look_at"])
+    return bool(portal.get("due")) and bool(portal["look_at"]) and parse_iso(portal["look_at"]) <= session.now + _SLOWEST
 
 
 def _next_look(session: Session) -> datetime:
     """Soon, but not sooner after the last message than people bear."""
     soon = session.now + LOOK_AFTER
     told_at = _state(session).get("told_at")
-    return max(soon, parse_iso(told_at) + CALM) if told_at else soon
+    return max(soon, min(parse_iso(told_at), session.now) + CALM) if told_at else soon
 
 
 def _timer(session: Session, due_at: datetime | None) -> Timer:

@@ -59,6 +59,7 @@ NAMES: Final = {
     "PreferenceSet": ("Preference set", 1),
     "DenialReasonAsked": ("Reason of a denial asked for", 1),
     "DenialReasonGiven": ("Reason of a denial given", 1),
+    "LeadsAsked": ("Other leads asked", 1),
     "MessageEdited": ("Message edited", 1),
     "StopAsked": ("Stop asked for", 2),
     "RequestDropped": ("Request dropped", 2),

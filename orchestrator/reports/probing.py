@@ -17,12 +17,14 @@ AT_MOST = 400
 _CHUNK = 1 << 22
 # Where JSON would write something else than the character itself.
 _APART = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]+')
-# Names of methods and fields, which a model's answer is full of: they stay in clear.
-_IDENTIFIER = re.compile(r"[a-z]+(?:[._][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*", re.ASCII)
+# Names of methods and fields, which a model's answer is full of, and ids of calls, which stand in what a button said: they stay in clear.
+_IDENTIFIER = re.compile(r"[a-z]+(?:[._][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}", re.ASCII)
+_KEY = re.compile(r"[a-z]+:-?[0-9]+", re.ASCII)
 _STRUCTURE = frozenset(
     {
         *("method", "slot", "code", "field", "kind", "entity", "verb", "url", "status", "key", "role", "locale", "time_zone", "mode"),
         *("currency", "target", "targets", "timer", "nonce", "at", "answers", "via", "origin", "type", "event", "handler"),
+        "person",
     }
 )
 
@@ -35,8 +37,8 @@ class Probes:
     pieces: dict[str, None] = field(default_factory=dict)
 
     def name(self, name: str) -> None:
-        """A name is looked for as a whole."""
-        if len(name) >= SHORTEST_NAME:
+        """A name is looked for as a whole; a key that stands where nobody knew the name stays, as everywhere."""
+        if len(name) >= SHORTEST_NAME and not _KEY.fullmatch(name):
             self.names.add(name)
 
     def learn(self, value: Any) -> None:
@@ -46,7 +48,8 @@ class Probes:
                 self.pieces.update(dict.fromkeys(pieces_of(value)))
             case Mapping():
                 for key, item in value.items():
-                    if key not in _STRUCTURE and not key.endswith("_id"):
+                    of_a_button = key == "words" and isinstance(item, list)  # the program's own, not the person's
+                    if key not in _STRUCTURE and not key.endswith("_id") and not of_a_button:
                         self.learn(item)
             case list() | tuple():
                 for item in value:
@@ -64,7 +67,7 @@ class Probes:
 def pieces_of(text: str) -> list[str]:
     """Stretches of `text` that stand in any file as they are."""
     parts = (part.strip() for part in _APART.split(text))
-    return [part[:LONGEST] for part in parts if len(part) >= SHORTEST and not _IDENTIFIER.fullmatch(part)]
+    return [part[:LONGEST] for part in parts if len(part) >= SHORTEST and not _IDENTIFIER.fullmatch(part) and not _KEY.fullmatch(part)]
 
 
 @dataclass(frozen=True, kw_only=True)

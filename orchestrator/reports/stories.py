@@ -10,6 +10,7 @@ from typing import Any, Final
 from bitrix.catalogue import Catalogue
 from orchestrator.gate import fields
 from orchestrator.gate.targets import definition
+from orchestrator.gate.undoing import undoes
 from orchestrator.reports.people import Voice
 from orchestrator.reports.reading import ERASED, cleaned, gone, one_line, said, session_of
 from orchestrator.reports.touching import Touch, touches
@@ -58,6 +59,7 @@ def story_of(trail: Trail, store: Store, *, voice: Voice, catalogue: Catalogue, 
         "records": list(dict.fromkeys(touch.target for touch in touched if touch.target)),
         "changes": _changes(trail, touched, catalogue),
         "asked": _asked(trail, voice),
+        "undoes": undoes(trail.slot),
         "proposed": _proposed(trail),
         "judged": _judged(trail, voice),
         "card": _card(trail, voice),

@@ -28,6 +28,8 @@ _MANY: Final = 5000
 """So many records one by one take longer than all of them page by page."""
 _ADDING: Final = ".add"
 """A new record has its number only in the answer."""
+_NAMED: Final = re.compile(r'"(?:effect|turn)_id":"([^"]+)"')
+"""The ids in a stored text; one that stands deeper in it brings in a record too many, never one too few."""
 Effects = dict[str, dict[str, set[str]]]
 """By stream the effects that are looked for, and the turns in which they were met."""
 
@@ -212,10 +214,8 @@ def _trails(store: Store, effects: Effects) -> list[Trail]:
 
 def _around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[StoredEvent]:
     """The events of a stream that name one of these effects or their turns, and all questions; ids stand clear in every record."""
-    records = [orjson.loads(raw) for raw in _records(store, stream)]
-    named = [(record["seq"], record["type"], {record["data"].get("effect_id"), record["data"].get("turn_id")}) for record in records]
-    turns = set[str]().union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
-    near = turns.union(wanted) - {None}
+    named = [(seq, kind, set(_NAMED.findall(data))) for seq, kind, data in _unopened(store, stream)]
+    near = set(wanted).union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
     seqs = [seq for seq, kind, ids in named if kind == "NameAsked" or not ids.isdisjoint(near)]
     start = 0
     for index, seq in enumerate(seqs):
@@ -224,10 +224,10 @@ def _around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterat
             start = index + 1
 
 
-def _records(store: Store, stream: str) -> Iterator[str]:
+def _unopened(store: Store, stream: str) -> Iterator[tuple[int, str, str]]:
     after = 0
-    while page := store.records(stream, after, PAGE):
-        yield from (raw for _, raw, _ in page)
+    while page := store.unopened(stream, after, PAGE):
+        yield from page
         after = page[-1][0]
 
 

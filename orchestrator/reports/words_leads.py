@@ -16,4 +16,14 @@ def _given(event: StoredEvent, voice: Voice) -> str:
     return f"{voice.person(event.data['by'])} wrote why card {event.data['confirmation_id']} is denied"
 
 
-WORDS: Final[dict[str, Callable[[StoredEvent, Voice], str]]] = {"DenialReasonAsked": _asked, "DenialReasonGiven": _given}
+def _others(event: StoredEvent, voice: Voice) -> str:
+    data = event.data
+    who = ", ".join(voice.person(key) for key in data["told"]) or "nobody, since none may decide"
+    return f"card {data['confirmation_id']} is shown to {who} from now on"
+
+
+WORDS: Final[dict[str, Callable[[StoredEvent, Voice], str]]] = {
+    "DenialReasonAsked": _asked,
+    "DenialReasonGiven": _given,
+    "LeadsAsked": _others,
+}

@@ -18,9 +18,14 @@ _REQUESTS: Final = frozenset({"message", "voice"})
 
 
 async def waiting(actor: Actor, session: Session, tools: Tools) -> int:
-    """How many requests of that person here nobody has begun. Raises StoreError."""
+    """How many requests of that person here nobody has begun. Raises StoreError.
+
+    One that was taken up while nothing is at work still waits: for the rest of a paste, or for its place among many.
+    """
     rows = await tools.store.waiting_inbox(session.key, "turn")
-    return sum(row.kind in _REQUESTS and not row.attempts and row.actor.get("key") == actor.key for row in rows)
+    at_work = session.key in tools.running or session.state["turn"] is not None
+    mine = (row for row in rows if row.kind in _REQUESTS and row.actor.get("key") == actor.key)
+    return sum(not (row.attempts and at_work) for row in mine)
 
 
 def stop_of(row: InboxRow, actor: Actor) -> StopAsked:

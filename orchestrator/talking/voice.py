@@ -74,19 +74,31 @@ class Ear:
             await run_turn(replace(row, kind="message", body=_request(row.body, words)), session, tools)
 
     async def _hear(self, row: InboxRow, actor: Actor, session: Session, tools: Tools) -> str | None:
-        """The words, shown and stored; None where there are none and the person was told so."""
+        """The words, shown and stored; None where there are none, or where they are not wanted any more, and the person was told so.
+
+        /stop ends it, also while the words are being stored.
+        """
         refused = self._refused(row)
         if refused is not None:
             await _over(row, actor, session, refused)
             return None
-        await tools.partial(session.key, Notice(code="hearing"))
-        found = await self._listened(row, actor, session, tools)
-        if isinstance(found, Notice):
-            await _over(row, actor, session, found)
-            return None
-        told = outgoing.reply_row(session.key, say(Notice(code="heard", args={"words": found})), session.now, key=f"heard:{row.id}")
-        kept = replace(row, body={**row.body, "heard": found}, attempts=0)
-        await session.commit(actor=actor.key, outbox=[told], inbox_new=[kept])
+        hearing = _Hearing(self._words(row, actor))
+        tools.running[session.key] = hearing
+        try:
+            await tools.partial(session.key, Notice(code="hearing"))
+            found = await _listened(hearing)
+            if isinstance(found, str):
+                told = outgoing.reply_row(session.key, say(Notice(code="heard", args={"words": found})), session.now, key=f"heard:{row.id}")
+                kept = replace(row, body={**row.body, "heard": found}, attempts=0)
+                await session.commit(actor=actor.key, outbox=[told], inbox_new=[kept])
+            if hearing.stopped:
+                found = Notice(code="stopped")
+            if isinstance(found, Notice):
+                await _over(row, actor, session, found)
+                return None
+        finally:
+            hearing.stop()
+            tools.running.pop(session.key, None)
         return found
 
     def _refused(self, row: InboxRow) -> Notice | None:
@@ -95,24 +107,6 @@ class Ear:
         if row.body["seconds"] > LONGEST or row.body["size"] > LARGEST:
             return Notice(code="voice-too-long", args={"minutes": LONGEST // 60})
         return None
-
-    async def _listened(self, row: InboxRow, actor: Actor, session: Session, tools: Tools) -> str | Notice:
-        """The words, or why there are none; /stop ends it."""
-        hearing = _Hearing(self._words(row, actor))
-        tools.running[session.key] = hearing
-        try:
-            words = clean_text(await hearing.result()).strip()
-        except FileUnavailable as error:
-            log.warning("a recording is not given: %s", error, extra={"action": "voice_failed"})
-            return Notice(code="voice-unavailable")
-        except ModelClientError as error:
-            log.warning("a recording is not heard: %s", error.reason, extra={"action": "voice_failed"})
-            return Notice(code="voice-failed")
-        finally:
-            tools.running.pop(session.key, None)
-        if hearing.stopped:
-            return Notice(code="stopped")
-        return words[:MAX_TEXT] or Notice(code="voice-empty")
 
     async def _words(self, row: InboxRow, actor: Actor) -> str:
         if self.listener is None:
@@ -142,6 +136,19 @@ class _Hearing:
                 self._task.cancel()
                 raise
             return ""
+
+
+async def _listened(hearing: _Hearing) -> str | Notice:
+    """The words, or why there are none."""
+    try:
+        words = clean_text(await hearing.result()).strip()
+    except FileUnavailable as error:
+        log.warning("a recording is not given: %s", error, extra={"action": "voice_failed"})
+        return Notice(code="voice-unavailable")
+    except ModelClientError as error:
+        log.warning("a recording is not heard: %s", error.reason, extra={"action": "voice_failed"})
+        return Notice(code="voice-failed")
+    return words[:MAX_TEXT] or Notice(code="voice-empty")
 
 
 async def _over(row: InboxRow, actor: Actor, session: Session, notice: Notice) -> None:

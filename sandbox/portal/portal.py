@@ -248,8 +248,7 @@ class Portal:
         self.renamed: str | None = None
 
     def _seed(self) -> None:
-        with self.store.unwatched():
-            seed.fill(self.store, self.now, self.settings.bulk_deals, self.settings.seed)
+        seed.fill(self.store, self.now, self.settings.bulk_deals, self.settings.seed)
         self.store.commit()
         if self.settings.bulk_deals:
             classic.make_ready(self.store, "deal")

@@ -1,8 +1,9 @@
-"""Sandbox portal, seed: fills an empty store with the sample firm, all dates counted from the given moment."""
+"""Sandbox portal, seed: fills an empty store with the sample firm, all dates counted from the last full hour."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import count
 from random import Random
 
@@ -11,7 +12,7 @@ from sandbox.portal import seed_data as data
 from sandbox.portal.context import Call
 from sandbox.portal.schema import COMPANY, CONTACT, DEAL, LEAD, TASK, Row
 from sandbox.portal.seed_more_data import DEAL_OWN
-from sandbox.portal.store import Store
+from sandbox.portal.store import Contents, Store
 from sandbox.portal.values import PORTAL_ZONE, day, store_moment
 
 _MANAGERS = (7, 8, 9)
@@ -21,7 +22,16 @@ _OPEN = ("NEW", "PREPARATION", "PREPAYMENT_INVOICE", "EXECUTING", "FINAL_INVOICE
 
 
 def fill(store: Store, now: datetime, bulk_deals: int = 0, seed: int = 0) -> None:
-    """Write everything; the same moment and seed give the same data. The seed varies the bulk deals only."""
+    """Write everything; the same hour and seed give the same data. The seed varies the bulk deals only."""
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    store.refill(_firm(hour))
+    _bulk(store, hour, bulk_deals, Random(seed))
+
+
+@lru_cache(maxsize=4)
+def _firm(now: datetime) -> Contents:
+    """The firm without bulk deals: four hundred records, each made as a call would make it, so it is kept for the next reset."""
+    store = Store(None)
     _people(store, now)
     _books(store)
     _contacts(store, now)
@@ -30,7 +40,9 @@ def fill(store: Store, now: datetime, bulk_deals: int = 0, seed: int = 0) -> Non
     _leads(store, now)
     _work(store, now)
     seed_more.fill(store, now, lambda user, days_ago: _call(store, user, now, days_ago), lambda days: _date(now, days))
-    _bulk(store, now, bulk_deals, Random(seed))
+    contents = store.contents()
+    store.close()
+    return contents
 
 
 def _call(store: Store, user: int, now: datetime, days_ago: int) -> Call:

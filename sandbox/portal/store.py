@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, body BLOB NOT NULL) WI
 
 
 _SHAPES_KEPT = 6
+Contents = tuple[tuple[tuple[str, int, bytes], ...], tuple[tuple[str, int], ...]]
+"""(kind, id, JSON) of all records, and the counters."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,21 @@ class Store:
             self._counters[entity] = number
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (entity, self._counters.get(entity, 0)))
 
+    def contents(self) -> Contents:
+        """All records and counters as they are now, for `refill`."""
+        return tuple(self._db.execute("SELECT entity, id, body FROM record ORDER BY entity, id")), tuple(self._counters.items())
+
+    def refill(self, contents: Contents) -> None:
+        """Keep what another store held; this one has no records yet. Nobody is told."""
+        records, counters = contents
+        for record in records:
+            entity, row_id, body = record
+            self.table(entity).put(row_id, orjson.loads(body))
+            self._write("INSERT INTO record VALUES (?, ?, ?)", record)
+        for counter in counters:
+            self._counters[counter[0]] = counter[1]
+            self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", counter)
+
     def put(self, entity: str, row: Row) -> None:
         """Replace one record by its new state."""
         self._keep("update", entity, int(row["ID"]), row)
@@ -187,15 +204,6 @@ class Store:
         if self._dirty:
             self._db.execute("COMMIT")
             self._dirty = False
-
-    @contextmanager
-    def unwatched(self) -> Iterator[None]:
-        """Write without telling the watcher: seeding is not a change of somebody."""
-        watch, self.watch = self.watch, _nobody
-        try:
-            yield
-        finally:
-            self.watch = watch
 
     @contextmanager
     def atomic(self) -> Iterator[None]:

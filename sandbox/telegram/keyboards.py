@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from sandbox.telegram.text import is_empty
 from sandbox.telegram.wire import JsonObject, bad_request
 
 STYLES = frozenset({"danger", "success", "primary"})
@@ -46,7 +47,7 @@ def buttons_of(message: JsonObject) -> Iterator[JsonObject]:
 
 
 def _button(button: Any) -> JsonObject:
-    if not isinstance(button, dict) or not str(button.get("text") or "").strip():
+    if not isinstance(button, dict) or is_empty(str(button.get("text") or "")):
         raise bad_request('can\'t parse inline keyboard button: field "text" must be of type String and not empty')
     actions = [name for name in _ACTIONS if name in button]
     if not actions:

@@ -8,6 +8,9 @@ from sandbox.telegram.wire import JsonObject, bad_request
 
 MESSAGE_LIMIT = 4096
 CAPTION_LIMIT = 1024
+_NOTHING = (
+    "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2800\ufeff\uffa0"
+)
 _ENTITY_TYPES = frozenset({
     "mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number", "bold", "italic", "underline",
     "strikethrough", "spoiler", "blockquote", "expandable_blockquote", "code", "pre", "text_link", "text_mention",
@@ -38,6 +41,11 @@ def formatted_text(text: str, parse_mode: str, entities: Any) -> tuple[str, list
         found = _checked(entities, text)
     text, found = _trimmed(text, found)
     return text, _sorted(found + _detected(text, found))
+
+
+def is_empty(text: str) -> bool:
+    """Tell whether Telegram takes a text for empty: spaces of all kinds and marks without width are nothing to it."""
+    return not text.translate(dict.fromkeys(map(ord, _NOTHING))).strip()
 
 
 def plain_entities(text: str) -> list[JsonObject]:

@@ -125,7 +125,8 @@ def secrets_of(transaction: Transaction, statements: Statements, key_ids: Iterab
         return {}
     # Filled up to a power of two, so that few statements serve for every number.
     wanted += wanted[:1] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
-    return dict(transaction.rows(statements.secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)}))
+    found = transaction.rows(statements.secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)})
+    return {key_id: secret.decode(errors="replace") if isinstance(secret, bytes) else secret for key_id, secret in found}
 
 
 def _fence(transaction: Transaction, statements: Statements, commit: Commit, person: str, after: int | None) -> Fence:

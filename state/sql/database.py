@@ -3,14 +3,16 @@
 Core's own execution costs about 100 µs a statement, five times the statement itself, so the driver's cursor runs them.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from sqlalchemy import Dialect as SpokenDialect
 from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql.expression import ClauseElement
@@ -27,6 +29,8 @@ TRIES = 4
 SAME_TIME = timedelta(seconds=1)
 """Two clocks that agree so far count as one."""
 SKEW_FOR = 5.0
+_QUOTES: Final = re.compile(r" with text '| DETAIL: Failing row| CONTEXT: ")
+"""From here on a driver's message quotes what is stored: a key as well as anybody's words."""
 
 
 class Contended(StoreUnwritable):
@@ -44,6 +48,13 @@ class Statement:
     sql: str
     fixed: Params
     conflict: type[StoreError] = StoreError
+
+
+def compiled(spoken: SpokenDialect, clause: ClauseElement, conflict: type[StoreError] = StoreError) -> Statement:
+    """`clause` as text for that kind of database."""
+    text = clause.compile(dialect=spoken)
+    fixed = {name: value for name, value in text.params.items() if value is not None}
+    return Statement(sql=str(text), fixed=fixed, conflict=conflict)
 
 
 class Transaction:
@@ -112,12 +123,6 @@ class Database:
         self._write_turn = threading.Lock() if dialect.one_writer else nullcontext()
         self._read_turn = self._write_turn if dialect.one_connection else nullcontext()
 
-    def compile(self, clause: ClauseElement, conflict: type[StoreError] = StoreError) -> Statement:
-        """`clause` as text for this database."""
-        compiled = clause.compile(dialect=self._engine.dialect)
-        fixed = {name: value for name, value in compiled.params.items() if value is not None}
-        return Statement(sql=str(compiled), fixed=fixed, conflict=conflict)
-
     def write(self) -> AbstractContextManager[Transaction]:
         """A transaction that is kept when the block ends and wholly undone when it raises."""
         return self._transaction(self._write_turn, self._dialect.begin, Transaction)
@@ -173,14 +178,14 @@ class Database:
                     connection.commit()
             except self._driver.IntegrityError as error:
                 self._undo(connection)
-                raise transaction.conflict(f"a unique key is taken: {error}") from error
+                raise transaction.conflict(f"a unique key is taken: {_reason(error)}") from _cause(error)
             except self._driver.Error as error:
                 meant = transaction.meant(getattr(error, "sqlstate", None) or "")
                 if meant is None:
                     self._forget(connection, error)
                 else:  # the server has undone it, on a connection that is as good as before
                     self._undo(connection)
-                raise (meant or StoreUnwritable)(_told(error)) from error
+                raise (meant or StoreUnwritable)(_told(error)) from _cause(error)
             except BaseException:
                 self._undo(connection)
                 raise
@@ -243,7 +248,7 @@ def translated(driver_error: type[Exception] = OSError) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, OSError, driver_error) as error:
-        raise _unwritable(error) from error
+        raise _unwritable(error) from _cause(error)
 
 
 def _unwritable(error: Exception) -> StoreUnwritable:
@@ -255,5 +260,14 @@ def _told(error: Exception) -> str:
 
 
 def _reason(error: Exception) -> str:
+    return _QUOTES.split(_message(error), maxsplit=1)[0]
+
+
+def _cause(error: Exception) -> Exception | None:
+    """What a traceback may show of where it came from: nothing that quotes what is stored."""
+    return None if _QUOTES.search(_message(error)) else error
+
+
+def _message(error: Exception) -> str:
     reason = error.orig if isinstance(error, DBAPIError) else error
     return " ".join(str(reason).split())

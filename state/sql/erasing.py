@@ -66,7 +66,7 @@ class Erasure:
     def list_keys(self) -> list[KeyRow]:
         """Every key there is or was, oldest first."""
         with self._begun() as connection:
-            found = [(row, damage) for row, damage in _keys(connection)]
+            found = [(row, damage) for row, damage in keys_in(connection)]
         shown = [name for name in KeyRow.__dataclass_fields__ if name != "damage"]
         rows = [KeyRow(**{name: row[name] for name in shown}, damage=damage) for row, damage in found]
         return sorted(rows, key=lambda row: (row.created_at, row.key_id))
@@ -75,7 +75,7 @@ class Erasure:
         """Sealed records of the person under a key that no row says is theirs: only a damaged table of keys has any."""
         mine = and_(events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _in_stream(person)))
         with self._begun() as connection:
-            keys = {row["key_id"] for row, _ in _keys(connection) if row["person"] == person}
+            keys = {row["key_id"] for row, _ in keys_in(connection) if row["person"] == person}
             found = connection.execute(select(events.c.actor, events.c.stream, events.c.data).where(mine))
             owned = (data for actor, stream, data in found if person_of(actor, stream.removeprefix("session:")) == person)
             return sum(data.partition(SEALED)[2].partition(".")[0] not in keys for data in owned)
@@ -83,7 +83,7 @@ class Erasure:
     def drop_damaged(self, person: str, now: datetime) -> int:
         """Remove the person's key if it can be used for nothing, so that nothing stumbles over it; how many."""
         with self._begun() as connection:
-            if not any(damage for row, damage in _keys(connection) if row["person"] == person):
+            if not any(damage for row, damage in keys_in(connection) if row["person"] == person):
                 return 0
             gone = update(person_keys).where(person_keys.c.person == person, LIVE).values(secret=ERASED, erased_at=iso(now))
             return connection.execute(gone).rowcount
@@ -177,7 +177,7 @@ class Erasure:
         with self._begun() as connection:
             for table in metadata.tables.values():
                 if table is person_keys:
-                    yield from (_text(table, row) for row, _ in _keys(connection))
+                    yield from (_text(table, row) for row, _ in keys_in(connection))
                     continue
                 for row in connection.execution_options(yield_per=_PAGE).execute(select(table)):
                     yield _text(table, row._asdict())
@@ -185,7 +185,7 @@ class Erasure:
     def secrets(self, person: str) -> list[str]:
         """The person's living keys themselves, to be looked for once they are gone; never to be shown."""
         with self._begun() as connection:
-            return [row["secret"] for row, _ in _keys(connection) if row["person"] == person and row["secret"] != ERASED]
+            return [row["secret"] for row, _ in keys_in(connection) if row["person"] == person and row["secret"] != ERASED]
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
@@ -200,7 +200,7 @@ class Erasure:
         return error
 
 
-def _keys(connection: Connection) -> Iterator[tuple[dict[str, str], str]]:
+def keys_in(connection: Connection) -> Iterator[tuple[dict[str, str], str]]:
     """The table of keys and what is wrong with each row. Read as bytes: a driver that cannot decode a text quotes it, even a key."""
     names = [column.name for column in person_keys.columns]
     if connection.dialect.name != "sqlite":
@@ -261,7 +261,7 @@ def _calls(person: str) -> ColumnElement[bool]:
 
 
 def _live_keys(connection: Connection, person: str) -> list[str]:
-    return [row["key_id"] for row, _ in _keys(connection) if row["person"] == person and row["secret"] != ERASED]
+    return [row["key_id"] for row, _ in keys_in(connection) if row["person"] == person and row["secret"] != ERASED]
 
 
 def _sealed_for(keys: list[str]) -> ColumnElement[bool]:

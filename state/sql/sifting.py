@@ -3,19 +3,21 @@
 It opens what it must and takes nothing apart; whoever asked reads the few that are left as always.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
-from sqlalchemy import and_, bindparam, not_, select
+from sqlalchemy import Connection, and_, bindparam, not_, select
 
 from state import sealing
 from state.journal import RecordHead
 from state.sealing import DamagedSeal
+from state.sql.database import translated
 from state.sql.dialect import looking
-from state.sql.erasing import SEALED
+from state.sql.erasing import SEALED, keys_in
 from state.sql.rows import place
-from state.sql.tables import events, person_keys
+from state.sql.tables import events
 
 PAGE = 2000
 _HEAD = (events.c.stream, events.c.seq, events.c.id, events.c.ts, events.c.type, events.c.v, events.c.actor)
@@ -36,31 +38,54 @@ class Sifted(NamedTuple):
 
 Holds = Callable[[str], bool]
 Sift = Callable[[Mapping[str, Holds]], Iterator[Sifted]]
-"""The records of these types whose text holds what is looked for, each type with a question of its own; in no order."""
+"""The records of these types whose text holds what is looked for, each type with a question of its own; in no order.
+
+Calls that the card of theirs names too are left out, unless they may have made something, or a record is damaged: it may be the card.
+"""
+_CARDED = re.compile(r'"confirmation_id":"[^"]')
+_MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
 
 
 @contextmanager
 def sieve(url: str) -> Iterator[Sift]:
-    """Looks through the database behind `url` beside those who work with it; the sieve raises what the driver raises."""
+    """Looks through the database behind `url` beside those who work with it; StoreUnwritable where it cannot be read."""
     with looking(url) as dialect:
         engine = dialect.engine
+    error: type[Exception] = engine.dialect.loaded_dbapi.Error
     # A plan whose steps were all handed on is no news: each of them has records of its own.
     told_elsewhere = and_(events.c.type == "PlanRecorded", events.c.data.contains('"executed":true', autoescape=True))
     among = events.c.type.in_(bindparam("types", expanding=True))
     found = select(*_HEAD, events.c.data).where(among, not_(told_elsewhere)).execution_options(yield_per=PAGE)
 
+    def looked(connection: Connection, wanted: Mapping[str, Holds], secrets: Mapping[str, str], *, carded: bool) -> Iterator[Sifted]:
+        for *head, data in connection.execute(found, {"types": list(wanted)}):
+            if carded is not (head[4] == "CallStarted" and _told_by_its_card(data, secrets)):
+                continue
+            why = _held(RecordHead(*head), data, secrets, wanted[head[4]])
+            if why is not None:
+                yield Sifted(stream=head[0], seq=head[1], id=head[2], type=head[4], why=why)
+
     def sift(wanted: Mapping[str, Holds]) -> Iterator[Sifted]:
-        with engine.connect() as connection:
-            secrets = {row[0]: row[1] for row in connection.execute(select(person_keys.c.key_id, person_keys.c.secret))}
-            for *head, data in connection.execute(found, {"types": list(wanted)}):
-                why = _held(RecordHead(*head), data, secrets, wanted[head[4]])
-                if why is not None:
-                    yield Sifted(stream=head[0], seq=head[1], id=head[2], type=head[4], why=why)
+        with translated(error), engine.connect() as connection:
+            secrets = {row["key_id"]: row["secret"] for row, _ in keys_in(connection)}
+            damaged = False
+            for place in looked(connection, wanted, secrets, carded=False):
+                damaged |= place.why == "damaged"
+                yield place
+            if damaged and "CallStarted" in wanted:
+                yield from looked(connection, {"CallStarted": wanted["CallStarted"]}, secrets, carded=True)
 
     try:
         yield sift
     finally:
         engine.dispose()
+
+
+def _told_by_its_card(data: str, secrets: Mapping[str, str]) -> bool:
+    """What was approved is what was called, so the card holds the record where the call does; that a call was erased only it can tell."""
+    if not _CARDED.search(data) or _MAKING.search(data):
+        return False
+    return secrets.get(sealing.key_id(data.partition(SEALED)[2])) != sealing.ERASED
 
 
 def _held(head: RecordHead, data: str, secrets: Mapping[str, str], holds: Holds) -> Why | None:

@@ -1,10 +1,27 @@
 """Every statement the store runs, written once in SQLAlchemy Core (ring 1). Names of parameters: `at_…` finds, the rest is written."""
 
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, case, delete, exists, func, literal_column, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    LargeBinary,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    case,
+    cast,
+    delete,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
-from state.sql.database import Database, Statement
+from state.sql.database import Statement, compiled
 from state.sql.dialect import Dialect
 from state.sql.tables import LIVE, blobs, deliveries, effects, events, inbox, leases, outbox, person_keys, snapshots, timers, values
 from state.store import StaleEpoch
@@ -20,15 +37,29 @@ REPLACED: ColumnElement[str] = literal_column("'replaced'")
 """Written out, not bound: only so does a plan that is made once see that the index of new rows serves."""
 
 
-class Statements:
-    """The statements, compiled for one database."""
+_MADE: dict[tuple[Any, ...], "Statements"] = {}
 
-    def __init__(self, database: Database, dialect: Dialect) -> None:
-        self._compile = database.compile
+
+def statements_of(dialect: Dialect) -> "Statements":
+    """The statements for a database of that kind and version; compiled once a process, which takes 30 ms."""
+    spoken = dialect.engine.dialect
+    key = (type(spoken), spoken.paramstyle, getattr(spoken, "server_version_info", None))
+    if key not in _MADE:
+        _MADE[key] = Statements(dialect)
+    return _MADE[key]
+
+
+class Statements:
+    """The statements, compiled for one kind of database."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._compile = partial(compiled, dialect.engine.dialect)  # and not the engine: they outlive the store they are made for
         self._insert = dialect.insert
         self._change_effect: dict[int, Statement] = {}
         self._scan: dict[int, Statement] = {}
         self._secrets: dict[int, Statement] = {}
+        # SQLite holds any bytes as a text; one that cannot be decoded must not stop the reading of what other keys open.
+        self._secret = cast(person_keys.c.secret, LargeBinary) if dialect.engine.dialect.name == "sqlite" else person_keys.c.secret
         self._journal()
         self._inbox()
         self._outbox()
@@ -54,10 +85,10 @@ class Statements:
         return self._scan[types]
 
     def secrets(self, keys: int) -> Statement:
-        """The secrets of so many keys, at_0, at_1 and so on; an erased one's is empty."""
+        """The secrets of so many keys, at_0, at_1 and so on, from SQLite as bytes; an erased one's is empty."""
         if keys not in self._secrets:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(keys)]
-            self._secrets[keys] = self._compile(select(person_keys.c.key_id, person_keys.c.secret).where(person_keys.c.key_id.in_(places)))
+            self._secrets[keys] = self._compile(select(person_keys.c.key_id, self._secret).where(person_keys.c.key_id.in_(places)))
         return self._secrets[keys]
 
     def _journal(self) -> None:

@@ -18,7 +18,7 @@ from state.sql.database import Contended, Database, Params, Row, Statement, tran
 from state.sql.dialect import Dialect, looking, opening
 from state.sql.functions import Function
 from state.sql.gathered import Changes, Gathering, Known, Sent
-from state.sql.statements import Statements
+from state.sql.statements import statements_of
 from state.store import (
     Commit,
     EffectRow,
@@ -81,7 +81,7 @@ class SqlStore:
         self._known: dict[str, Known] = {}
         self.threads = dialect.threads
         """How many calls it is good to have under way."""
-        self._statements = Statements(self._database, dialect)
+        self._statements = statements_of(dialect)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> Stored:
         """Store inputs; False where `source` was known already. Claims the oldest new row of each lane of `claim`."""
@@ -196,6 +196,11 @@ class SqlStore:
         """(seq, raw, hash) of the records with seq > after, in order, exactly as stored."""
         wanted = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
         return [(row[1], record_text(RecordHead(*row[:7]), row[7]), row[8]) for row in self._rows(self._statements.events_from, wanted)]
+
+    def unopened(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+        """(seq, type, data) of the records with seq > after, in order: what is sealed stays so."""
+        wanted = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
+        return [(row[1], row[4], row[7]) for row in self._rows(self._statements.events_from, wanted)]
 
     def heads(self) -> list[tuple[str, int, str]]:
         """(stream, seq, hash) that every stream with events should end at."""

@@ -3,7 +3,8 @@
 A chain alone does not notice that its end is gone or that all of it was written anew; compared with an anchor it does.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,8 +15,11 @@ import orjson
 from state.canonical import dumps, sha256
 from state.clock import iso
 from state.findings import Finding
+from state.interaction_log import DamagedArchive, read_records
 from state.log_archives import logs_in
+from state.log_chain import FIELD
 from state.log_locks import head_in, lock_path
+from state.log_records import user_of
 from state.store import Store
 
 VERSION = 1
@@ -76,18 +80,52 @@ def wanted(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]]]:
     return found
 
 
-def log_findings(anchors: Sequence[Anchor], folder: Path) -> Iterator[Finding]:
-    """Logs that stand behind an anchor, or elsewhere at its very number. That a log's own chain leads to its head is another check."""
+def log_findings(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str] | None = None) -> Iterator[Finding]:
+    """Logs that end before an anchor, or have another record at its number. That a log's own chain leads to its head is another check.
+
+    `erased` are the people whose erasure the journal tells of, with its moment: their log is deleted, and others' are rewritten then.
+    """
     present = _log_heads(folder)
-    for anchor in anchors:
-        for name, (number, hash_) in anchor.logs.items():
-            now, present_hash = present.get(name, (0, ""))
-            if now < number:
-                why = f"the log ends at {now}, it was anchored at {number}"
-                yield Finding(kind="cut", place=name, seq=now + 1, why=why, file=str(folder / name))
-            elif now == number and present_hash != hash_:
+    for name in sorted({name for anchor in anchors for name in anchor.logs}):
+        now = present.get(name, (0, ""))
+        mine = [(anchor, *anchor.logs[name]) for anchor in anchors if name in anchor.logs]
+        hashes = {**_hashes(folder, name, {number for _, number, _ in mine}), now[0]: now[1]}
+        for anchor, number, hash_ in mine:
+            if number <= now[0] and hashes.get(number, hash_) == hash_:  # one that is gone with its archive cannot be compared
+                continue
+            excuse = _lawful(folder, name, {person: at for person, at in (erased or {}).items() if at > anchor.at})
+            if excuse:
+                why = f"{excuse}: it cannot be compared with the anchor of {anchor.at}"
+                yield Finding(kind="note", place=name, why=why, file=str(folder / name))
+            elif now[0] < number:
+                why = f"the log ends at {now[0]}, it was anchored at {number}"
+                yield Finding(kind="cut", place=name, seq=now[0] + 1, why=why, file=str(folder / name))
+            else:
                 why = f"record {number} is not the one that was anchored"
                 yield Finding(kind="damaged", place=name, seq=number, why=why, file=str(folder / name))
+
+
+def _hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int, str]:
+    """The hashes of these records of a log, as far as they are there and can be read."""
+    found = {}
+    with suppress(DamagedArchive, OSError):  # named by the check of the log itself
+        for record in read_records(folder, user_of(folder / name)):
+            link = record.get(FIELD)
+            if isinstance(link, dict) and link.get("n") in numbers:
+                found[int(link["n"])] = str(link.get("hash"))
+    return found
+
+
+def _lawful(folder: Path, name: str, erased: Mapping[str, str]) -> str:
+    """How an erasure explains that a log is not as it was anchored, "" where none does."""
+    user = user_of(folder / name)
+    if user in erased:
+        return f"the log was deleted when its person was erased ({erased[user]})"
+    if not erased:
+        return ""
+    since = min(erased.values())
+    told = (record for record in read_records(folder, user) if record.get("type") == "rewritten")
+    return next((f"the log was rewritten ({at}) when somebody was erased" for one in told if (at := str(one["timestamp"])) >= since), "")
 
 
 def _read(text: str, number: int) -> Anchor | None:

@@ -4,6 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import orjson
 import pytest
 from postgres_kit import Server
 from store_kit import NOW, SESSION, STREAM, World, every_store, incoming, lasting_store, lease, said, step
@@ -32,6 +33,9 @@ class TestLooking:
             assert head == hash_
         assert store.records(STREAM, after=1, limit=1) == found[1:2]
         assert store.records(STREAM, after=3) == store.records("session:tg:2") == []
+        clear = store.unopened(STREAM, after=1, limit=1)
+        assert [(seq, kind) for seq, kind, _ in clear] == [(2, orjson.loads(found[1][1])["type"])]
+        assert orjson.loads(clear[0][2]) == orjson.loads(found[1][1])["data"]
 
     def test_heads_are_of_streams_with_events_only(self, store: SqlStore) -> None:
         """A session that was opened and a door that is led have a lease, and no stream."""

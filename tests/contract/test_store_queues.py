@@ -1,6 +1,6 @@
 """What every store must do with inputs, messages, timers, values, and many threads at once."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
@@ -191,11 +191,9 @@ class TestSmallThings:
             for number in range(20):
                 store.commit(step(held, said(str(number))))
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as threads:
+            works = [threads.submit(work) for _ in range(4)]
+        assert [error for done in works if (error := done.exception())] == []
 
         assert journal.verify_stream(store, STREAM) == journal.Verified(seq=80, hash=store.head(STREAM)[1])
 

@@ -16,12 +16,13 @@ import signal
 import sys
 import tempfile
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
 import httpx
 from lab_faults import FAULTS
-from lab_person import LabClock, Listeners, Person, Told
+from lab_person import Hearing, LabClock, Listeners, Person, Told
 from lab_points import STALLED, Points, Wire, watch_store
 from lab_script import SCRIPTS
 from lab_shim import Shim
@@ -32,10 +33,12 @@ from bitrix.limiter import Limiter
 from bot import bootstrap
 from bot.settings import Settings
 from orchestrator import pasting, workers
+from orchestrator.daily.hours import load_workdays
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Notice
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
+from orchestrator.talking.voice import Ear
 from state import agent_state, journal
 from state.sql.dialect import sqlite_url
 from state.sql.store import open_store
@@ -47,6 +50,12 @@ AHEAD = timedelta(seconds=120)
 REFUSED = 4
 TEMPLATE = Path(tempfile.mkdtemp(prefix=f"crash-lab-{os.getpid()}-")) / "sdelka.db"
 """A database of today's schema that children begin with, unless they are to make their own."""
+
+
+@cache
+def _settings() -> Settings:
+    """The settings of all children but for their folders; reading the environment for each would cost 10 ms."""
+    return Settings(_env_file=None, agent_mode="full")
 
 
 def known_answers(store: Store) -> list[list[Any]]:
@@ -76,7 +85,7 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
     folder = Path(config.get("state") or config["folder"])
     address = f"http://127.0.0.1:{config['port']}"
     url = SecretStr(config["database_url"]) if config.get("database_url") else None
-    settings = Settings(_env_file=None, state_dir=folder, log_dir=folder / "logs", agent_mode="full", database_url=url)
+    settings = _settings().model_copy(update={"state_dir": folder, "log_dir": folder / "logs", "database_url": url})
 
     async def trouble(session: str, notice: Notice) -> None:
         told.add("trouble", session=session, code=notice.code)
@@ -89,7 +98,15 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
         client = BitrixClient(f"{address}/rest/1/lab/", limiter=Limiter.off(), transport=Wire(points))
         model = ModelClient(ModelSettings(base_url=f"{address}/v1", api_key=SecretStr("lab")), transport=Wire(points))
         orchestrator = bootstrap.assemble(
-            settings, store, client, model, trouble=trouble, partial=silent, clock=clock, audience=Listeners()
+            settings,
+            store,
+            client,
+            model,
+            trouble=trouble,
+            partial=silent,
+            clock=clock,
+            audience=Listeners(),
+            ear=Ear(files=Hearing(), listener=Hearing()),
         )
         person = Person(orchestrator, store, told, clock, config=config)
         working = asyncio.ensure_future(orchestrator.run())
@@ -166,6 +183,8 @@ def warm_up() -> None:
     for name in ("httpcore", "anyio._backends._asyncio", "alembic.command"):
         importlib.import_module(name)
     open_store(sqlite_url(TEMPLATE)).close()
+    load_workdays(bootstrap.DATA / "holidays.yaml")
+    _settings()
     gc.freeze()  # a collection in a child would copy every page of the nursery
 
 
@@ -175,7 +194,7 @@ def main() -> None:
     workers.POLL = 0.02
     pasting.CUT_PAUSE = 0.02
     atexit.register(shutil.rmtree, TEMPLATE.parent)
-    policy, catalogue = bootstrap.rules(Settings(_env_file=None))
+    policy, catalogue = bootstrap.rules(_settings())
     rules = policy.model_copy(update={"sum_jump": None}), catalogue  # the lab's people press once, whatever the sum
     bootstrap.rules = lambda settings: rules
     for line in sys.stdin:

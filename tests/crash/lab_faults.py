@@ -107,8 +107,8 @@ def model_asked_again() -> None:
     """A turn that is run again does not look for the answers it already has."""
     begin = turns._begin
 
-    async def forgetful(*given: Any) -> Any:
-        await begin(*given)
+    async def forgetful(*given: Any, **more: Any) -> Any:
+        await begin(*given, **more)
         return Recorded()
 
     turns._begin = forgetful  # type: ignore[assignment]

@@ -44,6 +44,19 @@ class Listeners:
         return [7]
 
 
+class Hearing:
+    """Recordings that are the words themselves, and an ear for them."""
+
+    async def read(self, file_id: str, limit: int) -> bytes:
+        """The recording."""
+        return file_id.encode()[:limit]
+
+    async def transcribe(self, recording: bytes, *, language: str) -> str:
+        """Its words."""
+        del language
+        return recording.decode()
+
+
 class LabClock:
     """The machine's clock, which can be put forward or back: from within, or by a file while the process is stopped."""
 
@@ -255,6 +268,9 @@ class Person:
         match step.kind:
             case "message":
                 return [self._message(source, text) for source, text in zip(step.sources, step.text.split("\0"), strict=True)]
+            case "voice":
+                recording = {"file_id": step.text, "seconds": 3, "size": len(step.text), "forwarded": False, "message_id": 1}
+                return [self._input("voice", first, recording)]
             case "tried" if step.text != "approve":
                 return [self._message(first, step.text)]
             case "stopped":
@@ -327,7 +343,7 @@ class Person:
             id=new_id(),
             source=source,
             session=session,
-            lane="turn" if kind == "message" else "express",
+            lane="turn" if kind in {"message", "voice"} else "express",
             kind=kind,
             actor=actor.model_dump(mode="json"),
             body=body,

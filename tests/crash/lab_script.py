@@ -8,6 +8,7 @@ SESSION = "tg:7"
 DONE, UNKNOWN, NOT_DONE = "Сделано", "Неясно", "Не вышло"
 
 Kind = Literal[
+    "voice",  # spoken
     "message",  # said; with several sources a paste in pieces, and what is said right after it
     "approve",  # pressed on every card that waits
     "deny",
@@ -66,6 +67,7 @@ EXPIRED = "поставь сделке 484 сумму 160004"
 DRIFTED = "поставь сделке 483 сумму 170007"
 TYPED = "поставь сделке 482 сумму 180008"
 PASTED = "Заведи сделку по письму:"
+SPOKEN = "поставь сделке 484 сумму 210011"
 FILLED = "поставь сделке 481 сумму 190009"
 REST = "конец письма"
 _PAST = "ж" * 4096
@@ -99,6 +101,7 @@ PLANS: dict[str, list[dict[str, Any]]] = {
     DRIFTED: [_call("crm.deal.update", {"OPPORTUNITY": 170007}, 483)],
     TYPED: [_call("crm.deal.update", {"OPPORTUNITY": 180008}, 482)],
     PASTED: [_call("crm.deal.add", {"TITLE": "Клён"}, requires_confirmation=True)],
+    SPOKEN: [_call("crm.deal.update", {"OPPORTUNITY": 210011}, 484)],
     FILLED: [_call("crm.deal.update", {"OPPORTUNITY": 190009}, 481)],
 }
 
@@ -120,6 +123,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     DRIFTED: (Change(mark="170007", method=_UPDATE, drifts=True),),
     TYPED: (Change(mark="180008", method=_UPDATE),),
     PASTED: (Change(mark="Клён", method=_ADD),),
+    SPOKEN: (Change(mark="210011", method=_UPDATE),),
     FILLED: (Change(mark="190009", method=_UPDATE),),
 }
 
@@ -177,6 +181,7 @@ TURNS: dict[str, tuple[Step, ...]] = {
         Step(sources=("drift/press", "drift/press-too"), kind="approve"),
         Step(sources=("drift/press-new",), kind="approve"),
     ),
+    "voice": (_said("voice", SPOKEN, "voice"), Step(sources=("voice/press", "voice/press-too"), kind="approve")),
     "typed": (_said("typed", TYPED), Step(sources=("typed/yes",), kind="typed")),
     "event": (
         Step(sources=("event/first",), kind="event", text="484"),
@@ -251,7 +256,7 @@ def changes(script: str) -> list[Change]:
 
 
 def _texts(step: Step) -> list[str]:
-    if step.kind not in {"message", "stopped", "tried"} or step.text == "approve":
+    if step.kind not in {"message", "voice", "stopped", "tried"} or step.text == "approve":
         return []
     return [_known(text) for text in step.text.split("\0") if text != REST]
 

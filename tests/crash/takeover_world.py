@@ -73,6 +73,8 @@ class Outside:
         match name:
             case "getMe":
                 return _ok({"id": BOT, "is_bot": True, "first_name": "Бот", "username": "lab_bot"})
+            case "getWebhookInfo":
+                return _ok({"url": "", "has_custom_certificate": False, "pending_update_count": 0})
             case "getUpdates":
                 return await self._updates(int(payload.get("offset", 0)), gone)
             case "sendMessage" | "editMessageText":

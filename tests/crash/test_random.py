@@ -9,6 +9,11 @@ from lab_walk import TROUBLES, Lab, Plan
 
 LONG = 1800
 HOURS = 3600.0
+LATE_BY_CLOCK = {"deny", "event"}
+"""Scripts whose end comes by a timer: where the clock is set back it comes that much later, beyond the end of the script."""
+DEADLY = {"late", "acted", "half", "after"}
+MAX_DEATHS = 2
+"""An input whose work dies a third time is given up at the fourth look, and its person told so: test_kill_points has that."""
 
 
 def plan_of(seed: int) -> tuple[str, Plan]:
@@ -19,12 +24,14 @@ def plan_of(seed: int) -> tuple[str, Plan]:
     more: dict[str, Any] = {}
     if dice.random() < 0.4:
         plan["trouble"] = (dice.choice(TROUBLES), dice.randint(1, 5))
-    if dice.random() < 0.3 and script != "deny":
+    if dice.random() < 0.3 and script not in LATE_BY_CLOCK:
         more["jump"] = {"at": dice.randint(1, 80), "seconds": dice.choice((-24, -1, 0.1)) * HOURS}
     if dice.random() < 0.5:
         how, calls = dice.choice((("nospace", "write sdelka.db-wal"), ("eio", "flush sdelka.db-wal"), ("half", ""), ("after", "flush")))
         times = dice.choice((1, 2, 9)) if how == "nospace" else 1
         more["call"] = {"how": how, "calls": calls, "at": dice.randint(1, 60), "times": times}
+    deaths = (plan.get("trouble", ("",))[0] in DEADLY) + (more.get("call", {}).get("how") in DEADLY)
+    plan["kills"] = plan["kills"][: MAX_DEATHS - deaths]
     return script, plan | ({"more": more} if more else {})
 
 

@@ -12,14 +12,16 @@ PATIENCE = 45.0
 
 
 async def until(look: Callable[[], Awaitable[Any]], what: str, seconds: float = PATIENCE) -> Any:
-    """Look again until something true is seen; fail, naming what was waited for."""
+    """Look again until something true is seen; fail, naming what was waited for. Each look costs two processes 3 ms: less often with time."""
     deadline = asyncio.get_running_loop().time() + seconds
+    pause = 0.01
     while True:
         if found := await look():
             return found
         if asyncio.get_running_loop().time() > deadline:
             raise AssertionError(f"this did not come within {seconds:g} s: {what}")
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.3, 0.06)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,10 @@ from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 from orchestrator.gate.policy import SHIPPED, load_policy
 from orchestrator.messages import Actor
+from orchestrator.people.registry import STREAM as REGISTRY
 from orchestrator.reports.moments import NoMoment
 from orchestrator.reports.people import Voice
-from orchestrator.reports.reading import NotFound, Several
+from orchestrator.reports.reading import NotFound, Several, paged
 from state.clock import SystemClock, iso
 from state.event_data import UnknownEvent
 from state.store import Store, StoreError
@@ -63,7 +64,7 @@ def opened() -> Iterator[Reader]:
         with past_damage(settings) as (store, told):
             yield Reader(
                 store=store,
-                voice=Voice(_sentences(translator), _names(settings)),
+                voice=Voice(_sentences(translator), _names(settings, store)),
                 translator=translator,
                 settings=settings,
                 now=SystemClock().now(),
@@ -102,18 +103,23 @@ def _sentences(translator: Translator) -> Callable[[str, Mapping[str, Any]], str
     return say
 
 
-def _names(settings: Settings) -> Callable[[str], str]:
-    """The names of the access file; a file that cannot be read takes away no more than the names."""
+def _names(settings: Settings, store: Store) -> Callable[[str], str]:
+    """The names of the access file and, for others, of those who joined by a link; a file that cannot be read takes away only its own."""
+
+    @cache
+    def joined() -> Mapping[str, str]:
+        return {event.data["person"]: str(event.data["name"]) for event in paged(store, REGISTRY) if event.type == "PersonJoined"}
+
     try:
         access = load_access(settings.access_file)
     except SettingsError:
-        return str
+        return lambda key: joined().get(key, "")
 
     def name_of(key: str) -> str:
         try:
             known = access.present(Actor(key=key, name=""))
         except ValueError:  # a group, whose key is no person's
             return ""
-        return known.name if known else ""
+        return known.name if known else joined().get(key, "")
 
     return name_of

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,15 @@ from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
     from state.findings import Finding
-    from state.store import StoredEvent
+    from state.store import Store, StoredEvent
     from state.verify.anchors import Anchor
     from state.verify.whole import Verified
 
 WHOLE, DAMAGED, CUT = 0, 1, 3
 TELL_EVERY = 2.0
+_RECENT = 50
+"""Among so many records at the end of a log a turn is looked for."""
+_PAGE = 1000
 HELP = """Check everything that is stored: journal, effects, snapshots, large answers, audit logs and their archives.
 
 Exit codes: 0 everything is whole, 1 something is damaged, missing or contradicts itself, 2 wrong use or no database, 3 only the end of
@@ -84,26 +87,76 @@ def _look_at_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "Ver
 
     if settings.log_dir.is_dir():
         checked.findings.extend(verify_logs(settings.log_dir))
-    checked.findings.extend(log_findings(anchors, settings.log_dir))
-    checked.findings.extend(_without_log(settings, checked))
+    checked.findings.extend(log_findings(anchors, settings.log_dir, _erased(settings, checked) if anchors else {}))
+    checked.findings.extend(_apart(settings, checked))
     return len(list(logs_in(settings.log_dir))) if settings.log_dir.is_dir() else 0
 
 
-def _without_log(settings: Settings, checked: "Verified") -> "Iterator[Finding]":
+def _erased(settings: Settings, checked: "Verified") -> dict[str, str]:
+    """Who was erased, and when last; nobody by the word of a journal that is not whole."""
+    from orchestrator.reports.erasing import OPS  # noqa: PLC0415 - see verify
+    from orchestrator.reports.reading import paged  # noqa: PLC0415 - see verify
+
+    if exit_code(checked.findings) != WHOLE:
+        return {}
+    with opened_reader(settings) as store:
+        return {event.data["person"]: event.ts for event in paged(store, f"session:{OPS}") if event.type == "PersonErased"}
+
+
+def _apart(settings: Settings, checked: "Verified") -> "Iterator[Finding]":
+    """Where journal and logs tell of different times: one is an older copy, or belongs elsewhere."""
+    if exit_code(checked.findings) != WHOLE:
+        return  # a damaged journal cannot be read through, and there is worse to look at
+    with opened_reader(settings) as store:
+        yield from _without_log(settings, store)
+        yield from _without_turn(settings, store)
+
+
+def _without_log(settings: Settings, store: "Store") -> "Iterator[Finding]":
     """A note for each person whose turns the journal tells of while LOG_DIR has nothing of them, not even a lock file."""
     from orchestrator.reports.reading import paged  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
     from state.interaction_log import users  # noqa: PLC0415 - see verify
 
-    if exit_code(checked.findings) != WHOLE:
-        return  # a damaged journal cannot be read through, and there is worse to look at
     logged = set(users(settings.log_dir))
-    with opened_reader(settings) as store:
-        for stream in store.streams():
-            person = stream.removeprefix("session:")
-            turns = stream.startswith("session:tg:") and person not in logged
-            if turns and any(_asked(event, person) for event in paged(store, stream)):
-                yield Finding(kind="note", place=stream, why=f"{person} had turns, and LOG_DIR has no audit log: `sdelka logs rebuild`")
+    for stream in store.streams():
+        person = stream.removeprefix("session:")
+        turns = stream.startswith("session:tg:") and person not in logged
+        if turns and any(_asked(event, person) for event in paged(store, stream)):
+            yield Finding(kind="note", place=stream, why=f"{person} had turns, and LOG_DIR has no audit log: `sdelka logs rebuild`")
+
+
+def _without_turn(settings: Settings, store: "Store") -> "Iterator[Finding]":
+    """Each log whose newest turn the journal does not know. A turn is stored before it is logged, so the journal has lost its end."""
+    from state.findings import Finding  # noqa: PLC0415 - see verify
+    from state.interaction_log import log_path, users  # noqa: PLC0415 - see verify
+    from state.sql.commit import stream_of  # noqa: PLC0415 - see verify
+
+    for user in users(settings.log_dir):
+        path = log_path(settings.log_dir, user)
+        turn = _newest_turn(path)
+        if turn is not None and not _holds(store, stream_of(str(turn["session"])), turn["turn_id"]):
+            told = f"the log tells of a turn at {turn['timestamp']} (record {turn['chain']['n']}) that the journal does not know"
+            why = f"{told}: an older copy of the database was put back, or these are the logs of another one"
+            yield Finding(kind="inconsistent", place=user, seq=turn["chain"]["n"], why=why, file=path.name)
+
+
+def _newest_turn(path: Path) -> "Mapping[str, Any] | None":
+    from state.log_following import Follower  # noqa: PLC0415 - see verify
+
+    log = Follower(path, last=_RECENT)
+    try:
+        found = [record for record in log.poll() if record.get("type") == "iteration" and record.get("turn_id") and record.get("chain")]
+    finally:
+        log.close()
+    return found[-1] if found else None
+
+
+def _holds(store: "Store", stream: str, turn_id: str) -> bool:
+    """Whether one of its records names the turn; looked for from its end."""
+    head, _ = store.head(stream)
+    pages = (store.unopened(stream, max(0, end - _PAGE), _PAGE) for end in range(head, 0, -_PAGE))
+    return any(f'"turn_id":"{turn_id}"' in data for page in pages for _, _, data in page)
 
 
 def _asked(event: "StoredEvent", person: str) -> bool:

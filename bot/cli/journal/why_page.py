@@ -58,6 +58,7 @@ def _call(number: int, story: Story, translator: Translator) -> Iterator[str]:
     parts: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
         ("change", lambda: _changes(story["changes"])),
         ("asked by", lambda: _asked(story["asked"])),
+        ("undo of", lambda: iter([f"call {story['undoes']}"] if story["undoes"] else ())),
         ("proposed", lambda: _proposed(story["proposed"])),
         ("gate", lambda: _judged(story)),
         ("card", lambda: _card(story["card"], translator)),

@@ -1,4 +1,7 @@
-card-batch = Change several records at once: { $count }
+card-batch = { $count ->
+    [one] Change { $count } record
+   *[other] Change { $count } records
+  }
 card-more = … and { $count } more
 card-group-before = { $value } ({ $count })
 card-group-rest = { $kinds } other { $kinds ->
@@ -64,13 +67,13 @@ toast-new-value = Waiting for the new value: { $field }
 toast-new-card = Done, the new card is below
 toast-asked-again = Asked again: the new card is below
 card-running = ⏳ Running · approved by { $who }
-card-executed = ✅ Done at { $at }{ $took } · approved by { $who }
-card-denied-by = ✖ Denied at { $at } · { $who }
+card-executed = ✅ Done { $on }{ $took } · approved by { $who }
+card-denied-by = ✖ Denied { $on } · { $who }
 card-denied-why = Reason:
-card-expired-at = ⌛ Expired at { $at }, nothing was done
-card-superseded-by = ↻ Replaced by a new card: things changed while it waited
-card-superseded-edited = ↻ Replaced: a value was changed, the new card is below
-card-refused = ⚠️ Not done: { $text }
+card-expired-at = ⌛ Expired { $on }, nothing was done
+card-superseded-by = ↻ Replaced: things changed while it waited. The new card is below
+card-superseded-edited = ↻ Replaced: you changed a value. The new card is below
+card-refused = ⚠️ Not done. { $text }
 card-not-done = ⚠️ Not done: I checked in Bitrix24
 card-unknown = ❓ Outcome unknown: the answer of Bitrix24 was lost. Press “Check”, I will not repeat it myself
 card-sure = This cannot be undone. Run it for sure?
@@ -99,11 +102,11 @@ card-outdated = This card is out of date: see /pending
 card-already-approved = Already approved: { $who }, { $at }
 card-already-executed = Already done: { $who }, { $at }
 card-already-denied = Already denied: { $who }, { $at }
-card-already-expired = Expired at { $at }. Ask again
+card-already-expired = Expired { $on }. Ask again
 card-already-superseded = A new card took its place
-card-already-refused = Already decided: Bitrix24 refused at { $at }
-card-already-unknown = Already sent at { $at }, outcome unknown
-card-expired = Expired at { $at }. Ask again
+card-already-refused = Already decided: Bitrix24 refused { $on }
+card-already-unknown = Already sent { $on }, outcome unknown
+card-expired = Expired { $on }. Ask again
 card-second-tap = A second confirmation is needed: check the card and press “Sure, run”
 card-denied = Denied: { $who }
 may-not-approve = You may not approve changes

@@ -5,7 +5,16 @@ welcome = Hello, { $name }! I help with Bitrix24: write in plain words what shou
 }
 help = Write in plain words: “show my deals”, “raise the sum of deal Romashka to 150,000”, “create a task for me tomorrow”.
     You can forward a customer's message and write what to do with it, or say it aloud.
-    /today — today's work, /pending — what waits for a decision, /history 481 — who changed what, /reminders — reminders, /stop — stop, /new — start over, /settings — digests and language, /mode — mode, /status — state.
+    
+    /today — today's work
+    /pending — what waits for a decision
+    /history 481 — who changed what
+    /reminders — reminders
+    /stop — stop
+    /new — start over
+    /settings — digests and language
+    /mode — mode
+    /status — state
 cleared = Starting over.{ $waiting ->
     [0] {""}
     [one] {" "}One confirmation still waits: /pending
@@ -32,7 +41,7 @@ status = Mode: { $mode ->
     [yes] working on your request.
    *[no] free.
 }
-today-overdue = Overdue
+today-overdue = Overdue tasks
 today-tasks = Tasks for today
 today-closing = Closing this week
 unknown-command = No such command. There are: { $commands }
@@ -54,7 +63,8 @@ shadow-now = This is shadow mode: nothing was sent.
 planned-other = call { $method }
 list-total = { $shown } of { $total } shown
 list-all = { $total } in all
-list-sum = { $sum }
+list-total-sum = { $shown } of { $total } shown, { $sum } in all
+list-all-sum = { $total } in all, worth { $sum }
 list-empty = Nothing found.
 counting = Counting: { $total ->
     [0] { $done }
@@ -94,8 +104,8 @@ date-past = That date is over: { $when }. Please name another.
 ask = { $question }
 chosen = ✓ { $label }
 waiting-on-card = { $count ->
-    [one] Not done yet: the card waits for a decision
-   *[other] Not done yet: the cards wait for a decision
+    [one] I will do it once the card below is approved
+   *[other] I will do it once the cards below are approved
 }
 rest-not-begun = { $count ->
     [one] The plan stopped: { $count } further step was not begun. To come back to it, write “go on”

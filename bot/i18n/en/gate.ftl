@@ -11,7 +11,7 @@ gate-param-twice = Given twice: { $param }
 gate-param-reserved = This may not be set: { $param }
 gate-origin = Only the bot itself sets the source mark ({ $param })
 gate-responsible = Please name the responsible person
-gate-batch-broken = The batch cannot be read ({ $key }): { $why }
+gate-batch-broken = The batch cannot be read
 gate-filter-foreign = These records belong to colleagues, and you see only your own
 gate-filter-unclear = I cannot search like this: “{ $param }” might show records of others
 gate-kind = Actions of this kind are switched off by the administrator
@@ -100,7 +100,7 @@ gate-field = { $field ->
 gate-critical = This changes { gate-field }
 gate-critical-action = A person always confirms this action
 gate-add-sum = It sets { gate-field }
-gate-add-person = Another person is named: { gate-field }
+gate-add-person = It goes to another person ({ gate-field })
 gate-add-stage = The record would not start at the first stage
 gate-class-delete = This cannot be undone
 gate-class-config = This changes the portal's settings
@@ -114,11 +114,12 @@ gate-policy-person = The administrator wants every change by { $name } confirmed
 gate-policy-amount = The amount { $amount } is above the limit { $limit }
 gate-four-eyes = The amount { $amount } is above { $limit }: a team lead must approve too
 gate-rule = { $why }
-gate-sum-jump = { gate-field } changes { $times } times: { $before } → { $after }
-gate-sum-lost = A sharp change of { gate-field }: { $before } → { $after }
+gate-sum-jump = A sharp change of { gate-field }: { $times } times
+gate-sum-lost = A sharp change of { gate-field }
+gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
 gate-model-asks = The bot is not sure and asks you to check
-gate-taint-prose = The bot read other people's text in this conversation: check that you asked for exactly this
-gate-taint-target = You did not name record No. { $id }
+gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
+gate-taint-target = The request does not name record No. { $id }
 gate-taint-value = The value comes from text in the CRM: { gate-field }
 gate-denied-before = This was denied before: { $by }, { $at }
 
@@ -144,6 +145,7 @@ gate-batch-asks = Command { $key }: { $reason ->
     [gate-reference-field] { gate-reference-field }
     [gate-reference-id] { gate-reference-id }
     [gate-rule] { gate-rule }
+    [gate-sum-currency] { gate-sum-currency }
     [gate-sum-jump] { gate-sum-jump }
     [gate-sum-lost] { gate-sum-lost }
     [gate-taint-prose] { gate-taint-prose }

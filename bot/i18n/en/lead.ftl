@@ -10,8 +10,16 @@ lead-denied-why = ✖ { $who } denied “{ $what }”. Reason: { $reason }
 lead-expired = ⌛ Nobody decided about “{ $what }” in time: { $who }
 lead-expired-yours = ⌛ Time is over: the request “{ $what }” ({ $who }) no longer waits for a decision
 lead-why-ask = Write the reason in your next message; whoever asked will see it. To deny without a reason, use the button on the card
+lead-answer-how = In words I only take a refusal: begin with “no” and the reason, such as “no, the contract first”. To approve, press the button. Nothing is decided yet
 lead-why-toast = Waiting for the reason
 lead-reason-sent = Denied. { $who } will see the reason
+lead-moved = The request “{ $what }” now waits for: { $who }
+lead-gone = Nobody can decide on the request “{ $what }” at the moment. Withdraw it on its card and ask the administrator to name your lead
+lead-pending = { $count ->
+    [one] { $count } request of a colleague waits for your decision, the card is below
+   *[other] { $count } requests of colleagues wait for your decision, the cards are below
+  }
+lead-details-toast = The exact call is below
 button-deny-why = ✖ Deny with a reason
 
 ## Rules (policy.yaml)

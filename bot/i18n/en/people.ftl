@@ -1,6 +1,15 @@
 # Who may use the bot: invitations, requests of strangers, preferences.
 people-welcome = Hello, { $name }! I help with Bitrix24: write in plain words what should be done. Changes that matter I show first and ask.
 
+    { people-standing }
+
+    Try one of these:
+people-help = { help }
+
+    { people-standing }
+
+    Try one of these:
+people-standing =
     Your role: { $role ->
         [admin] administrator — you decide about any card and about access
         [lead] head — you see everybody's records and decide about their cards
@@ -11,8 +20,6 @@ people-welcome = Hello, { $name }! I help with Bitrix24: write in plain words wh
         [canary] This is careful mode: I read and create, and change nothing that exists.
        *[full] This is full mode: changes are made, those that matter after you confirm.
     }
-
-    Try one of these:
 people-settings = Settings. Press to switch.
 people-language = Which language shall I speak?
 people-private-only = Settings are changed in the private chat with me.
@@ -63,6 +70,8 @@ button-people-more = More ▸
 button-people-back = ◂ Back
 people-gone-portal = { $name } has no access any more: Bitrix24 lists this employee as dismissed. Open cards are closed.
 people-gone-admin = { $name } has no access any more: an administrator decided so. Open cards are closed.
+people-file-taken = ⚙️ The list of people has changed and is in force. People in the file: { $count }.
+people-file-faulty = ⚠️ A mistake in the access file; the old list stays in force: { $faults }
 people-returned-admins = { $name } has access again: Bitrix24 lists this employee as working again.
 people-returned = Welcome back! You have access again.
 people-lost-portal = Your access is closed: Bitrix24 does not list you as a working employee any more.{ $cards ->

@@ -9,6 +9,8 @@ step-earlier = { $count ->
     [one] ✓ { $count } more step before
    *[other] ✓ { $count } more steps before
 }
+answer-unshown = The answer could not be shown. What was done stands on the cards and in the portal; you can ask again. Code for the administrator: { $id }.
+button-stop = ⏹ Stop
 working = Working on it…
 
 doing-get = opening

@@ -18,6 +18,7 @@ toast-doing = Doing it
 toast-already = I am at it already, once is enough
 toast-edit-gone = These words are not the latest any more. Send them as a new message
 toast-forward-gone = I do not have that message any more. Forward it again
+choice-not-yours = This choice is for whoever asked
 toast-not-yours = Only whoever sent the message can do that
 toast-requeued = { $count ->
     [0] They are back already

@@ -1,7 +1,7 @@
 # Undo and history.
 button-undo = ↩ Undo
 card-undo = ↩ Put back as it was
-card-undone = ↩ Undone at { $at } · { $who }
+card-undone = ↩ Undone { $on } · { $who }
 gate-undo = A person confirms an undo: check what will be put back
 undo-shown = Check the card: what will be put back
 undo-refused = Not undone, see the chat for the reason
@@ -13,7 +13,7 @@ undo-not-done = Nothing to undo: this was not carried out
 undo-partly = Not all of it was carried out, so it cannot be undone as a whole: put it back in Bitrix24 by hand
 undo-same-record = One record was changed several times in this set, so it cannot be undone
 undo-late = Too late: this could be undone until { $at }
-undo-done = Undone already at { $at }
+undo-done = Undone already { $on }
 undo-open = The card of the undo is waiting already
 undo-running = The undo is running already
 undo-unknown = The undo was sent and its outcome is unknown: check the record
@@ -26,7 +26,7 @@ undo-one-way = Bitrix24 does not let this be put back: { gate-field }
 undo-no-before = It is not known what stood there before: { gate-field }
 undo-not-writable = Bitrix24 does not take the former value: { gate-field }
 undo-add-closed = What was created can only be removed by deleting it, which the company's rules do not allow
-undo-changed = Not undone: { gate-field } is “{ $now }” now, written since then{ $more ->
+undo-changed = Not undone: the record was changed since. Now { gate-field } is “{ $now }”{ $more ->
     [0] {""}
     [one] {" "}(and { $more } more field changed)
    *[other] {" "}(and { $more } more fields changed)
@@ -76,7 +76,8 @@ history-undone = ↩ undone: { $when }
 history-portal = in Bitrix24, not through me
 history-other = { $method }
 history-page = page { $page } of { $pages } · entries: { $total }
-history-which = Which record? For example: /history 481 for a deal, /history task 8017, “history of company 5”.
+history-which = Which record? For example: /history 481 for a deal, /history Vector, /history task 8017, “history of company 5”.
 history-turned = Page { $page }
+button-history-record = { $label }
 button-history-older = More ▸
 button-history-newer = ◂ Newer

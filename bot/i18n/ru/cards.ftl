@@ -1,4 +1,8 @@
-card-batch = Изменить сразу записей: { $count }
+card-batch = { $count ->
+    [one] Изменить { $count } запись
+    [few] Изменить { $count } записи
+   *[other] Изменить { $count } записей
+  }
 card-more = … и ещё { $count }
 card-group-before = { $value } ({ $count })
 card-group-rest = ещё { $kinds } { $kinds ->
@@ -64,19 +68,19 @@ toast-which-field = Выберите, что изменить
 toast-new-value = Жду новое значение: { $field }
 toast-new-card = Готово, новая карточка ниже
 toast-asked-again = Запросил ещё раз: новая карточка ниже
-card-running = ⏳ Выполняется · одобрил(а) { $who }
-card-executed = ✅ Выполнено в { $at }{ $took } · одобрил(а) { $who }
-card-denied-by = ✖ Отклонено в { $at } · { $who }
+card-running = ⏳ Выполняется · решение: { $who }
+card-executed = ✅ Выполнено { $on }{ $took } · решение: { $who }
+card-denied-by = ✖ Отклонено { $on } · { $who }
 card-denied-why = Причина:
-card-expired-at = ⌛ Срок истёк в { $at }, ничего не выполнено
-card-superseded-by = ↻ Заменено новой карточкой: пока ждали ответа, всё успело измениться
-card-superseded-edited = ↻ Заменено: значение изменили, новая карточка ниже
-card-refused = ⚠️ Не выполнено: { $text }
+card-expired-at = ⌛ Срок истёк { $on }, ничего не выполнено
+card-superseded-by = ↻ Заменено: пока карточка ждала, условия изменились. Новая ниже
+card-superseded-edited = ↻ Заменено: вы изменили значение. Новая карточка ниже
+card-refused = ⚠️ Не выполнено. { $text }
 card-not-done = ⚠️ Не выполнено: проверил в Битрикс24
 card-unknown = ❓ Исход неизвестен: ответ Битрикс24 потерян. Нажмите «Проверить» — сам повторять не буду
 card-sure = Это нельзя отменить. Точно выполнить?
 card-sure-twice = Точно выполнить? Проверьте ещё раз, что написано выше.
-card-partly = ⚠️ Выполнено не всё: { $failed } из { $count } не прошли ({ $at }, одобрил(а) { $who })
+card-partly = ⚠️ Выполнено не всё: { $failed } из { $count } не прошли ({ $at }, решение: { $who })
 card-unchanged = ⚠️ Битрикс24 ответил «да», но не изменил: { $fields }
 not-changed = ⚠️ Битрикс24 ответил «да», но не изменил: { gate-field }{ $more ->
     [0] {""}
@@ -100,11 +104,11 @@ card-outdated = Карточка устарела: посмотрите /pending
 card-already-approved = Уже одобрено: { $who }, { $at }
 card-already-executed = Уже выполнено: { $who }, { $at }
 card-already-denied = Уже отклонено: { $who }, { $at }
-card-already-expired = Срок истёк в { $at }. Попросите ещё раз
+card-already-expired = Срок истёк { $on }. Попросите ещё раз
 card-already-superseded = Эту карточку заменила новая
-card-already-refused = Уже решено: Битрикс24 отказал в { $at }
-card-already-unknown = Уже отправлено в { $at }, исход неизвестен
-card-expired = Срок истёк в { $at }. Попросите ещё раз
+card-already-refused = Уже решено: { $on } Битрикс24 отказал
+card-already-unknown = Уже отправлено { $on }, исход неизвестен
+card-expired = Срок истёк { $on }. Попросите ещё раз
 card-second-tap = Нажмите ещё раз: проверьте карточку и нажмите «Точно, выполнить»
 card-denied = Отклонено: { $who }
 may-not-approve = Вам нельзя подтверждать изменения
@@ -118,7 +122,7 @@ portal-no-access = Битрикс24 не принимает ключ бота ({
 portal-no-scope = У ключа бота нет права «{ $scope }»: ничего не выполнено. Скажите администратору
 portal-not-reached = Не удалось связаться с Битрикс24: ничего не отправлено. Попробуйте ещё раз чуть позже
 portal-refused = Битрикс24 отказал: { $text }
-portal-unreadable = Не удалось прочитать запись в Битрикс24, поэтому ничего не выполнено{ $code ->
+portal-unreadable = Битрикс24 не показал запись, поэтому ничего не отправлено{ $code ->
     [none] {""}
    *[other] {" "}(код { $code })
   }

@@ -11,7 +11,7 @@ gate-param-twice = Одно и то же указано дважды: { $param }
 gate-param-reserved = Это поле менять нельзя: { $param }
 gate-origin = Метку источника ({ $param }) ставит только сам бот
 gate-responsible = Укажите ответственного
-gate-batch-broken = Не смог разобрать пакет команд ({ $key }): { $why }
+gate-batch-broken = Не смог разобрать пакет команд
 gate-filter-foreign = Это записи других сотрудников, а вам видны только свои
 gate-filter-unclear = Так искать не могу: условие «{ $param }» может показать чужие записи
 gate-kind = Такие действия выключены администратором
@@ -97,10 +97,16 @@ gate-field = { $field ->
     [GROUP_ID] рабочая группа
    *[other] поле { $field }
   }
-gate-critical = Меняется { gate-field }
+gate-critical = { $field ->
+    [ACCOMPLICES] Меняются { gate-field }
+    [AUDITORS] Меняются { gate-field }
+    [CONTACT_IDS] Меняются { gate-field }
+    [OBSERVERS] Меняются { gate-field }
+   *[other] Меняется { gate-field }
+  }
 gate-critical-action = Это действие всегда подтверждает человек
 gate-add-sum = Указана { gate-field }
-gate-add-person = Назначен другой сотрудник: { gate-field }
+gate-add-person = Назначается другой сотрудник ({ gate-field })
 gate-add-stage = Запись сразу встанет не на первую стадию
 gate-class-delete = Это нельзя отменить
 gate-class-config = Это меняет настройки портала
@@ -115,14 +121,15 @@ gate-policy-amount = Сумма { $amount } больше порога { $limit }
 gate-four-eyes = Сумма { $amount } больше { $limit }: должен подтвердить и руководитель
 gate-rule = { $why }
 gate-sum-jump = { $times ->
-    [one] Меняется { gate-field } в { $times } раз: { $before } → { $after }
-    [few] Меняется { gate-field } в { $times } раза: { $before } → { $after }
-   *[other] Меняется { gate-field } в { $times } раз: { $before } → { $after }
+    [one] Резко меняется { gate-field }: в { $times } раз
+    [few] Резко меняется { gate-field }: в { $times } раза
+   *[other] Резко меняется { gate-field }: в { $times } раз
   }
-gate-sum-lost = Резко меняется { gate-field }: { $before } → { $after }
+gate-sum-lost = Резко меняется { gate-field }
+gate-sum-currency = Меняется валюта суммы: { $before } → { $after }
 gate-model-asks = Бот не уверен и просит проверить
-gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что вы просили именно об этом
-gate-taint-target = Вы не называли запись №{ $id }
+gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
+gate-taint-target = В просьбе не названа запись №{ $id }
 gate-taint-value = Значение взято из текста в CRM: { gate-field }
 gate-denied-before = Раньше это отклонили: { $by }, { $at }
 
@@ -148,6 +155,7 @@ gate-batch-asks = Команда { $key }: { $reason ->
     [gate-reference-field] { gate-reference-field }
     [gate-reference-id] { gate-reference-id }
     [gate-rule] { gate-rule }
+    [gate-sum-currency] { gate-sum-currency }
     [gate-sum-jump] { gate-sum-jump }
     [gate-sum-lost] { gate-sum-lost }
     [gate-taint-prose] { gate-taint-prose }

@@ -19,6 +19,7 @@ toast-doing = Делаю
 toast-already = Уже делаю — второй раз не нужно
 toast-edit-gone = Этот текст уже не последний. Пришлите его новым сообщением
 toast-forward-gone = Этого сообщения у меня уже нет. Перешлите его ещё раз
+choice-not-yours = Здесь выбирает тот, кто спрашивал
 toast-not-yours = Это может сделать тот, кто прислал сообщение
 toast-requeued = { $count ->
     [0] Уже возвращено
@@ -40,4 +41,4 @@ start-company = Покажи компанию { $number }
 start-task = Покажи задачу { $number }
 duplicates-found = Уже есть с таким телефоном или почтой:
 duplicate-taken = Взял то, что уже есть: { $label }. Новую запись не создаю
-duplicate-elsewhere = Уже есть у сотрудника { $name }. Создать ещё одну запись?
+duplicate-elsewhere = Уже есть, ответственный — { $name }. Создать ещё одну запись?

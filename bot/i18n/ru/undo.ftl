@@ -1,7 +1,7 @@
 # Undo and history.
 button-undo = ↩ Отменить
 card-undo = ↩ Вернуть, как было
-card-undone = ↩ Отменено в { $at } · { $who }
+card-undone = ↩ Отменено { $on } · { $who }
 gate-undo = Отмену подтверждает человек: проверьте, что вернётся
 undo-shown = Проверьте карточку: что вернётся
 undo-refused = Не отменено, причина в чате
@@ -13,7 +13,7 @@ undo-not-done = Отменять нечего: действие не было в
 undo-partly = Выполнилось не всё, поэтому целиком отменить нельзя: верните в Битрикс24 вручную
 undo-same-record = В этом наборе одну запись меняли несколько раз, поэтому отменить его нельзя
 undo-late = Время вышло: отменить можно было до { $at }
-undo-done = Уже отменено в { $at }
+undo-done = Уже отменено { $on }
 undo-open = Карточка отмены уже ждёт решения
 undo-running = Отмена уже выполняется
 undo-unknown = Отмену уже отправляли, её исход неизвестен: проверьте запись
@@ -26,14 +26,14 @@ undo-one-way = Битрикс24 не даёт вернуть: { gate-field }
 undo-no-before = Неизвестно, что было раньше: { gate-field }
 undo-not-writable = Битрикс24 не даёт записать прежнее значение: { gate-field }
 undo-add-closed = Созданное можно убрать только удалением, а его правила компании не разрешают
-undo-changed = Не отменено: { gate-field } — сейчас «{ $now }», это записано уже после{ $more ->
+undo-changed = Не отменено: с тех пор запись изменили. Сейчас { gate-field } — «{ $now }»{ $more ->
     [0] {""}
     [one] {" "}(и ещё { $more } поле изменилось)
     [few] {" "}(и ещё { $more } поля изменились)
    *[other] {" "}(и ещё { $more } полей изменились)
   }. { $known ->
-    [yes] Последним запись менял(а): { $who }. Чужое изменение не трогаю
-   *[other] Чужое изменение не трогаю
+    [yes] Последнее изменение: { $who }. Чужое не трогаю
+   *[other] Чужое не трогаю
   }
 history-head = История: { history-kind }
 history-kind = { $entity ->
@@ -59,8 +59,8 @@ history-call = { $status ->
    *[other] ⏳ выполняется
   }
 history-decided = { $status ->
-    [denied] отклонил(а) { $who }
-   *[other] одобрил(а) { $who }
+    [denied] решение: { $who }
+   *[other] подтверждено: { $who }
   }
 history-via = { $via ->
     [button] кнопкой
@@ -70,14 +70,15 @@ history-via = { $via ->
     [model] агент снял запрос
    *[other] { $via }
   }
-history-self = сам(а)
+history-self = лично
 history-free = без карточки
 history-undo = ↩ отмена
 history-undone = ↩ отменено: { $when }
 history-portal = в Битрикс24, не через меня
 history-other = { $method }
 history-page = стр. { $page } из { $pages } · всего записей: { $total }
-history-which = Какую запись показать? Например: /history 481 — сделка, /history задача 8017, «история компании 5».
+history-which = Какую запись показать? Например: /history 481 — сделка, /history Ромашка, /history задача 8017, «история компании 5».
 history-turned = Страница { $page }
+button-history-record = { $label }
 button-history-older = Ещё ▸
 button-history-newer = ◂ Новее

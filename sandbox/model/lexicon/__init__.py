@@ -6,8 +6,11 @@ from typing import Any
 
 import yaml
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 
 @cache
 def load(name: str) -> Any:
     """Return the parsed file `name`.yaml of this folder; a missing file is an error at start."""
-    return yaml.safe_load(files(__package__).joinpath(f"{name}.yaml").read_text(encoding="utf-8"))
+    text = files(__package__).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, in C

@@ -11,7 +11,7 @@ _UPLOAD_LIMIT = 50 * 1024 * 1024
 def read_text(params: Params) -> tuple[str, list[JsonObject]]:
     """Read `text` with its entities within the limits of a message."""
     text, entities = texts.formatted_text(params.text("text"), params.text("parse_mode"), params.structure("entities"))
-    if not text:
+    if texts.is_empty(text):
         raise bad_request("message text is empty")
     texts.require_length(text, texts.MESSAGE_LIMIT, "message is too long")
     return text, entities

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.telegram.callbacks import ActionPress, CardPress, CheckPress, ChoicePress, DetailsPress, ExamplePress, Press, pack, unpack
+from bot.telegram.callbacks import (
+    ActionPress,
+    CardPress,
+    CheckPress,
+    ChoicePress,
+    DetailsPress,
+    ExamplePress,
+    Press,
+    StopPress,
+    pack,
+    unpack,
+)
 from orchestrator.gate.confirmations import second_nonce
 from state.clock import new_id
 
@@ -23,6 +34,7 @@ PRESSES: list[Press] = [
     ExamplePress(code="example-" + "a" * 40),
     CheckPress(confirmation_id=ID),
     DetailsPress(confirmation_id=ID),
+    StopPress(),
 ]
 
 
@@ -40,14 +52,14 @@ def test_a_press_is_read_back_as_made_within_telegrams_64_bytes(press: Press) ->
         "c1:а:б:y", "c1:a/../b:n:y", "n1:q:", "n1:q:-1", "n1:q:1.5", "n1:q:²", "n1:q:٣", "n1::1", "n1:q:" + "9" * 50, "n1:q:1e3", "e1:", "e1:welcome",
         "e1:gate-mode", "a1", "a1:", "a1::x", "a1:a b", "a1:" + "a" * 41, "a1:" + ":".join("aaaa" for _ in range(13)), "a1:слово", "a1:x\n",
         "c2:0123456789:01234567:y:", "c2:0123456789:01234567:y:tg", "c2:0123456789:01234567:y:-", "c2:0123456789:01234567:y:1.", "c2:0123456789:01234567:y:1:2",
-        "c2:0123456789:01234567:y:" + "1" * 17, "c2:012345678:01234567:y:1", "c2:0123456789:01234567:Y:1", "e1:example-", "u1:", "u1:a:b", "d1:" + "a" * 60, '{"approve":true}', "y" * 10_000,
+        "c2:0123456789:01234567:y:" + "1" * 17, "c2:012345678:01234567:y:1", "c2:0123456789:01234567:Y:1", "e1:example-", "s1:", "s1:t", "u1:", "u1:a:b", "d1:" + "a" * 60, '{"approve":true}', "y" * 10_000,
     ],
 )  # fmt: skip
 def test_data_we_never_made_is_no_press(data: str) -> None:
     assert unpack(data) is None
 
 
-@given(st.text(max_size=70) | st.from_regex(r"[acneud][12](:[0-9a-f\x00\u0660-\u0669]{0,12}){0,4}"))
+@given(st.text(max_size=70) | st.from_regex(r"[acneuds][12](:[0-9a-f\x00\u0660-\u0669]{0,12}){0,4}"))
 def test_whatever_is_read_can_be_made_again(data: str) -> None:
     press = unpack(data)
     assert press is None or unpack(pack(press)) == press

@@ -79,14 +79,14 @@ def test_a_waiting_card_says_what_to_what_before_after_why_who_and_until_when() 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"status": "approved", "approved_by_name": "Вера"}, "⏳ Выполняется · одобрил(а) Вера"),
-        ({"status": "executed", "approved_by_name": "Вера", "executed_at": AT}, "✅ Выполнено в 21.11 15:00 · одобрил(а) Вера"),
-        ({"status": "denied", "denied_by_name": "Борис", "denied_at": AT}, "✖ Отклонено в 21.11 15:00 · Борис"),
-        ({"status": "expired", "expired_at": AT}, "⌛ Срок истёк в 21.11 15:00"),
-        ({"status": "superseded"}, "↻ Заменено новой карточкой"),
+        ({"status": "approved", "approved_by_name": "Вера"}, "⏳ Выполняется · решение: Вера"),
+        ({"status": "executed", "approved_by_name": "Вера", "executed_at": AT}, "✅ Выполнено 21.11 в 15:00 · решение: Вера"),
+        ({"status": "denied", "denied_by_name": "Борис", "denied_at": AT}, "✖ Отклонено 21.11 в 15:00 · Борис"),
+        ({"status": "expired", "expired_at": AT}, "⌛ Срок истёк 21.11 в 15:00"),
+        ({"status": "superseded"}, "↻ Заменено: пока карточка ждала, условия изменились. Новая ниже"),
         ({"status": "unknown"}, "❓ Исход неизвестен"),
         ({"status": "refused", "code": ""}, "Не выполнено: проверил в Битрикс24"),
-        ({"status": "refused", "code": "ERROR_CORE", "detail": "Нет прав"}, "Не выполнено: Нет прав"),
+        ({"status": "refused", "code": "ERROR_CORE", "detail": "Нет прав"}, "Не выполнено. Нет прав"),
         ({"status": "refused", "code": "gate-not-found", "args": {"id": 481, "entity": "deal"}}, "Не нашёл запись №481"),
         ({"status": "refused", "code": "gate-closed", "args": {"method": "crm.deal.update"}, "detail": "closed"}, "выключено администратором: crm.deal.update"),
     ],
@@ -158,7 +158,8 @@ def test_a_lead_decides_in_their_own_chat_with_buttons_that_lead_home() -> None:
     body = _card(lead=True, told=["tg:1006"], told_names=["Вера"], home="tg:1007")
     yes, no = (CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=approve, home="tg:1007") for approve in (True, False))
     why = ActionPress(words=("why", body["confirmation_id"], body["nonce"], "1007"))
-    assert _buttons(body) == [[yes, no], [why]]
+    details = ActionPress(words=("details", body["confirmation_id"], "1007"))
+    assert _buttons(body) == [[yes, no], [why], [details]]
     assert _buttons({**body, "home": "cli:anna"}) == []
     assert "Просит Анна" in _text(body)
     assert "Ждёт руководителя" not in _text(body)
@@ -191,8 +192,8 @@ def test_a_settled_card_offers_only_what_is_safe(more: dict[str, Any], words: st
 
 def test_a_done_card_leads_to_its_record_and_says_how_long_it_took() -> None:
     done = {"status": "executed", "approved_by_name": "Анна", "approved_at": AT, "executed_at": "2026-11-21T12:00:01.240000Z"}
-    assert "✅ Выполнено в" in _text(_card(**done))
-    assert " за 1,2 с · одобрил(а) Анна" in _text(_card(**done))
+    assert "✅ Выполнено 21.11 в 15:00 за" in _text(_card(**done))
+    assert " за 1,2 с · решение: Анна" in _text(_card(**done))
     assert f"Запись №481 ({URL})" in _text(_card(**done))
     assert " in 1.2 s · " in _text(_card(**done), EN)
     late = _text(_card(**done | {"executed_at": "2026-11-21T14:00:00.000000Z"}))
@@ -203,8 +204,14 @@ def test_a_done_card_leads_to_its_record_and_says_how_long_it_took() -> None:
 
 def test_what_was_taken_back_says_so_and_offers_it_no_more() -> None:
     body = _card(status="executed", executed_at=AT, approved_by_name="Анна", undone_at=AT, undone_by="Анна")
-    assert f"↩ Отменено в {RU.clock(AT)} · Анна" in _text(body)
+    assert "↩ Отменено 21.11 в 15:00 · Анна" in _text(body)
     assert _buttons(body) == []
+
+
+def test_an_undo_says_that_it_is_one_and_a_leads_copy_promises_no_button() -> None:
+    assert _text(_card(slot="undo:" + "f" * 32)).startswith("↩ Вернуть, как было\nИзменить сделку «Ромашка»")
+    done = {"status": "executed", "executed_at": AT, "approved_by_name": "Анна", "undo_until": AT}
+    assert [("Отменить можно до" in _text(_card(**done, **more))) for more in ({}, {"home": "tg:1007"})] == [True, False]
 
 
 def test_writes_without_a_card_are_taken_back_under_the_answer() -> None:
@@ -220,7 +227,7 @@ def test_writes_without_a_card_are_taken_back_under_the_answer() -> None:
 def test_a_denial_says_why_and_an_edit_what_happened_to_the_card() -> None:
     denied = _card(status="denied", denied_by_name="Вера", denied_at=AT, reason="сначала *согласуй* <b>")
     assert "Вера\nПричина: сначала *согласуй* <b>" in _text(denied)
-    assert "значение изменили" in _text(_card(status="superseded", why="edited"))
+    assert "вы изменили значение" in _text(_card(status="superseded", why="edited"))
 
 
 def test_the_mode_is_seen_on_the_card() -> None:
@@ -260,7 +267,7 @@ def test_a_batch_says_its_sums_and_why_a_command_failed() -> None:
     commands = [{"key": "k1", "method": "m", "status": "success"}, {"key": "k2", "method": "m", "status": "error", "error": "Нет прав"}]
     body = _batch(2, status="executed", executed_at=AT, commands=commands)
     body["preview"]["sum"] = "12 ₽ + 5 $"
-    assert "Изменить сразу записей: 2\nНа сумму 12 ₽ + 5 $" in _text(body)
+    assert "Изменить 2 записи\nНа сумму 12 ₽ + 5 $" in _text(body)
     assert "⚠️ «Сделка-2»: Нет прав" in _text(body)
 
 
@@ -268,7 +275,7 @@ def test_a_batch_says_its_sums_and_why_a_command_failed() -> None:
 @pytest.mark.req("S004-26", "S004-30")
 def test_a_batch_shows_every_record_and_what_it_becomes(count: int) -> None:
     text = _text(_batch(count))
-    assert f"Изменить сразу записей: {count}" in text
+    assert text.startswith(f"Изменить {count} запис")
     for number in range(1, count + 1):
         assert text.count(f"{URL}{number})") == 1
     assert "Борис" in text
@@ -335,7 +342,18 @@ def test_a_reason_of_many_commands_is_said_once() -> None:
     reasons = [because("a", "OPPORTUNITY"), because("b", "OPPORTUNITY"), because("c", "STAGE_ID"), {"code": "gate-model-asks"}]
     text = _text(_batch(2, reasons=reasons))
     assert text.count("Меняется сумма") == 1
-    assert "Меняется сумма и ещё 1; Бот не уверен" in text
+    assert "Меняется сумма и ещё 1. Бот не уверен" in text
+
+
+def test_a_sharp_change_is_told_once_and_a_new_title_stands_only_in_the_heading() -> None:
+    critical, jump = [{"code": code, "args": {"field": "OPPORTUNITY", "times": 12}} for code in ("gate-critical", "gate-sum-jump")]
+    text = _text(_card(reasons=[critical, jump, {"code": "gate-critical", "args": {"field": "STAGE_ID"}}]))
+    assert "Резко меняется сумма: в 12 раз. Меняется стадия" in text
+    assert "Меняется сумма" not in text
+    title = {"field": "TITLE", "name": "Название", "before": "", "after": "Ромашка"}
+    for verb, count in (("add", 0), ("update", 1)):
+        assert _text(_card(preview=_preview(verb=verb, title="Ромашка", lines=[title]))).count("Название") == count
+    assert "Название" in _text(_card(preview=_preview(verb="add", title="Ромаш…", lines=[title])))
 
 
 def test_a_cut_is_always_marked() -> None:

@@ -41,7 +41,7 @@ async def test_a_card_is_one_message_for_life_and_loses_its_buttons_when_settled
     await post.until_states("sent", "sent")
     (edit,) = post.wire.calls("editMessageText")
     assert (edit["chat_id"], edit["message_id"]) == (1007, 501)
-    assert "Выполняется · одобрил(а) Вера" in edit["text"]
+    assert "Выполняется · решение: Вера" in edit["text"]
     assert edit.get("reply_markup") is None
     assert await post.store.sent_ref(CHAT, "card:0a1b2c3d4e") == "501"
 
@@ -49,10 +49,16 @@ async def test_a_card_is_one_message_for_life_and_loses_its_buttons_when_settled
 async def test_an_edit_that_changes_nothing_is_no_trouble(post: Post) -> None:
     await post.put(card_row())
     await post.until_states("sent")
-    post.wire.will(refused(400, "Bad Request: message is not modified: specified new message content …"))
     await post.put(card_row())
     await post.until_states("sent", "sent")
+    assert post.wire.calls("editMessageText") == [], "what looks so already is not asked for: Telegram would refuse it"
+    post.wire.will(refused(400, "Bad Request: message is not modified: specified new message content …"))
+    await post.put(card_row(status="executed", executed_at="2026-11-21T12:00:00Z"))
+    await post.until_states("sent", "sent", "sent")
     assert len(post.wire.calls("sendMessage")) == 1
+    await post.put(card_row())
+    await post.until_states("sent", "sent", "sent", "sent")
+    assert len(post.wire.calls("editMessageText")) == 2, "what looked so once and does no more is edited"
 
 
 async def test_a_card_that_can_no_longer_be_edited_is_sent_anew_and_edited_there(post: Post) -> None:

@@ -123,6 +123,10 @@ async def test_a_group_that_moved_is_written_to_where_it_is_now() -> None:
         ("Bad Request: ENTITY_BOUNDS_INVALID", "entities"),
         ("Bad Request: BUTTON_DATA_INVALID", "reply_markup"),
         ("Bad Request: message thread not found", "message_thread_id"),
+        ("Bad Request: TOPIC_CLOSED", "message_thread_id"),
+        ("Bad Request: entity begins or ends in a middle of a UTF-16 symbol", "entities"),
+        ("Bad Request: can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard", "reply_markup"),
+        ("Bad Request: reply markup is too long", "reply_markup"),
     ],
 )
 async def test_what_telegram_does_not_take_of_a_message_is_left_out_and_the_words_arrive(complaint: str, left: str) -> None:
@@ -210,7 +214,7 @@ async def test_a_long_list_shows_its_first_rows_and_comes_as_a_file() -> None:
         await post.until_states("sent")
         (shown,) = post.wire.calls("sendMessage")
         assert shown["text"].startswith("Вот:\n\n1. Сделка 0\n")
-        assert shown["text"].endswith("10. Сделка 9\n\nпоказано 10 из 137, 12,4 млн ₽")
+        assert shown["text"].endswith("10. Сделка 9\n\nПоказано 10 из 137, всего 12,4 млн ₽")
         (sent,) = post.wire.calls("sendDocument")
         assert (sent["document"].filename, sent["caption"]) == ("Список.xlsx", "Весь список: 137 строк")
         assert sent["document"].data[:2] == b"PK"

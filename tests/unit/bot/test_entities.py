@@ -31,6 +31,14 @@ def test_markup_in_a_customers_title_stays_text() -> None:
     assert [(entity.type, entity.url) for entity in entities] == [("text_link", "https://crm/deal/481/")]
 
 
+def test_marks_that_turn_text_around_do_not_reach_the_sum_beside_a_name() -> None:
+    """RLO, isolates and their ends are gone, offsets fit what is left; a span of nothing else is no span."""
+    name = "\u202eакшамоР\u2067\u200e"
+    text, entities = render(spans(Span(name, url="https://crm/"), Span("\u2066", "bold"), " — ", Span("150 000 ₽", "bold")))
+    assert text == "акшамоР\u200e — 150 000 ₽"
+    assert [(_covered(text, entity), str(entity.type)) for entity in entities] == [("акшамоР\u200e", "text_link"), ("150 000 ₽", "bold")]
+
+
 def test_bold_keeps_links_and_joining_skips_what_is_empty() -> None:
     whole = joined([spans("а"), spans(""), bold(spans("б", Span("в", url="u")))], "\n")
     assert whole == (Span("а"), Span("\n"), Span("б", "bold"), Span("в", "bold", "u"))

@@ -170,6 +170,11 @@ def test_every_reason_of_the_gate_has_a_sentence_whose_arguments_the_gate_gives(
             assert known[code].names <= given, (locale, code)
 
 
+def _with_on(names: set[str]) -> set[str]:
+    """The translator makes `on` of `at`."""
+    return names | {"on"} if "at" in names else names
+
+
 def test_every_notice_carries_the_arguments_its_sentence_needs() -> None:
     """A forgotten argument would stand in the sentence as its own name."""
     known = {locale: _variables(locale) for locale in LOCALES}
@@ -181,7 +186,7 @@ def test_every_notice_carries_the_arguments_its_sentence_needs() -> None:
         given = next((keyword.value for keyword in call.keywords if keyword.arg == "args"), ast.Dict(keys=[], values=[]))
         if not isinstance(given, ast.Dict) or None in given.keys:  # what is unpacked into it is not seen here
             continue
-        names = {key.value for key in given.keys if isinstance(key, ast.Constant)}
+        names = _with_on({str(key.value) for key in given.keys if isinstance(key, ast.Constant)})
         whole, prefixes = _literals(expression)
         for code in (whole - SIGNS) | {prefix + ending for prefix in prefixes for ending in BUILT[prefix]}:
             for locale in LOCALES:
@@ -215,6 +220,17 @@ def test_moments_are_told_in_the_persons_zone_with_the_day_when_it_is_another() 
     at = "2026-11-21T22:30:00.000000Z"
     tr = Translator("ru", "Asia/Vladivostok")
     assert f"Срок истёк в {tr.clock(at)}." in tr.say("card-expired", at=at)
+    assert "Срок истёк 21.11 в 15:00." in Translator("ru").say("card-expired", at="2020-11-21T12:00:00.000000Z")
+    assert "Expired on 21.11 at 15:00." in Translator("en").say("card-expired", at="2020-11-21T12:00:00.000000Z")
     assert tr.clock(at, datetime(2026, 11, 22, 1, 0, tzinfo=UTC)) == "08:30"
     assert tr.clock(at, datetime(2026, 11, 21, 1, 0, tzinfo=UTC)) == "22.11 08:30"
     assert tr.say("card-expired", at="")
+
+
+@pytest.mark.parametrize("length", [10, 1999, 2001, 2501, 30_000])
+def test_a_long_value_is_said_whole(length: int) -> None:
+    """Fluent shows «{???}» for a value of more than 2500 characters: a long voice message would be acted on unseen."""
+    words = "".join(chr(0x430 + number % 32) for number in range(length))
+    assert Translator("ru").say("heard", words=words) == f"Услышал: «{words}»"
+    told = Translator("ru").say("lead-denied-why", what=words, who="\ue000x\ue001", reason=words)
+    assert told == f"✖ Отклонено: «{words}» (\ue000x\ue001). Причина: {words}"

@@ -137,14 +137,18 @@ async def test_nothing_shows_after_the_answer_which_waits_for_what_is_on_its_way
         assert len(_drafts(post)) == 1
 
 
-@pytest.mark.parametrize("session", [GROUP, CHAT], ids=["group", "drafts refused"])
-async def test_without_drafts_one_placeholder_becomes_the_answer(session: str) -> None:
+@pytest.mark.parametrize(
+    ("session", "refusal"),
+    [(GROUP, NO_DRAFTS), (CHAT, NO_DRAFTS), (CHAT, refused(404, "Not Found"))],
+    ids=["group", "drafts refused", "a server older than drafts"],
+)
+async def test_without_drafts_one_placeholder_becomes_the_answer(session: str, refusal: Any) -> None:
     """One message for life, edited no faster than 3 s in a group; the answer replaces it, also after a crash of the process."""
     chat = int(session.split(":")[1])
     async with posting(STRICT) as post:
         await _calm()
         if session == CHAT:
-            post.wire.will(NO_DRAFTS)
+            post.wire.will(refusal)
         await post.delivery.partial(session, BEGUN)
         await _calm()
         assert post.texts(chat) == [], "a turn of a moment leaves a trace"
@@ -155,7 +159,10 @@ async def test_without_drafts_one_placeholder_becomes_the_answer(session: str) -
             await post.delivery.partial(session, f"слово {number}")
             post.later(0.1)
             await _calm()
-        assert 1 <= len(post.wire.calls("editMessageText")) <= (2 if chat < 0 else 4)
+        edits = post.wire.calls("editMessageText")
+        assert 1 <= len(edits) <= (2 if chat < 0 else 4)
+        for shown in (post.wire.calls("sendMessage")[0], *edits):  # an edit without buttons would take the way to stop away
+            assert shown["reply_markup"]["inline_keyboard"][0][0]["callback_data"] == "s1"
         if session == GROUP:
             await post.halt()
             async with posting(after=post) as later:
@@ -163,6 +170,7 @@ async def test_without_drafts_one_placeholder_becomes_the_answer(session: str) -
                 await later.until_states("sent")
                 (edit,) = later.wire.calls("editMessageText")
                 assert (edit["message_id"], edit["text"]) == (501, "Готово")
+                assert "reply_markup" not in edit
                 assert later.wire.calls("sendMessage") == []
             return
         await post.put(text_row("Готово", session, key="turn:t1"))

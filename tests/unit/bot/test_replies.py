@@ -22,15 +22,15 @@ def _said(reply: Reply, tr: Translator = RU) -> str:
 @pytest.mark.parametrize(
     ("table", "foot"),
     [
-        (Table(rows=(ROW,) * 2, shown=2, total=2, sum_text="2,4 млн ₽"), "всего 2, 2,4 млн ₽"),
-        (Table(rows=(ROW,) * 2, shown=2, total=12), "показано 2 из 12"),
-        (Table(rows=(ROW,) * (MAX_ROWS + 5), shown=MAX_ROWS + 5, total=MAX_ROWS + 5), f"показано {MAX_ROWS} из {MAX_ROWS + 5}"),
+        (Table(rows=(ROW,) * 2, shown=2, total=2, sum_text="2,4 млн ₽"), "Всего 2 на 2,4 млн ₽"),
+        (Table(rows=(ROW,) * 2, shown=2, total=12), "Показано 2 из 12"),
+        (Table(rows=(ROW,) * (MAX_ROWS + 5), shown=MAX_ROWS + 5, total=MAX_ROWS + 5), f"Показано {MAX_ROWS} из {MAX_ROWS + 5}"),
     ],
 )
 @pytest.mark.req("S004-15")
 def test_a_list_has_links_and_says_how_much_of_it_is_shown(table: Table, foot: str) -> None:
     said = _said(Reply(parts=(Text(text="Вот:"), table)))
-    assert said.startswith("Вот:\n\n1. Ромашка · 1,2 млн ₽ (https://p/481)\n2. ")
+    assert said.startswith("Вот:\n\n1. Ромашка (https://p/481) · 1,2 млн ₽\n2. ")
     assert said.endswith(foot)
     assert said.count("Ромашка") == min(len(table.rows), MAX_ROWS)
 
@@ -40,9 +40,19 @@ def test_an_empty_list_says_so_and_an_empty_reply_says_nothing() -> None:
     assert reply_text(Reply(), RU) == ()
 
 
+def test_what_was_found_and_taken_is_no_warning() -> None:
+    chosen = Notice(code="chosen", args={"label": "Взять: Иван, Ромашка"})
+    assert (
+        _said(Reply(notices=(Notice(code="duplicates-found"), chosen)))
+        == "Уже есть с таким телефоном или почтой:\n\n✓ Взять: Иван, Ромашка"
+    )
+    taken = Notice(code="duplicate-taken", args={"label": "Иван, Ромашка"})
+    assert _said(Reply(parts=(Text(text="Готово."),), notices=(taken,))).startswith("Готово.\n\nВзял то, что уже есть")
+
+
 def test_sections_have_headings() -> None:
     reply = Reply(sections=((Notice(code="today-overdue"), Table(rows=(ROW,), shown=1, total=1)), (Notice(code="today-tasks"), Table())))
-    assert _said(reply) == "Просрочено\n1. Ромашка · 1,2 млн ₽ (https://p/481)\n\nвсего 1\n\nЗадачи на сегодня\nНичего не найдено."
+    assert _said(reply) == "Просроченные задачи\n1. Ромашка (https://p/481) · 1,2 млн ₽\nВсего 1\n\nЗадачи на сегодня\nНичего не найдено."
 
 
 @pytest.mark.parametrize(
@@ -72,7 +82,7 @@ def test_the_shadow_plan_says_in_words_what_would_be_done() -> None:
     assert said.splitlines() == [
         RU.say("shadow-plan"),
         "• Изменить сделку «Ромашка» — Сумма: 1 ₽ → 2 ₽; Стадия: Договор",
-        "• Изменить сразу записей: 2",
+        "• Изменить 2 записи",
         "• вызов crm.odd.thing",
     ]
     assert plain(plan_line(items[2], Translator("en"))) == Translator("en").say("planned-other", method="crm.odd.thing")

@@ -148,7 +148,7 @@ def _lead_card() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("text", "kind", "session", "extra"),
     [
-        ("клиент ещё не подписал", "reason", "tg:1006", {"home": "tg:1007", "text": "клиент ещё не подписал", "message_id": 100}),
+        ("Нет, клиент не подписал", "reason", "tg:1006", {"home": "tg:1007", "text": "клиент не подписал", "message_id": 100}),
         ("нет", "decision", "tg:1007", {"approve": False, "via": "typed"}),
     ],
 )

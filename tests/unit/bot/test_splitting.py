@@ -7,11 +7,35 @@ from aiogram.types import MessageEntity
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.telegram.splitting import LIMIT, split
+from bot.telegram.splitting import LIMIT, cut, is_blank, split
 
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
+
+
+@pytest.mark.parametrize("sign", ["👨‍👩‍👧", "🇷🇺", "👍🏽", "е\u0301", "❤️"])
+def test_what_is_drawn_as_one_sign_is_not_parted(sign: str) -> None:
+    """A family cut in two is two other families, a flag two letters; every place of the cut within the sign."""
+    for before in range(_units(sign) + 1):
+        pieces = [piece for piece, _ in split("ж" * (LIMIT - before) + sign * 20, [])]
+        assert "".join(pieces) == "ж" * (LIMIT - before) + sign * 20
+        assert pieces[1] == sign * (len(pieces[1]) // len(sign))
+        assert _units(pieces[0]) <= LIMIT
+
+
+@pytest.mark.parametrize(
+    ("text", "blank"), [("", True), (" \n\t", True), ("\u200b\u2060\u200e", True), ("\u3164", True), ("\u200e.", False), ("😀", False)]
+)
+def test_what_cannot_be_seen_is_blank(text: str, *, blank: bool) -> None:
+    assert is_blank(text) is blank
+
+
+@given(st.text(st.sampled_from("а😀\u200d"), max_size=30), st.integers(1, 30))
+def test_a_cut_keeps_its_limit_in_units_and_says_so(text: str, limit: int) -> None:
+    short = cut(text, limit)
+    assert _units(short) <= limit
+    assert (short == text) if _units(text) <= limit else (short.endswith("…") and text.startswith(short[:-1]))
 
 
 WORDS = st.lists(

@@ -151,3 +151,19 @@ async def test_polling_takes_a_webhook_away_and_keeps_what_waits(url: str) -> No
     wire.will({"ok": True, "result": {"url": url, "has_custom_certificate": False, "pending_update_count": 3}})
     await drop_webhook(Bot(TOKEN, session=wire))
     assert wire.calls("deleteWebhook") == ([{"drop_pending_updates": False}] if url else [])
+
+
+async def test_a_telegram_in_trouble_at_the_start_is_waited_for_before_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One 502 or 429 there used to end the program: with the webhook still set, polling is a conflict, and a flood was no trouble it knew."""
+    wire, waited = Wire(), []
+
+    async def at_once(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("bot.telegram.webhook.asyncio.sleep", at_once)
+    wire.will(refused(502, "Bad Gateway"))
+    wire.will(refused(429, "Too Many Requests: retry after 7", retry_after=7))
+    wire.will({"ok": True, "result": {"url": URL, "has_custom_certificate": False, "pending_update_count": 3}})
+    await drop_webhook(Bot(TOKEN, session=wire))
+    assert waited == [1, 7]
+    assert wire.calls("deleteWebhook") == [{"drop_pending_updates": False}]

@@ -239,3 +239,16 @@ async def test_a_timer_carries_no_words(home: Home) -> None:
     await wanting(home)
     (timer,) = home.world.sql.due_timers(MONDAY)
     assert timer == Timer(id="daily:digest:tg:1007", due_at=MONDAY, session="tg:1007", kind="daily", body={"what": "digest"})
+
+
+async def test_ops_hear_once_that_the_days_off_of_a_year_are_missing(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    """The file lists one year: in the next one digests go on by weekends and yearly holidays, and the log says what is missing."""
+    session = await wanting(home)
+    home.set_clock(MONDAY.replace(year=2027, month=1, day=11))
+    for _ in range(3):
+        home.world.clock.advance(DAY)
+        await home.work(session)
+    assert len(home.told("daily")) >= 1
+    assert [record.message for record in caplog.records if getattr(record, "action", "") == "holidays_missing"] == [
+        "data/holidays.yaml lists no days off of 2027: only weekends and yearly holidays are left out"
+    ]

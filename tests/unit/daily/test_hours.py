@@ -104,3 +104,38 @@ def test_an_hour_that_summer_time_skips_is_moved_not_lost() -> None:
 @pytest.mark.parametrize(("at", "quiet"), [("18:00", True), ("04:59", True), ("05:00", False), ("17:59", False)])
 def test_nights_are_quiet_in_the_persons_zone(at: str, *, quiet: bool) -> None:
     assert is_quiet(utc(f"2026-11-23 {at}"), "Europe/Moscow") is quiet
+
+
+def test_weekends_are_quiet_by_the_persons_own_calendar() -> None:
+    """Sunday evening in Moscow is Monday morning in Vladivostok."""
+    assert is_quiet(utc("2026-11-21 09:00"), "Europe/Moscow")
+    assert is_quiet(utc("2026-11-22 23:30"), "Europe/Moscow")
+    assert not is_quiet(utc("2026-11-22 23:30"), "Asia/Vladivostok")
+
+
+SHIPPED = load_workdays(Path(__file__).parents[3] / "data" / "holidays.yaml")
+
+
+@pytest.mark.parametrize(
+    ("day", "lacks"),
+    [("2026-11-23", 0), ("2026-12-01", 0), ("2026-12-02", 2027), ("2027-01-11", 2027), ("2027-06-01", 2027), ("2028-03-01", 2028)],
+)
+def test_a_year_that_nobody_has_listed_is_noticed_a_month_before(day: str, lacks: int) -> None:
+    assert SHIPPED.lacks(date.fromisoformat(day)) == lacks
+    assert Workdays(yearly=frozenset({(1, 1)})).lacks(date.fromisoformat(day)) == 0
+
+
+@pytest.mark.parametrize(
+    ("day", "worked"),
+    [
+        ("2027-01-01", False),
+        ("2027-01-08", False),
+        ("2027-01-11", True),
+        ("2027-02-23", False),
+        ("2027-03-06", False),
+        ("2027-05-10", True),
+    ],
+)
+def test_without_its_list_a_year_has_weekends_and_yearly_holidays(day: str, *, worked: bool) -> None:
+    """2027 falls back to what every year has; nothing breaks, and nobody is left without a digest for weeks."""
+    assert (date.fromisoformat(day) in SHIPPED) is worked

@@ -1,6 +1,6 @@
 """A reminder is asked for in words, let through by the gate without a card, kept durably, and comes once."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,6 +8,8 @@ from daily_kit import MONDAY, Home, input_row
 from spine_kit import ANNA, BORIS, Provenance, command, effect, message, reply, step
 
 from orchestrator.daily.reminders import LISTED
+from orchestrator.directory.answers import Resolved, Unresolved
+from orchestrator.directory.values import resolve_date
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Actor, Effect, Outcome, Pending
 from orchestrator.performers.schedule import MOST
@@ -66,6 +68,72 @@ async def test_it_is_set_from_words_shown_by_code_and_comes_at_its_time(home: Ho
     await home.work(session)
     assert home.told("reminder") == []
     assert home.timers() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "now", "when"),
+    [
+        ("завтра", "2026-11-23T06:00", "2026-11-24T06:00"),
+        ("tomorrow", "2026-11-23T06:00", "2026-11-24T06:00"),
+        ("в пятницу", "2026-11-23T16:30", "2026-11-27T06:00"),
+        ("завтра в 15", "2026-11-23T06:00", "2026-11-24T12:00"),
+        ("завтра вечером", "2026-11-23T06:00", "2026-11-24T16:00"),
+        ("сегодня", "2026-11-23T04:00", "2026-11-23T06:00"),
+        ("сегодня", "2026-11-23T07:00", "2026-11-23T15:00"),
+        ("через 2 часа", "2026-11-23T07:00", "2026-11-23T09:00"),
+        ("1 декабря", "2026-11-23T07:00", "2026-12-01T06:00"),
+    ],
+)
+def test_a_day_without_an_hour_is_its_morning(words: str, now: str, when: str) -> None:
+    """«Напомни завтра» came at six in the evening, when the day it was meant for was over."""
+    found = resolve_date(words, field="at", actor=ANNA, now=datetime.fromisoformat(f"{now}+00:00"))
+    assert isinstance(found, Resolved), found
+    assert datetime.fromisoformat(found.value) == datetime.fromisoformat(f"{when}+00:00")
+
+
+@pytest.mark.parametrize(
+    ("words", "now"),
+    [("вчера", "2026-11-23T07:00"), ("сегодня", "2026-11-23T16:00"), ("сегодня в 9", "2026-11-23T07:00"), ("31 февраля", "2026-11-23T07:00"),
+     ("31.02.2027", "2026-11-23T07:00"), ("каждый понедельник", "2026-11-23T07:00"), ("в полночь", "2026-11-23T07:00"), ("через 40 лет", "2026-11-23T07:00"),
+     ("29 февраля 2027", "2026-11-23T07:00"), ("в 25:00", "2026-11-23T07:00"), ("", "2026-11-23T07:00"), ("never", "2026-11-23T07:00")],
+)  # fmt: skip
+def test_what_is_over_or_no_moment_at_all_is_asked_about(words: str, now: str) -> None:
+    """The past, days that no calendar has, what comes again and again: a question, never a guess."""
+    found = resolve_date(words, field="at", actor=ANNA, now=datetime.fromisoformat(f"{now}+00:00"))
+    assert isinstance(found, Unresolved), found
+
+
+@pytest.mark.parametrize(
+    ("words", "now", "when"),
+    [
+        ("завтра в 2:30", "2027-03-27T12:00+00:00", "2027-03-28T01:30+00:00"),  # skipped by summer time: the hour after
+        ("завтра в 2:30", "2026-10-24T12:00+00:00", "2026-10-25T00:30+00:00"),  # there twice: the first of them
+        ("завтра", "2027-03-27T12:00+00:00", "2027-03-28T07:00+00:00"),
+        ("через 24 часа", "2027-03-27T12:00+00:00", "2027-03-28T12:00+00:00"),
+    ],
+)
+def test_a_change_of_the_clock_moves_no_reminder_by_an_hour(words: str, now: str, when: str) -> None:
+    berlin = ANNA.model_copy(update={"time_zone": "Europe/Berlin"})
+    found = resolve_date(words, field="at", actor=berlin, now=datetime.fromisoformat(now))
+    assert isinstance(found, Resolved), found
+    assert datetime.fromisoformat(found.value) == datetime.fromisoformat(when)
+
+
+async def test_this_deal_is_meant_by_the_record_spoken_of_last(home: Home) -> None:
+    """«Напомни об этой сделке»: "@current" of a reminder is of the kind that its parameter says."""
+    home.set_clock(MONDAY)
+    world = home.world
+    world.model.will(
+        reply(step("crm.deal.get", {"id": 481})), reply(text="Вот."), reply(step("reminder.add", {"at": "@date:завтра", "text": TEXT, "deal": "@current"})),
+        reply(text="Поставил."),
+    )  # fmt: skip
+    session = await world.session()
+    await world.turn(session, message("покажи сделку 481"))
+    await world.turn(session, message("напомни завтра об этой сделке"))
+    await home.work(session)
+    (body,) = home.told("reminder")
+    assert body["url"].endswith("/crm/deal/details/481/")
+    assert body["when"] == "вт, 24 ноября, 09:00"
 
 
 @pytest.mark.parametrize(("late", "what", "hour"), [(30, "due", "11:00"), (3600, "late", "11:00"), (86_400, "late", "")])

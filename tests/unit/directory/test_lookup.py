@@ -306,3 +306,29 @@ async def test_what_a_batch_could_read_is_kept_for_who_can_do_without_the_rest(w
     world.portal.will("batch", says(401, {"error": "NO_AUTH_FOUND", "error_description": "x"}))
     with pytest.raises(Refused):
         await reads.each_record([("deal", 481), ("deal", 482)], Priority.BULK)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "target"),
+    [
+        ("reminder.add", {"at": "x", "text": "x", "deal": "@current"}, "deal:481"),
+        ("reminder.add", {"at": "x", "text": "x", "task": "@current"}, "task:8017"),
+        ("crm.deal.update", {"id": "@current", "fields": {}}, "deal:481"),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "CONTACT_ID": "@current"}}, "contact:43"),
+        ("crm.deal.update", {"id": 5, "fields": {"COMPANY_ID": "@current"}}, "company:500"),
+        ("tasks.task.update", {"taskId": "@current", "fields": {}}, "task:8017"),
+        ("reminder.add", {"at": "x", "text": "x", "lead": "@current"}, ""),
+    ],
+)
+async def test_the_record_spoken_of_last_is_of_the_kind_that_its_field_holds(
+    world: World, method: str, params: dict[str, Any], target: str
+) -> None:
+    """A reminder about "this deal" was refused, and a deal got the number of another deal for its contact."""
+    state = empty()
+    state["agent"]["objects"] |= {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 500, "current_task_id": 8017}
+    state["trusted"] = ["deal:481", "contact:43", "company:500", "task:8017"]
+    found = await resolve(world, "@current", method=method, params=params, state=state)
+    if target:
+        assert found == Resolved(value=int(target.partition(":")[2]), target=target, named=True)
+    else:
+        assert isinstance(found, Unresolved)

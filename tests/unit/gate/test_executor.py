@@ -206,14 +206,16 @@ async def test_a_read_needs_no_intent_and_is_never_unknown(world: World, answer:
     assert order(world).call_class == "W"
 
 
-async def test_a_program_held_up_after_its_intent_does_not_act(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paused between intent and act: the world it was judged in has moved on, so nothing is sent, and that is proven."""
+@pytest.mark.parametrize("set_by", [timedelta(), timedelta(seconds=-6), timedelta(days=-1)], ids=["right", "back", "a day back"])
+async def test_a_program_held_up_after_its_intent_does_not_act(world: World, monkeypatch: pytest.MonkeyPatch, set_by: timedelta) -> None:
+    """Paused between intent and act, the clock set meanwhile or not: the world it was judged in has moved on, so nothing is sent."""
     session, act = await world.session(), Act(world, Succeeded(result=1))
     commit = world.sql.commit
 
     def paused(what: Commit) -> Any:
         found = commit(what)
         world.clock.advance(timedelta(seconds=6))
+        world.clock.set_by(set_by)
         return found
 
     monkeypatch.setattr(world.sql, "commit", paused)

@@ -65,7 +65,7 @@ import sys, time
 from pathlib import Path
 import yaml
 sys.path.insert(0, sys.argv[1])
-from bitrix.catalogue import load_catalogue
+from bitrix.catalogue import _read, load_catalogue
 def taken(work):
     start = time.process_time()
     work()
@@ -73,6 +73,7 @@ def taken(work):
 yardstick = "".join(f"- {{name: n{n}, list: [a, b, c], more: {{x: 1, y: true}}, text: some words here}}\\n" for n in range(500))
 loads, reads = [], []
 for _ in range(8):
+    _read.cache_clear()
     loads.append(taken(lambda: load_catalogue(Path(sys.argv[1], "data", "catalogue"))))
     reads.append(taken(lambda: yaml.load(yardstick, Loader=yaml.CSafeLoader)))
 print(min(loads), min(reads))

@@ -22,7 +22,9 @@ from orchestrator.messages import MODES, Effect, EffectKind, Mode, Provenance
 
 METHODS = sorted(catalogue(), key=lambda method: method.name)
 NAMES = [method.name for method in METHODS]
-SETTINGS = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+LONG = settings.get_current_profile_name() == "long"
+"""pytest --hypothesis-profile long: ten times as many examples, others each time."""
+SETTINGS = settings(max_examples=1500 if LONG else 150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG)
 WORDS = [
     "id",
     "ID",
@@ -176,7 +178,7 @@ class Nameless(NoOwnNames):
         return ""
 
 
-@settings(parent=SETTINGS, max_examples=150)
+@settings(parent=SETTINGS, max_examples=1500 if LONG else 100)
 @given(what=effects(), record=records)
 def test_every_call_can_be_shown(what: Effect, record: Any) -> None:
     """A card never fails, is JSON, and hides no sign, whatever the call and the record hold."""
@@ -211,7 +213,7 @@ ODD = [
 READ = [value for value in ODD if not isinstance(value, int)]  # no reader of JSON makes such integers
 WRITES = [method for method in METHODS if not method.reads_only and method.name != "batch"]
 WRITTEN = ["OPPORTUNITY", "ASSIGNED_BY_ID", "STAGE_ID", "PHONE", "fm", "DEADLINE", "TITLE", "UF_CRM_1", "CATEGORY_ID", "COMPANY_ID"]
-TRIES = 6
+TRIES = 30 if LONG else 3
 
 
 def odd_write(method: Method, chance: Random) -> Effect:
@@ -231,18 +233,19 @@ def odd_write(method: Method, chance: Random) -> Effect:
 def test_no_odd_value_stops_the_gate(caplog: pytest.LogCaptureFixture, seed: int) -> None:
     """Judging answers, a card can be shown, and a free write has a name: nothing is raised for a value, also not behind a net."""
     chance, reached = Random(seed), 0  # noqa: S311 - no secret hangs on it
-    for method in WRITES * TRIES:
-        what = odd_write(method, chance)
-        found = made(what, actor=LEAD)
-        if isinstance(found, Refuse):
-            continue
-        reached += 1
-        record = chance.choice([None, {}, {name: chance.choice(READ) for name in WRITTEN}])
-        facts = Facts(records=dict.fromkeys([*found.targets, *found.ties], record), first_stages=FIRST)
-        fine, _ = whole_judgement(found, mode="full", policy=Policy(), actor=LEAD, facts=facts, effect=what)
-        card = asyncio.run(preview(fine, facts, Nameless(), locale="ru"))
-        assert str(orjson.dumps(card), "utf-8").isprintable()
-        assert set(asyncio.run(named_offline(fine, facts, LEAD))) >= {"method", "verb"}
+    with asyncio.Runner() as loop:
+        for method in WRITES * TRIES:
+            what = odd_write(method, chance)
+            found = made(what, actor=LEAD)
+            if isinstance(found, Refuse):
+                continue
+            reached += 1
+            record = chance.choice([None, {}, {name: chance.choice(READ) for name in WRITTEN}])
+            facts = Facts(records=dict.fromkeys([*found.targets, *found.ties], record), first_stages=FIRST)
+            fine, _ = whole_judgement(found, mode="full", policy=Policy(), actor=LEAD, facts=facts, effect=what)
+            card = loop.run(preview(fine, facts, Nameless(), locale="ru"))
+            assert str(orjson.dumps(card), "utf-8").isprintable()
+            assert set(loop.run(named_offline(fine, facts, LEAD))) >= {"method", "verb"}
     assert not caplog.records, caplog.text
     assert reached > len(WRITES)
 

@@ -347,14 +347,14 @@ async def test_one_call_that_cannot_be_gone_on_with_does_not_close_the_session(
     ]
     for entry in entries:
         await _approve_only(session, entry)
-    go_on, broken = world.gate.run_approved, StoreUnwritable("full") if store else RuntimeError("nobody foresaw this")
+    go_on, broken = world.gate.resume_approved, StoreUnwritable("full") if store else RuntimeError("nobody foresaw this")
 
     async def first_fails(effect_id: str, **more: Any) -> Any:
         if effect_id == entries[0]["effect_id"]:
             raise broken
         return await go_on(effect_id, **more)
 
-    monkeypatch.setattr(world.gate, "run_approved", first_fails)
+    monkeypatch.setattr(world.gate, "resume_approved", first_fails)
     world.clock.advance(timedelta(minutes=2))
     opened = await world.session(owner="two")
     if store:

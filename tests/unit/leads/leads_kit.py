@@ -40,6 +40,10 @@ class Department:
     def away(self, key: str) -> Away | None:
         return self.absent.get(key)
 
+    def present(self, actor: Actor) -> Actor | None:
+        """The rights of this moment, as the access list tells them; none for who is not in it."""
+        return next((person for person in self.everybody if person.key == actor.key), None)
+
 
 def gone(until: date, deputy: Actor | None = None) -> Away:
     return Away(until=until, deputy=deputy.key if deputy else "")
@@ -59,7 +63,7 @@ async def a_department(
     async with a_world(folder, policy=LIMIT if policy is None else policy, store=store, portal=portal) as world:
         gate = world.gate
         gate._means = replace(gate._means, approvers=Leads(staff, world.clock.now))
-        world.orchestrator.tools = replace(world.tools, handlers=together(world.tools.handlers, handlers(staff)))
+        world.orchestrator.tools = replace(world.tools, handlers=together(world.tools.handlers, handlers(staff)), present=staff.present)
         yield world
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from people_kit import ANNA, GLEB, LENA, OLGA, Office, an_office, brings, given, invitation, presses
+from people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, an_office, brings, given, invitation, presses, writes
 from spine_kit import until
 
 from orchestrator.people.registry import STREAM
@@ -179,3 +179,34 @@ async def test_the_stream_is_followed_from_other_processes(tmp_path: Path, monke
                 assert other.access.actor(OLGA) is not None
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
+
+
+async def test_a_link_gives_nobody_back_the_rights_of_the_file(office: Office) -> None:
+    """A dismissed administrator of the file who gets hold of a manager's link was an administrator again, by their line in the file."""
+    await office.start()
+    office.portal.dismiss(1)
+    office.world.clock.advance(timedelta(hours=1))
+    await office.work()
+    assert office.access.actor(OLGA) is None
+    token, row = invitation(office, 8)
+    office.said()
+    await office.work(row, brings(token, OLGA))
+    assert office.access.actor(OLGA) is None
+    [(chat, words, _)] = office.said()
+    assert (chat, words) == ("tg:1001", "Эта ссылка не подходит. Попросите администратора о новой.")
+    await office.work(brings(token, GLEB))
+    assert office.access.actor(GLEB) is not None, "the link is as good as before for whom it is meant"
+
+
+async def test_no_button_gives_anybody_back_the_rights_of_the_file(office: Office) -> None:
+    await office.start()
+    office.portal.dismiss(1)
+    office.world.clock.advance(timedelta(hours=1))
+    await office.work()
+    rows, _ = writes("пустите", OLGA)
+    await office.work(*rows)
+    irina = office.access.actor(IRINA)
+    assert irina is not None
+    for data in ("p1:who:1001:m:0", "p1:admit:1001:m:8", "p1:admit:1001:l:8"):
+        await office.work(presses(data, irina))
+    assert office.access.actor(OLGA) is None

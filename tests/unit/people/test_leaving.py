@@ -6,6 +6,7 @@ from datetime import timedelta
 from people_kit import ANNA, GLEB, OLGA, Office, given, presses
 from spine_kit import CHAT, World, effect, press
 
+from bot.access import Person
 from orchestrator.messages import Actor
 from orchestrator.people.registry import STREAM
 from orchestrator.reports.people import Voice
@@ -145,3 +146,16 @@ async def test_ops_read_the_registry_in_sentences(office: Office) -> None:
     assert lines[2] == "Глеб Седов (tg:666) lost access: the portal lists them as dismissed"
     blank = replace(events[1], erased=True, data={**events[1].data, "name": "", "time_zone": ""})
     assert "tg:666) joined as manager" in line_of(blank, Voice(lambda code, args: code))["words"]
+
+
+async def test_removing_somebody_who_joined_and_stands_in_the_file_gives_no_access_back(office: Office) -> None:
+    """Ops took the registry's entry away, and with it the dismissal: the line of the file counted again."""
+    await office.joined(GLEB)
+    office.access._file[GLEB] = Person(telegram_id=GLEB, name="Глеб", role="admin", bitrix_user_id=8)
+    await office.start()
+    office.portal.dismiss(8)
+    office.world.clock.advance(timedelta(hours=1))
+    await office.work()
+    assert office.access.actor(GLEB) is None
+    await office.work(given("person_removed", {"person": f"tg:{GLEB}"}, actor=OPS))
+    assert office.access.actor(GLEB) is None

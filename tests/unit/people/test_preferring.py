@@ -118,3 +118,32 @@ def test_the_file_wins_over_the_registry_and_odd_wishes_change_nothing() -> None
     assert (access.actor(1), access.actor(2), access.employed()) == (None, None, {"tg:1": 7, "tg:2": 9})
     access.closed()
     assert (access.actor(1), access.actor(2)) == (None, None), "whom the portal dismissed stays out while the registry is unreadable"
+
+
+@pytest.mark.parametrize("who", [ANNA, GLEB], ids=["of the file", "joined"])
+@pytest.mark.parametrize(("name", "begins"), [("start", "Здравствуйте, "), ("help", "Пишите обычными словами")])
+async def test_the_first_screen_is_everybodys_who_has_access(office: Office, who: int, name: str, begins: str) -> None:
+    """Role, mode, three examples and the digest switch were shown to those only who had joined by a link; the switch works on each of them."""
+    await office.joined()
+    office.said()
+    actor = _actor(office, who)
+    await office.work(given("command", {"name": name}, actor=actor.model_dump(mode="json"), session=actor.key))
+    [(chat, words, data)] = office.said()
+    assert chat == actor.key
+    assert words.startswith(begins)
+    assert "Ваша роль: менеджер" in words
+    assert "Сейчас полный режим" in words
+    assert len(data) == 4
+    await office.work(presses(data[3], actor))
+    assert office.access.wants(actor, "digest")
+    [(_, again, data)] = office.said()
+    assert again == words
+    assert ":digest:off:" in data[3]
+
+
+async def test_in_a_group_help_is_an_answer_without_anybodys_switches(office: Office) -> None:
+    for name in ("start", "help"):
+        await _command(office, name, session="tg:-100500")
+    rows = office.world.outbox()
+    assert [(row.session, row.kind) for row in rows] == [("tg:-100500", "reply")] * 2
+    assert [code for row in rows for code in codes_of(row)] == ["welcome", "help"]

@@ -166,6 +166,23 @@ async def test_a_storm_is_one_look_and_one_message(watch: Watch) -> None:
     assert len(watch.told()) == 1
 
 
+@pytest.mark.parametrize("told_before", [True, False])
+async def test_a_clock_that_is_set_back_holds_nothing_up_once_the_portal_tells_again(watch: Watch, *, told_before: bool) -> None:
+    """A look that now lies an hour ahead, or a message "told in an hour", does not keep people waiting."""
+    await watch.known()
+    watch.deal(OPPORTUNITY="1")
+    if told_before:
+        await watch.look(watch.event())
+        watch.deal(OPPORTUNITY="2")
+    else:
+        await watch.world.work(watch.event())
+    watch.world.clock.advance(-timedelta(hours=1))
+    assert await watch.look(watch.event()) == {}, "what the portal tells was not waited for"
+    watch.world.clock.advance(CALM)
+    await watch.world.work()
+    assert "tg:1007" in watch.told()
+
+
 async def test_what_else_the_portal_tells_outdates_names_and_reads_nothing(watch: Watch) -> None:
     """A new employee, a new stage, a contact: noted, no look."""
     await watch.known()
@@ -205,3 +222,15 @@ async def test_tasks_and_leads_and_smart_processes_are_told_too(watch: Watch) ->
     assert lines[1].endswith("изменил(а) Анна Уварова: Стадия: Новый → Мусор")
     assert lines[2].endswith("изменил(а) Вера Белова: Состояние: ждёт выполнения → завершена")
     assert lines[3].endswith("изменил(а) Борис Седов: Сумма: 100 → 200")
+
+
+@pytest.mark.parametrize(("hours", "quiet"), [(0, True), (48, None), (48 + 7, True), (48 + 19, None)])
+async def test_at_night_and_on_weekends_nobodys_telephone_rings(watch: Watch, hours: int, quiet: bool | None) -> None:  # noqa: FBT001 - a column of the table
+    """The world begins on a Saturday noon UTC; 21:00 to 08:00 of the person's zone are the night."""
+    watch.world.clock.advance(timedelta(hours=hours))
+    watch.deal(OPPORTUNITY="5")
+    await watch.world.work(watch.event())
+    watch.world.clock.advance(LOOK_AFTER)
+    await watch.world.work()
+    (row,) = watch.world.outbox()
+    assert (row.kind, row.body.get("quiet")) == ("news", quiet)

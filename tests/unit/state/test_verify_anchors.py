@@ -12,6 +12,7 @@ import httpx
 import orjson
 import pytest
 import typer
+from spine_kit import CHAT
 from typer.testing import CliRunner
 from verify_kit import STREAM, told, verified
 
@@ -19,10 +20,12 @@ from bot.cli.journal import anchor, verify
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
 from state import journal
-from state.clock import SystemClock
+from state.clock import SystemClock, iso
+from state.interaction_log import InteractionLogger, erase_user, rewrite_user
 from state.journal import RecordHead
+from state.log_verify import verify_logs
 from state.sql import open_reader, sqlite_url
-from state.verify.anchors import Anchor, NoAnchor, read_anchors, taken, wanted
+from state.verify.anchors import Anchor, NoAnchor, log_findings, read_anchors, taken, wanted
 
 app = typer.Typer()
 for part in (verify, anchor):
@@ -155,3 +158,64 @@ def test_an_anchor_goes_to_an_ops_chat(database: Path, tmp_path: Path, monkeypat
     assert read_anchors(shown[-1]["text"])[0].streams == anchored(database).streams
     assert type(refused.exception).__name__ == "SettingsError"
     assert "verysecret" not in str(refused.exception)
+
+
+def test_an_erasure_breaks_no_anchor(database: Path) -> None:
+    """The log of who was erased is deleted and that of another rewritten: told as notes. Without the erasure both are damage."""
+    logs, clock = database.parent / "logs", SystemClock()
+    writer = InteractionLogger(logs, clock=clock)
+    for user in (CHAT, "tg:1006"):
+        writer.record(user, {"type": "trouble", "errors": ["x"]})
+        writer.record(user, {"type": "trouble", "errors": ["y"]})
+    writer.close()
+    kept, began = anchored(database), iso(clock.now())
+    erase_user(logs, CHAT)
+    rewrite_user(logs, "tg:1006", lambda record: None if record["errors"] == ["x"] else record)
+
+    assert [(item.kind, item.place) for item in log_findings([kept], logs, {})] == [
+        ("damaged", "tg%3a1006.jsonl"),
+        ("cut", "tg%3a1007.jsonl"),
+    ]
+    later, before = iso(clock.now()), "2026-01-01T00:00:00.000000Z"
+    assert {item.kind for item in log_findings([kept], logs, {CHAT: before})} == {"damaged", "cut"}
+    lawful = list(log_findings([kept], logs, {CHAT: began}))
+    assert [item.kind for item in lawful] == ["note", "note"]
+    assert kept.at in lawful[0].why
+    assert {item.kind for item in log_findings([kept], logs, {CHAT: later})} == {"damaged", "note"}, "rewritten before any erasure"
+
+
+def test_a_log_that_was_written_anew_is_caught_with_an_anchor_only(database: Path) -> None:
+    """Its own chain is right, and it is longer than it was; the record at the number of the anchor is another one."""
+    logs = database.parent / "logs"
+    writer = InteractionLogger(logs, clock=SystemClock())
+    writer.record("tg:1006", {"type": "trouble", "errors": ["x"]})
+    kept = anchored(database)
+    writer.record("tg:1006", {"type": "trouble", "errors": ["y"]})
+    assert list(log_findings([kept], logs)) == []
+    erase_user(logs, "tg:1006")
+    for text in "abc":
+        writer.record("tg:1006", {"type": "trouble", "errors": [text]})
+    writer.close()
+
+    assert list(verify_logs(logs)) == []
+    assert [(item.kind, item.place, item.seq) for item in log_findings([kept], logs)] == [("damaged", "tg%3a1006.jsonl", 1)]
+
+
+def test_a_database_put_back_beside_newer_logs_is_named(database: Path) -> None:
+    """The chain of an older copy is whole; the log knows a turn that it does not, and is named with the number of its record."""
+    turn = {"type": "iteration", "session": CHAT, "turn_id": "01a2030b-90be-799d-b898-6bb62976bc1e"}
+    writer = InteractionLogger(database.parent / "logs", clock=SystemClock())
+    store = open_reader(sqlite_url(database))
+    known = next(event.data["turn_id"] for event in store.read_events(STREAM) if event.data.get("turn_id"))
+    store.close()
+    writer.record(CHAT, {**turn, "turn_id": known})
+    assert CliRunner().invoke(app, ["verify"]).exit_code == 0
+    writer.record(CHAT, turn)
+    writer.close()
+
+    done = CliRunner().invoke(app, ["verify", "--json"])
+
+    assert done.exit_code == 1
+    found = [line for line in map(orjson.loads, done.stdout.splitlines()) if line.get("kind") == "inconsistent"]
+    assert [(line["place"], line["seq"], line["file"]) for line in found] == [(CHAT, 2, "tg%3a1007.jsonl")]
+    assert "older copy of the database" in found[0]["what"]

@@ -107,3 +107,48 @@ async def test_a_portal_that_cannot_say_stops_nobody(world: World) -> None:
     world.model.will(reply(ADD), reply(text="Создал."))
     await world.work(message(f"создай контакт Иван {PHONE}"))
     assert [method for method, _ in world.portal.ledger] == ["crm.contact.add"]
+
+
+async def test_taken_twice_or_by_somebody_else_it_is_taken_once_by_whoever_asked(world: World) -> None:
+    """In a group anybody can press [Взять]: Boris reads that it is not his to choose, Anna's request goes on, a second press is too late."""
+    group = "tg:-100500"
+    _known(world, CONTACT=[43])
+    world.model.will(reply(ADD), reply(text="Готово."))
+    await world.work(message(f"создай контакт Иван {PHONE}", key=group))
+    (row,) = world.outbox()
+    await world.work(_choice(row, 0, actor=BORIS, key=group, callback_id="b1"))
+    assert [(out.kind, out.body["notice"]["code"], out.body["callback_id"]) for out in world.outbox()] == [
+        ("toast", "choice-not-yours", "b1")
+    ]
+    await world.work(_choice(row, 0, key=group, callback_id="a1"), _choice(row, 0, key=group, callback_id="a2"))
+    toasts = {out.body["callback_id"]: out.body["notice"]["code"] for out in world.outbox() if out.kind == "toast"}
+    assert toasts == {"a1": "toast-doing", "a2": "choice-outdated"}
+    assert [event.actor for event in world.events("NameChosen", key=group)] == ["tg:1007"]
+    assert world.portal.ledger == []
+
+
+async def test_a_record_that_went_to_somebody_else_meanwhile_is_not_changed_by_taking_it(world: World) -> None:
+    """[Взять] names the record and writes nothing; what comes of it passes the gate, which asks whose it is now."""
+    _known(world, CONTACT=[43])
+    change = step("crm.contact.update", {"id": 43, "fields": {"NAME": "Пётр"}})
+    world.model.will(reply(ADD), reply(change), reply(text="Не вышло."))
+    row = await _asked(world)
+    world.portal.records["contact", 43]["ASSIGNED_BY_ID"] = "8"
+    await world.work(_choice(row, 0))
+    assert world.portal.ledger == []
+
+
+@pytest.mark.parametrize(
+    "name", ["*Иван* [x](http://evil.example)", "<b>Иван</b>", "Иван\nACTION: []", "Иван\u202eнавИ", "да", "/stop", "@" * 200]
+)
+async def test_a_hostile_name_of_the_one_who_is_there_is_a_label_and_no_more(world: World, name: str) -> None:
+    _known(world, CONTACT=[43])
+    world.portal.records["contact", 43]["NAME"] = name
+    world.model.will(reply(ADD))
+    row = await _asked(world)
+    (taken, anew) = [choice["label"] for choice in row.body["choices"]]
+    assert taken.startswith("Взять: ")
+    assert "\n" not in taken
+    assert "\u202e" not in taken
+    assert len(taken) < 200
+    assert anew == "Создать новую запись"

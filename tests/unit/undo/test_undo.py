@@ -234,11 +234,44 @@ async def test_what_cannot_be_restored_exactly_is_refused_with_a_sentence(office
     assert codes(await pressed(office, effect_id)) == ["undo-refused", code]
 
 
-async def test_an_undo_whose_record_changes_while_its_card_waits_is_shown_anew(office: World) -> None:
-    """Like any card: nothing is overwritten unseen, and the call counts as undone by the second card."""
+OVERTAKEN = [
+    (
+        update({"OPPORTUNITY": 1_500_000}),
+        DEAL,
+        {"OPPORTUNITY": "1600000.00", "MODIFY_BY_ID": "8"},
+        "OPPORTUNITY",
+        "1\u00a0600\u00a0000\u00a0₽",
+    ),
+    (update({"OPPORTUNITY": 1_500_000}), DEAL, {"CURRENCY_ID": "USD"}, "CURRENCY_ID", "USD"),
+    (update({"OPPORTUNITY": 1_500_000, "CURRENCY_ID": "EUR"}), DEAL, {"CURRENCY_ID": "USD"}, "CURRENCY_ID", "USD"),
+    (update({"TITLE": "Ромашка-2"}), DEAL, {"TITLE": "Ромашка-3"}, "TITLE", "Ромашка-3"),
+    (effect("tasks.task.start", {"taskId": 8017}), TASK, {"status": "5"}, "STATUS", "завершена"),
+]
+
+
+@pytest.mark.parametrize(("what", "target", "changed", "field", "now"), OVERTAKEN, ids=["sum", "currency", "both", "title", "state"])
+async def test_an_undo_is_refused_when_somebody_changes_the_field_while_its_card_waits(
+    office: World, what: Any, target: tuple[str, int], changed: dict[str, str], field: str, now: str
+) -> None:
+    """Pressed on its card: nothing is overwritten, the card says what stands there and who was last; so does the next press of the button."""
+    effect_id = await done(office, what)
+    written = len(office.portal.ledger)
+    (card,) = cards(await pressed(office, effect_id))
+    office.portal.records[target].update(changed)
+    await office.work(press(card))
+    ended = cards(office.outbox())[-1]
+    assert (ended["confirmation_id"], ended["status"], ended["code"]) == (card["confirmation_id"], "refused", "undo-changed")
+    assert (ended["args"]["field"], ended["args"]["now"], ended["args"]["more"]) == (field, now, 0)
+    assert ended["args"]["who"] == ("Борис Седов" if "MODIFY_BY_ID" in changed else "")
+    assert codes(await pressed(office, effect_id)) == ["undo-refused", "undo-changed"]
+    assert len(office.portal.ledger) == written
+
+
+async def test_an_undo_whose_record_changes_elsewhere_while_its_card_waits_is_shown_anew(office: World) -> None:
+    """Like any card: the record is called otherwise by now, what returns still stands; it counts as undone by the second card."""
     effect_id = await done(office, update({"OPPORTUNITY": 1_500_000}))
     (card,) = cards(await pressed(office, effect_id))
-    office.portal.records[DEAL]["OPPORTUNITY"] = "1600000.00"
+    office.portal.records[DEAL]["TITLE"] = "Ромашка-2"
     await office.work(press(card))
     again = next(one for one in cards(office.outbox()) if one["status"] == "requested")
     assert codes(await pressed(office, effect_id)) == ["undo-open"]

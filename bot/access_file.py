@@ -1,0 +1,159 @@
+"""Who stands in the access file (YAML): read at the start, and again when it has changed. Ring 3; deny by default (DESIGN §6).
+
+A file that has become faulty, or empty, changes nothing but that administrators are told: the list that was good stays in force.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from orchestrator.errors import SettingsError
+from orchestrator.messages import Actor, Mode, Role
+from state.canonical import sha256
+from state.clock import SystemClock
+
+log = logging.getLogger(__name__)
+
+SETTLED = 1.0
+"""Seconds after the last writing of the file before it is read: half a file may name fewer people than the whole one."""
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, OSError):  # a folder of the zone database is no zone either
+        raise ValueError("no such time zone; write one such as Europe/Moscow") from None
+    return name
+
+
+class Person(BaseModel):
+    """One entry of the access file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    telegram_id: int
+    name: str
+    bitrix_user_id: int | None = None
+    role: Role = "manager"
+    mode: Mode = "full"
+    sees: Literal["own", "all"] | list[int] | None = None
+    """Default: own for managers, all for leads and admins."""
+    time_zone: Annotated[str, AfterValidator(_zone)] | None = None
+    """Default: the employee's own in the portal, else the portal's; until that is read, Moscow's."""
+    locale: Literal["ru", "en"] = "ru"
+    notify: Literal["none", "own"] = "own"
+    """Whether changes of their own records in the portal are told to them."""
+    lead: int | None = None
+    """Telegram id of the head of sales who decides about what is above this person's limit."""
+    deputy: int | None = None
+    """Of a lead: who decides while they are away."""
+    away: date | None = None
+    """Of a lead: the last day on which they do not decide."""
+
+    def actor(self, learned: str | None = None) -> Actor:
+        """The person as the orchestrator knows them; `learned` is the zone that the portal gives them."""
+        sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
+        return Actor(
+            key=f"tg:{self.telegram_id}",
+            name=self.name,
+            role=self.role,
+            max_mode=self.mode,
+            sees=sees if isinstance(sees, str) else tuple(sees),
+            bitrix_user_id=self.bitrix_user_id,
+            time_zone=self.time_zone or learned or "Europe/Moscow",
+            locale=self.locale,
+        )
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    people: list[Person] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileNews:
+    """The file has changed. `faults` says why the old list stays; else `people` is the new one."""
+
+    content: str
+    """Of what the file holds now, with the moment of its writing: the same writing is told once."""
+    people: tuple[Person, ...] = ()
+    faults: str = ""
+
+
+class AccessFile:
+    """Follows the file; an unchanged one costs one look at its date."""
+
+    def __init__(self, path: Path, wall: Callable[[], float] = lambda: SystemClock().now().timestamp()) -> None:
+        """As it stands now it is known."""
+        self._path, self._wall = path, wall
+        self._stand, self._content = _stand(path), _content(path)
+
+    def changed(self) -> FileNews | None:
+        """What it says now, if that is something else than at the last look; never fails."""
+        stand = _stand(self._path)
+        if stand == self._stand or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):
+            return None
+        content = _content(self._path)
+        self._stand = stand
+        if content == self._content:
+            return None
+        self._content = content
+        written = f"{content[:16]}:{stand[0] if stand else 0}"
+        try:
+            people = read_people(self._path)
+        except SettingsError as error:
+            log.warning("the list of people has become faulty, the old one stays: %s", error.reason, extra={"action": "access_faulty"})
+            return FileNews(content=written, faults=error.reason.removeprefix(f"ACCESS_FILE {self._path}: "))
+        if not people:
+            log.warning("the list of people has become empty, the old one stays", extra={"action": "access_faulty"})
+            return FileNews(content=written, faults="nobody is listed")
+        log.info("the list of people was read anew", extra={"action": "access_changed"})
+        return FileNews(content=written, people=tuple(people))
+
+
+def read_people(path: Path) -> list[Person]:
+    """The people of the file; raises SettingsError that names file, entry and mending."""
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        raise SettingsError(f"ACCESS_FILE {path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"ACCESS_FILE {path}: no UTF-8 text") from error
+    except yaml.YAMLError as error:
+        raise SettingsError(f"ACCESS_FILE {path}: no valid YAML: {error}") from error
+    try:
+        people = _File.model_validate(content).people
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
+        raise SettingsError(f"ACCESS_FILE {path}: {faults}") from error
+    if twice := _twice(people):
+        raise SettingsError(f"ACCESS_FILE {path}: telegram_id {twice} is listed twice")
+    return people
+
+
+def _twice(people: Sequence[Person]) -> int:
+    """A Telegram id with two entries, 0 where there is none."""
+    often = Counter(person.telegram_id for person in people)
+    return next((number for number, entries in often.items() if entries > 1), 0)
+
+
+def _stand(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _content(path: Path) -> str:
+    try:
+        return sha256(path.read_bytes().decode("utf-8", "replace"))
+    except OSError:
+        return ""

@@ -1,0 +1,120 @@
+"""What waits for a lead in the conversations of others: shown in the lead's own chat, with the exact call where it is asked for. Ring 2.
+
+Found by the timers of waiting cards; each card is shown by the conversation where it lives, as it stands there at that moment.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from bitrix.masking import mask_value
+from orchestrator import outgoing
+from orchestrator.gate import confirmations
+from orchestrator.leads import asking
+from orchestrator.messages import Actor, Notice, say
+from orchestrator.session import Session
+from orchestrator.turns import Tools, admitted
+from state.agent_state import open_confirmations
+from state.canonical import dumps
+from state.clock import new_id
+from state.journal import state_of
+from state.store import InboxRow, OutboxRow
+
+SHOW: Final = "show_to_lead"
+"""Kind of the input that asks a conversation for its cards that wait for the sender."""
+TELL: Final = "details_to_lead"
+"""Kind of the input that asks for the exact call of one: {confirmation_id}."""
+DETAILS: Final = "details"
+"""The press ("details", confirmation id, home without its channel, the thread after a dot)."""
+_HOME: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,12})?", re.ASCII)
+_LONGEST: Final = timedelta(days=3660)
+_MOST: Final = 10_000
+
+
+async def elsewhere(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> tuple[int, list[InboxRow]]:
+    """How many cards of others wait for that person, and what asks their conversations to show them; none outside a private chat."""
+    if session.key != actor.key or tools.gate.means.approvers.acting(actor).role == "manager":
+        return 0, []
+    timers = await tools.store.due_timers(session.now + _LONGEST, _MOST)
+    homes = sorted({timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > session.now} - {session.key})
+    counts = {home: len(await _waiting(home, actor, tools)) for home in homes}
+    wanted = [_asks(SHOW, home, {}, row, session) for home, count in counts.items() if count]
+    return sum(counts.values()), wanted
+
+
+async def _waiting(home: str, actor: Actor, tools: Tools) -> Sequence[Mapping[str, Any]]:
+    state, _ = await tools.store.read(state_of, f"session:{home}")
+    return [entry for entry in open_confirmations(state) if asking.is_asked(entry, actor, tools)]
+
+
+async def show(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Send the cards that wait for the sender to their own chat; whoever was not asked before is from now on. Raises StoreError."""
+    actor = tools.present(Actor.model_validate(row.actor))
+    out: list[OutboxRow] = []
+    for entry in open_confirmations(dict(session.state)) if actor is not None else ():
+        if actor is None or not asking.is_asked(entry, actor, tools):
+            continue
+        if actor.key not in (entry.get("told") or ()):
+            await asking.remember(asking.with_one_more(entry, actor, tools), entry, session)
+            out.append(outgoing.card_row(session.key, session.state["agent"]["confirmations"][entry["confirmation_id"]], session.now))
+        out.append(_copy(session.state["agent"]["confirmations"][entry["confirmation_id"]], actor, session))
+    await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
+
+
+def _copy(entry: Mapping[str, Any], lead: Actor, session: Session) -> OutboxRow:
+    shown = outgoing.card_row(session.key, entry, session.now)
+    body = {**shown.body, "home": session.key, "anew": True}
+    return replace(shown, session=lead.key, channel=outgoing.channel_of(lead.key), body=body)
+
+
+async def details(row: InboxRow, session: Session, tools: Tools) -> None:
+    """The press under a lead's copy: the card's own conversation knows the call. Raises StoreError."""
+    actor = await admitted(row, session, tools)
+    if actor is None:
+        return
+    match list(row.body["words"]):
+        case [_, str() as confirmation_id, str() as home] if _HOME.fullmatch(home) and session.key == actor.key:
+            toast = [_toast(row, Notice(code="lead-details-toast"), session)]
+            wanted = [_asks(TELL, f"tg:{home.replace('.', ':')}", {"confirmation_id": confirmation_id}, row, session)]
+        case _:
+            toast, wanted = [_toast(row, Notice(code="card-outdated"), session)], []
+    await session.commit(actor=actor.key, outbox=toast, inbox_new=wanted, inbox_done=[row.id])
+    wake(tools)
+
+
+async def tell(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Show the exact call to a lead who was asked about it and may decide on it, to nobody else. Raises StoreError."""
+    actor = tools.present(Actor.model_validate(row.actor))
+    entry = session.state["agent"]["confirmations"].get(str(row.body["confirmation_id"]))
+    out: list[OutboxRow] = []
+    if actor is not None:
+        asked = entry is not None and actor.key in (entry.get("told") or ()) and asking.may_decide(entry, actor, tools)
+        text = f"{entry['method']}\n{dumps(mask_value(entry['params']))}" if asked and entry is not None and "params" in entry else ""
+        gone = outgoing.reply_row(actor.key, say(Notice(code="details-none")), session.now)
+        out.append(outgoing.code_row(actor.key, text, session.now) if text else gone)
+    await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
+
+
+def wake(tools: Tools) -> None:
+    """What went to another conversation is begun at once."""
+    for listener in tools.store.listeners:
+        listener()
+
+
+def _asks(kind: str, home: str, body: Mapping[str, Any], row: InboxRow, session: Session) -> InboxRow:
+    return InboxRow(
+        id=new_id(),
+        source=f"{kind}:{row.id}:{home}",
+        session=home,
+        lane="express",
+        kind=kind,
+        actor=row.actor,
+        body=body,
+        received_at=session.now,
+    )
+
+
+def _toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
+    return outgoing.toast_row(session.key, str(row.body.get("callback_id") or ""), notice, session.now)

@@ -1,0 +1,38 @@
+"""What an erasure looks for afterwards: what a person said, and none of the ids that stay by design."""
+
+import pytest
+
+from orchestrator.reports.probing import Probes
+
+EFFECT = "ca5eeb51043f29bad74d99e58dea6c9e"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"words": ["undo", EFFECT], "callback_id": "3052959563171811156"},
+        {"words": ["edit", "8f8f8e2f05"]},
+        {"params": {"ORIGIN_ID": EFFECT, "asked": "tg:1234567890"}},
+        {"turn": "01a2030b-90be-799d-b898-6bb62976bc1e"},
+    ],
+)
+def test_ids_that_stay_are_not_looked_for(body: object) -> None:
+    """Whoever pressed «undo» or set a reminder could else never be proven to be erased: the rows of calls keep their ids."""
+    probes = Probes()
+    probes.learn(body)
+    assert probes.all == []
+
+
+def test_a_key_in_place_of_a_name_is_none() -> None:
+    """It stays as who acted, like every key; real names are looked for."""
+    probes = Probes()
+    for name in ("tg:1007", "cli:7", "Ян", "Анна Ковалёва"):
+        probes.name(name)
+    assert probes.all == ["Анна Ковалёва"]
+
+
+def test_what_people_write_is_looked_for() -> None:
+    """A phone is no id, neither is a word in Latin letters; what a voice message was heard as counts too."""
+    probes = Probes()
+    probes.learn([{"text": "79161234567"}, {"text": "deadbeef-cafe"}, {"args": {"words": "позвонить Ромашке"}}])
+    assert probes.all == ["79161234567", "deadbeef-cafe", "позвонить Ромашке"]
