@@ -159,7 +159,7 @@ def _state(session: Session) -> Mapping[str, Any]:
 
 
 def _is_set(session: Session) -> bool:
-    """Whether a look is set: every commit that leaves something due sets one. One that a clock set back has put far off counts for nothing."""
+    """Whether a look is set, as every commit does that leaves something due; one that a clock set back has put far off does not count."""
     portal = _state(session)
     return bool(portal.get("due")) and bool(portal["look_at"]) and parse_iso(portal["look_at"]) <= session.now + _SLOWEST
 
