@@ -17,17 +17,29 @@ from orchestrator.messages import Actor, Pending
 TASK = ("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 8}})
 
 
-def met(world: World, method: str, number: int) -> asyncio.Barrier:
-    """The portal answers `method` only once so many ask for it."""
-    barrier = asyncio.Barrier(number)
+SOME = 500
+"""Rounds of the loop, more than any way to the portal takes."""
 
-    async def watch(asked: str, params: Mapping[str, Any]) -> None:
+
+class Held:
+    """The portal answers `method` only once it is let; those who ask at once share one call."""
+
+    def __init__(self, world: World, method: str) -> None:
+        self._method, self.asked, self._let = method, asyncio.Event(), asyncio.Event()
+        world.portal.watch = self
+
+    async def __call__(self, asked: str, params: Mapping[str, Any]) -> None:
         del params
-        if asked == method and barrier.n_waiting < number and not barrier.broken:
-            await barrier.wait()
+        if asked == self._method:
+            self.asked.set()
+            await self._let.wait()
 
-    world.portal.watch = watch
-    return barrier
+    async def let_on(self) -> None:
+        """Answer, after whoever else was on the way has come as far as the question."""
+        await self.asked.wait()
+        for _ in range(SOME):
+            await asyncio.sleep(0)
+        self._let.set()
 
 
 @pytest.mark.req("G2", "S004-31")
@@ -35,9 +47,9 @@ async def test_a_wish_of_both_lanes_at_once_has_one_card(house: House) -> None:
     """«Повторить» while the model proposes the very same: both read the portal at once, and one card comes of it, so one effect."""
     async with house.started() as world:
         session = await world.session()
-        met(world, "user.get", 2)
+        held = Held(world, "user.get")
         wishes = (world.submit(session, effect(*TASK, slot=slot, requires_confirmation=True)) for slot in ("t1/1/1", "again:0123456789"))
-        first, second = await asyncio.gather(*wishes)
+        first, second, _ = await asyncio.gather(*wishes, held.let_on())
         world.portal.watch = None
         assert isinstance(first, Pending)
         assert isinstance(second, Pending)
@@ -50,12 +62,11 @@ async def test_a_wish_whose_approved_call_is_about_to_go_out_says_so(house: Hous
     async with house.started() as world:
         session = await world.session()
         entry = await world.asked(session, effect(*TASK))
-        barrier = met(world, "user.get", 2)
+        held = Held(world, "user.get")
         pressed = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
         running = asyncio.ensure_future(world.gate.decide_card(pressed, mode="full", ledger=session))
-        while barrier.n_waiting == 0:  # noqa: ASYNC110 - the press reads the portal
-            await asyncio.sleep(0)
-        again = await world.submit(session, effect(*TASK, slot="t2/1/1"), turn_id="t2")
+        await held.asked.wait()
+        again, _ = await asyncio.gather(world.submit(session, effect(*TASK, slot="t2/1/1"), turn_id="t2"), held.let_on())
         await running
         world.portal.watch = None
         assert isinstance(again, Pending)
