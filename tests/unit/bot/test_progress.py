@@ -248,6 +248,7 @@ async def test_a_turn_that_runs_again_after_a_crash_has_one_placeholder() -> Non
         await post.delivery.partial(GROUP, BEGUN)
         post.later(2)
         await until(lambda: len(post.texts(-100123)) == 1)
+        await until(lambda: post.delivery.progress._shows[GROUP].calling is None)  # its number is noted
         await post.halt()
         async with posting(after=post) as later:
             await _calm()

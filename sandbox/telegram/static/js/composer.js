@@ -28,6 +28,7 @@ export class Composer {
   async loadCommands(chatId) {
     this.chatId = chatId;
     this.commands = (await get(`/sandbox/chats/${chatId}/commands`)).commands;
+    if (this.input.value.startsWith("/")) this.changed(); // typed before the bot said what it can do
   }
 
   reset() {
