@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +13,11 @@ from aiogram.client.session.base import BaseSession
 from aiogram.methods import TelegramMethod
 from aiogram.types import InputFile, Update, User
 from pydantic import BaseModel
+from spine_kit import World
 
 from bot.access import Access, Person
+from bot.telegram.door import TelegramDoor
+from bot.telegram.people import People
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 ANNA, VERA, STRANGER = 1007, 1006, 666
@@ -147,3 +151,17 @@ def refused(status: int, description: str, **parameters: Any) -> Answer:
     """An error of Telegram."""
     more = {"parameters": parameters} if parameters else {}
     return {"status": status, "ok": False, "error_code": status, "description": description, **more}
+
+
+@asynccontextmanager
+async def opened_door(world: World) -> AsyncIterator[tuple[TelegramDoor, Wire]]:
+    """The door at work over `world`, whose updates are handed in by the test; the wire beside it."""
+    wire = Wire()
+    wire.gates.append((lambda name, _: name == "getUpdates" and not wire.script, asyncio.Event()))
+    door = TelegramDoor(Bot(TOKEN, session=wire), world.store, People(access()), world.clock)
+    task = asyncio.ensure_future(door.run(world.orchestrator))
+    try:
+        yield door, wire
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

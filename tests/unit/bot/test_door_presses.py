@@ -1,33 +1,16 @@
 """The door and presses: a second message of a card, buttons of another version, «Stop» under a stand-in for an answer."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
-from aiogram import Bot
-from door_kit import ANNA, STRANGER, TOKEN, Wire, access, person, raw_message
+from door_kit import ANNA, STRANGER, Wire, opened_door, person, raw_message
 from spine_kit import World, message, raise_sum, reply, until
 
 from bot.telegram.door import TelegramDoor
-from bot.telegram.people import People
 from orchestrator.messages import Notice
 from state.store import InboxRow
 
 GROUP = -100123
-
-
-@asynccontextmanager
-async def _opened(world: World) -> AsyncIterator[tuple[TelegramDoor, Wire]]:
-    wire = Wire()
-    wire.gates.append((lambda name, _: name == "getUpdates" and not wire.script, asyncio.Event()))
-    door = TelegramDoor(Bot(TOKEN, session=wire), world.store, People(access()), world.clock)
-    task = asyncio.ensure_future(door.run(world.orchestrator))
-    try:
-        yield door, wire
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _pressed(door: TelegramDoor, number: int, data: str, under: int, *, who: int = ANNA, chat: int = ANNA) -> None:
@@ -47,7 +30,7 @@ def _toasts(wire: Wire) -> dict[str, str]:
 async def test_a_card_that_stands_twice_decides_once_and_the_upper_one_points_down(world: World) -> None:
     """Killed between a delivery and its note, the card is sent again: a press of either is the same decision, the other refuses politely."""
     world.model.will(reply(raise_sum()))
-    async with world.working(), _opened(world) as (door, wire):
+    async with world.working(), opened_door(world) as (door, wire):
         await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
         await until(lambda: any(call.get("reply_markup") for call in wire.calls("sendMessage")))
         await asyncio.wait_for(door.delivery.empty(), 5)
@@ -70,7 +53,7 @@ async def test_a_card_that_stands_twice_decides_once_and_the_upper_one_points_do
 
 async def test_a_button_that_nobody_works_is_answered_at_once(world: World) -> None:
     """Every press is answered, also of a button that an earlier version made."""
-    async with _opened(world) as (door, wire):
+    async with opened_door(world) as (door, wire):
         await _pressed(door, 5, "a1:gone:0123456789", 501)
         await until(lambda: "cb5" in _toasts(wire))
         assert "устарела" in _toasts(wire)["cb5"]
@@ -81,7 +64,7 @@ async def test_a_button_that_nobody_works_is_answered_at_once(world: World) -> N
 async def test_a_turn_in_a_group_is_stopped_from_the_message_that_stands_for_its_answer(world: World, under: int, *, stops: bool) -> None:
     """Drafts have their own Stop button, a placeholder has one of ours: the command /stop of whoever presses; strangers stop nothing."""
     session = f"tg:{GROUP}"
-    async with _opened(world) as (door, wire):
+    async with opened_door(world) as (door, wire):
         await until(lambda: door.delivery.progress._group is not None)
         await door.delivery.partial(session, Notice(code="turn-begun", args={"turn": "t1"}))
         show = door.delivery.progress._shows[session]

@@ -6,27 +6,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aiogram import Bot
-from door_kit import ANNA, BOT, STRANGER, TOKEN, Wire, access, raw_message
+from door_kit import ANNA, BOT, STRANGER, opened_door, raw_message
 from spine_kit import World, message, raise_sum, reply, until
 
 from bot.telegram import queueing
 from bot.telegram.door import TelegramDoor
-from bot.telegram.people import People
 from state.store import InboxRow
-
-
-@asynccontextmanager
-async def _opened(world: World) -> AsyncIterator[tuple[TelegramDoor, Wire]]:
-    wire = Wire()
-    wire.gates.append((lambda name, _: name == "getUpdates" and not wire.script, asyncio.Event()))
-    door = TelegramDoor(Bot(TOKEN, session=wire), world.store, People(access()), world.clock)
-    task = asyncio.ensure_future(door.run(world.orchestrator))
-    try:
-        yield door, wire
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def _waiting(world: World, session: str) -> list[InboxRow]:
@@ -40,7 +25,7 @@ async def _card_shown(world: World) -> AsyncIterator[Any]:
     async with world.working():
         await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
         await world.idle()
-    async with _opened(world) as (door, wire):
+    async with opened_door(world) as (door, wire):
         await until(lambda: len(wire.calls("sendMessage")) == 2)
         card = wire.last_id
         await door.delivery.empty()
@@ -84,7 +69,7 @@ async def test_a_long_no_with_its_reason_is_looked_up_too(world: World) -> None:
 
 async def test_a_stranger_is_answered_once_a_minute_and_asks_once_a_day(world: World) -> None:
     """A flood of a stranger's messages is one row and one sentence."""
-    async with _opened(world) as (door, wire):
+    async with opened_door(world) as (door, wire):
         for number in range(5, 15):
             await _came(door, number, raw_message("пустите", sender=STRANGER))
         await until(lambda: len(wire.calls("sendMessage")) == 1)
@@ -104,7 +89,7 @@ async def test_a_request_behind_a_long_turn_hears_its_place(world: World, monkey
 
     monkeypatch.setattr(world.model, "stream_chat", slow)
     world.model.will(reply(), reply())
-    async with world.working(), _opened(world) as (door, wire):
+    async with world.working(), opened_door(world) as (door, wire):
         door._queue = queueing.Queue(world.store, door.delivery.trouble, after=0.05)
         await _came(door, 5, raw_message("покажи сделки"))
         await until(lambda: f"tg:{ANNA}" in world.tools.running)

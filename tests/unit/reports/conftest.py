@@ -1,6 +1,8 @@
 """The story is told once for all reports."""
 
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,3 +42,13 @@ def run(told: Told, monkeypatch: pytest.MonkeyPatch) -> Run:
         return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
     return running
+
+
+@pytest.fixture
+def copy(told: Told, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The story in a database of its own, which `run` reads from now on."""
+    del run
+    folder = tmp_path / "copy"
+    shutil.copytree(told.folder, folder)
+    monkeypatch.setenv("STATE_DIR", str(folder))
+    return folder

@@ -1,7 +1,6 @@
 """What reports say where something cannot be read: of erased people that it is erased, of damage where it is, and all the rest as ever."""
 
 import json
-import shutil
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,16 +21,6 @@ from state.sql import open_store, sqlite_url
 Replay = Callable[..., Result]
 LATER = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
 CANNOT = "(cannot be read: run `sdelka journal verify`)"
-
-
-@pytest.fixture
-def copy(told: Told, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The story in a database of its own, which `run` reads from now on."""
-    del run
-    folder = tmp_path / "copy"
-    shutil.copytree(told.folder, folder)
-    monkeypatch.setenv("STATE_DIR", str(folder))
-    return folder
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """What reports say of a call that takes back another, and of people whom only the journal knows by name."""
 
-import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
 from conftest import Run
-from story_kit import CHAT, Told, rows_of
+from story_kit import CHAT, rows_of
 
 from orchestrator.people.registry import STREAM
 from state.events import CallStarted, Event, MessageReceived
@@ -17,16 +15,6 @@ from state.store import Commit
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 JOINED = "tg:2000"
-
-
-@pytest.fixture
-def copy(told: Told, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The story in a database of its own, which `run` reads from now on."""
-    del run
-    folder = tmp_path / "copy"
-    shutil.copytree(told.folder, folder)
-    monkeypatch.setenv("STATE_DIR", str(folder))
-    return folder
 
 
 def goes_on(folder: Path, stream: str, actor: str, events: Sequence[Event]) -> None:
