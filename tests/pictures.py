@@ -494,5 +494,7 @@ if __name__ == "__main__":
     parser.add_argument("out", type=Path, help="folder of the pictures")
     parser.add_argument("scenes", nargs="*", help=f"which scenes; all of: {', '.join(SCENES)}")
     given = parser.parse_args()
+    if unknown := sorted(set(given.scenes) - set(SCENES)):
+        parser.error(f"there is no scene {', '.join(unknown)}; there are: {', '.join(SCENES)}")
     given.out.mkdir(parents=True, exist_ok=True)
     sys.exit(asyncio.run(main(given.out, given.scenes)))
