@@ -7,7 +7,7 @@ RUN := .venv/bin/python -m
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check fmt bench crash rows clean
+.PHONY: help demo run test check fmt bench crash fuzz rows clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -37,6 +37,9 @@ bench: .venv/.bench ## measure; make bench ONLY=name runs one
 
 crash: .venv/.dev ## the long form of the crash tests
 	@$(RUN) pytest tests/crash -m "crash_long or not crash_long" $(ARGS)
+
+fuzz: .venv/.dev ## 5,000 requests made from the description of the HTTP API, over a real socket
+	@$(RUN) pytest tests/fuzz --hypothesis-profile long -s $(ARGS)
 
 rows: .venv/.dev ## requirement rows without a test
 	@$(RUN) tests.rows

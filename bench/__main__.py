@@ -7,14 +7,25 @@ import os
 import platform
 import sys
 from pathlib import Path
+from typing import Any
 
 from bench.bulk import bulk_benches
+from bench.http_chat import http_benches
+from bench.idle import idle_benches
 from bench.journal import journal_benches
 from bench.people import people_benches
 from bench.postgres import postgres_benches
 from bench.turn import turn_benches
 
-BENCHES = {"turn": turn_benches, "journal": journal_benches, "people": people_benches, "postgres": postgres_benches, "bulk": bulk_benches}
+BENCHES = {
+    "turn": turn_benches,
+    "journal": journal_benches,
+    "people": people_benches,
+    "postgres": postgres_benches,
+    "bulk": bulk_benches,
+    "http": http_benches,
+    "idle": idle_benches,
+}
 RESULTS = Path(__file__).parent / "results.jsonl"
 
 
@@ -24,7 +35,7 @@ def main() -> int:
     parser.add_argument("--only", choices=sorted(BENCHES))
     chosen = parser.parse_args().only
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, bench in BENCHES.items():
         if chosen in {None, name}:
             print(f"{name} ...", file=sys.stderr, flush=True)

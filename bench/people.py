@@ -11,13 +11,11 @@ import asyncio
 import contextlib
 import json
 import math
-import os
 import signal
 import statistics
-import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -27,13 +25,13 @@ from typing import Any
 import httpx
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+from bench.servers import sandboxes, started, until
+
 PEOPLE = 200
 FIRST = 5000
 STOPS = 100
 SPREAD = 20.0
 """Seconds over which 200 people write where they do not all write in the same instant: ten turns a second."""
-PATIENCE = 90.0
 DEAL, COMPANY = 481, 1
 
 
@@ -100,7 +98,7 @@ async def _turns(world: Stage, spread: float) -> None:
     """Each person's text, three calls, answer."""
     await world.script("разогрев", _plan(), _said("Разогрет."))
     await world.say(FIRST + PEOPLE, "разогрев")
-    await _until(world.sent, "the answer that warms up")
+    await until(world.sent, "the answer that warms up")
     for number in range(PEOPLE):
         match = f"я №{number:04d}."
         await world.script(match, _plan(), _said(f"Проверено, {match}"))
@@ -115,7 +113,7 @@ async def _turns(world: Stage, spread: float) -> None:
     async def all_answered() -> bool:
         return sum("Проверено, я №" in call["params"].get("text", "") for call in await world.sent()) == PEOPLE
 
-    await _until(all_answered, "an answer for everybody", pause=0.5)
+    await until(all_answered, "an answer for everybody", pause=0.5)
 
 
 async def _beside_the_silent(world: Stage) -> float:
@@ -128,7 +126,7 @@ async def _beside_the_silent(world: Stage) -> float:
         return await world.asked() >= PEOPLE - 1
 
     with contextlib.suppress(TimeoutError):
-        await _until(all_silent, "that everybody's model was asked", within=20)
+        await until(all_silent, "that everybody's model was asked", within=20)
     person, begun = FIRST + PEOPLE, time.time()
     await world.script("ты тут", _said("Тут."))
     await world.say(person, "ты тут?")
@@ -137,7 +135,7 @@ async def _beside_the_silent(world: Stage) -> float:
         return next((call for call in await world.sent() if str(call["params"]["chat_id"]) == str(person)), None)
 
     try:
-        found = await _until(answered, "the answer of one", within=20)
+        found = await until(answered, "the answer of one", within=20)
     except TimeoutError:
         return 20.0
     return round(_moment(found) - begun, 3)
@@ -154,7 +152,7 @@ async def _stops(world: Stage) -> list[float]:
         async def silent(before: int = before) -> bool:
             return await world.asked() > before
 
-        await _until(silent, "that the model was asked")
+        await until(silent, "that the model was asked")
         begun = time.time()
         await world.say(person, "/stop")
 
@@ -162,7 +160,7 @@ async def _stops(world: Stage) -> list[float]:
             mine = [call for call in await world.sent() if str(call["params"]["chat_id"]) == str(person)]
             return next((call for call in mine if "становлено" in call["params"]["text"]), None)
 
-        found.append(round(_moment(await _until(stopped, "that the turn is stopped")) - begun, 3))
+        found.append(round(_moment(await until(stopped, "that the turn is stopped")) - begun, 3))
     return found
 
 
@@ -217,10 +215,7 @@ async def stage() -> AsyncIterator[Stage]:
     """Fresh servers, fresh people, a fresh bot; all ended at the end."""
     async with contextlib.AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        said: dict[str, str] = {}
-        for name, options in (("portal", ("--bucket", "off")), ("telegram", ()), ("model", ())):
-            process = await _started(stack, {}, f"sandbox.{name}", "--port", "0", *options)
-            said |= json.loads(await process.stdout.readline()) if process.stdout else {}
+        said = await sandboxes(stack)
         telegram = await stack.enter_async_context(httpx.AsyncClient(base_url=said["telegram"], trust_env=False, timeout=30))
         model = await stack.enter_async_context(httpx.AsyncClient(base_url=said["model"].removesuffix("/v1"), trust_env=False, timeout=30))
         people = []
@@ -229,13 +224,13 @@ async def stage() -> AsyncIterator[Stage]:
             met.raise_for_status()
             people.append({"telegram_id": number, "name": f"Человек {number}", "bitrix_user_id": 6, "role": "lead"})
         (folder / "access.yaml").write_text(yaml.safe_dump({"people": people}, allow_unicode=True), encoding="utf-8")
-        bot = await _started(stack, _told(said, folder), "bench.people_bot")
+        bot = await started(stack, _told(said, folder), "bench.people_bot")
         world = Stage(telegram=telegram, model=model, bot=bot)
 
         async def polls() -> bool:
             return bool((await telegram.get("/sandbox/counters")).json()["by_method"].get("getUpdates"))
 
-        await _until(polls, "a bot that polls")
+        await until(polls, "a bot that polls")
         yield world
 
 
@@ -252,29 +247,6 @@ def _told(said: Mapping[str, str], folder: Path) -> dict[str, str]:
         "STATE_DIR": str(folder / "state"),
         "LOG_DIR": str(folder / "logs"),
     }
-
-
-async def _started(stack: contextlib.AsyncExitStack, told: Mapping[str, str], *words: str) -> asyncio.subprocess.Process:
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **told}
-    command = [sys.executable, "-m", *words]
-    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environment, stdout=asyncio.subprocess.PIPE, limit=1 << 24)
-    stack.push_async_callback(_ended, process)
-    return process
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        process.kill()
-    await process.communicate()
-
-
-async def _until(look: Callable[[], Awaitable[Any]], what: str, *, within: float = PATIENCE, pause: float = 0.02) -> Any:
-    deadline = time.monotonic() + within
-    while not (found := await look()):
-        if time.monotonic() > deadline:
-            raise TimeoutError(what)
-        await asyncio.sleep(pause)
-    return found
 
 
 def _plan() -> str:

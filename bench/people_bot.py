@@ -21,7 +21,7 @@ from typing import Any
 
 import httpx
 
-from bitrix.client import BitrixClient
+from bitrix.client import KEPT, PLACES, BitrixClient
 from bitrix.limiter import Limiter
 from bot.access import load_access
 from bot.bootstrap import assemble, opened_store
@@ -29,12 +29,12 @@ from bot.settings import Settings, load_settings
 from bot.telegram.door import TelegramDoor, make_bot
 from bot.telegram.pacing import Pacer, Rank
 from bot.telegram.people import People
+from bot.wire import Wire, wire
+from orchestrator.model_client.client import KEPT as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from state.clock import SystemClock
 
-_LIMITS = httpx.Limits(max_connections=50, max_keepalive_connections=10, keepalive_expiry=4.0)
-"""As the portal's client has them by itself."""
 _FINALS = frozenset({"SendMessage", "SendDocument", "EditMessageText"})
 _AT_WORK: contextvars.ContextVar[str] = contextvars.ContextVar("at_work", default="")
 
@@ -99,11 +99,11 @@ class Paced(Pacer):
             await super().admit(chat, rank)
 
 
-class PortalWire(httpx.AsyncHTTPTransport):
+class PortalWire(Wire):
     """The portal's real wire; what a turn waits for it is noted."""
 
     def __init__(self, marks: Marks) -> None:
-        super().__init__(limits=_LIMITS)
+        super().__init__(connections=PLACES, kept=KEPT, secure=False)
         self._marks = marks
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -171,7 +171,10 @@ async def serve(settings: Settings, marks: Marks) -> None:
         bot.session.middleware(on_the_wire(marks))
         door = TelegramDoor(bot, store, People(access), clock, pacer=Paced(marks))
         client = BitrixClient(address, limiter=Limiter.off(), transport=PortalWire(marks))
-        model = ModelClient(ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key))
+        model = ModelClient(
+            ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key),
+            transport=wire(settings.openai_api_base, kept=MODEL_KEPT),
+        )
         made = assemble(
             settings,
             store,

@@ -27,7 +27,7 @@ class Method(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
-    classes: tuple[MethodClass, ...]
+    classes: tuple[MethodClass, ...] = Field(min_length=1)
     verb: Verb
     entity: str = ""
     """deal, lead, contact, company, item (typed by entityTypeId), task, activity, todo, comment, user …; "" = none."""

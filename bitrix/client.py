@@ -38,9 +38,11 @@ _TRIES = 3
 _TRIES_WHEN_LIMITED = 6  # the bucket drains within seconds
 _TRIES_OF_BULK = 20  # a spent time limit comes back minute by minute, within ten
 _LONGEST_PAUSE = 8.0
-_PLACES = 50
+PLACES = 50
 """Calls that may be under way at once, as many as the smaller plan's burst: a few slow answers must not hold up everybody else."""
-_LIMITS = httpx.Limits(max_connections=_PLACES, max_keepalive_connections=10, keepalive_expiry=4.0)
+KEPT = 4.0
+"""Seconds after which an idle connection is given up."""
+_LIMITS = httpx.Limits(max_connections=PLACES, max_keepalive_connections=10, keepalive_expiry=KEPT)
 _EXPIRED = ("expired_token", 401)
 _BODY = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
@@ -80,7 +82,7 @@ class BitrixClient:
     `aclose` or use it as a context manager; the `Auth` is closed with it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each has a usual value, and says one thing about how this portal is called
         self,
         auth: Auth | SecretStr | str,
         *,
@@ -90,10 +92,15 @@ class BitrixClient:
         read_timeout: float = 65.0,
         operating_limit: float = 480.0,
         now: Callable[[], datetime] = _utc_now,
+        headers: Callable[[], Mapping[str, str]] = dict,
+        heard: Callable[[BitrixError | None], None] = lambda _: None,
     ) -> None:
+        """`headers` go with each request as it is sent; `heard` is told how each one ended and must not fail."""
         self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
         self._home = Home(self._auth.root, setting=self._auth.setting)
         self.now = now
+        self._headers = headers
+        self._heard = heard
         self._limiter = limiter
         self._operating = OperatingTime(operating_limit, clock=limiter.clock, now=now)
         self._timeout = httpx.Timeout(read_timeout, connect=connect_timeout, pool=connect_timeout)
@@ -197,8 +204,10 @@ class BitrixClient:
         try:
             answer = await self._exchange(request)
             fate = Fate.PASSED
+            self._heard(None)
         except BitrixError as error:
             fate = _fate(error)
+            self._heard(error)
             if isinstance(error, NotSent) and error.code == TIME_LIMIT:
                 self._operating.block(request.method, error.free_at)
                 error.free_at = self._operating.free_at([request.method])
@@ -231,7 +240,9 @@ class BitrixClient:
         try:
             async with (
                 asyncio.timeout(self._patience),
-                self._http.stream("POST", url, content=request.body, timeout=self._timeouts(request.deadline)) as response,
+                self._http.stream(
+                    "POST", url, content=request.body, headers=dict(self._headers()), timeout=self._timeouts(request.deadline)
+                ) as response,
             ):
                 status, location = response.status_code, response.headers.get("location", "")
                 content = await _content(response)

@@ -54,10 +54,12 @@ class Limiter:
         shared: SharedLevel | None = None,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
+        waited: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """ValueError for a rate or burst with which nothing could be sent."""
+        """`waited` is told how long each place was waited for. ValueError for a rate or burst with which nothing could be sent."""
         self.clock = clock
         self.sleep = sleep
+        self._waited = waited
         self._plan = Plan(rate, burst)
         self._shared = shared if self._plan.limits else None
         self._level = 0.0
@@ -77,13 +79,14 @@ class Limiter:
 
     async def acquire(self, priority: Priority = Priority.INTERACTIVE) -> None:
         """Return when one request may be sent and count it; a cancelled wait sends nothing and holds nobody up."""
-        ticket = (priority, next(self._numbers))
+        ticket, asked_at = (priority, next(self._numbers)), self.clock()
         heapq.heappush(self._queue, ticket)
         self._called[ticket] = asyncio.Event()
         try:
             while (delay := await self._try(ticket)) != 0:
                 await self._wait(ticket, delay)
             self._in_flight += 1
+            self._waited(self.clock() - asked_at)
         finally:
             self._leave(ticket)
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from bot.access_file import AccessFile, FileNews, Person, read_people
+from bot.access_file import AccessFile, FileNews, Person, TokenGrant, read_listed
 from orchestrator.directory.zones import is_zone
 from orchestrator.leads.choosing import Away
 from orchestrator.messages import Actor
@@ -38,8 +38,9 @@ class Access:
     Asked at every message and press, so it answers from memory; `renewed` and `follow` keep it as the registry stands.
     """
 
-    def __init__(self, people: Sequence[Person], *, file: AccessFile | None = None) -> None:
-        """The people of the file, which is followed when it is given."""
+    def __init__(self, people: Sequence[Person], *, file: AccessFile | None = None, tokens: Sequence[TokenGrant] = ()) -> None:
+        """The people and tokens of the file, which is followed when it is given."""
+        self._tokens = {token.name: token for token in tokens}
         self._file: dict[int, Person] = {person.telegram_id: person for person in people}
         self._followed = file
         self._news: list[InboxRow] = []
@@ -57,6 +58,10 @@ class Access:
     def present(self, actor: Actor) -> Actor | None:
         """The rights that `actor` has now: those of this list for people in Telegram, their own for everybody else."""
         return self.actor_of(actor.key) if actor.key.startswith("tg:") else actor
+
+    def token(self, name: str) -> TokenGrant | None:
+        """What the file says of the HTTP token with that name."""
+        return self._tokens.get(name)
 
     def actor_of(self, key: str) -> Actor | None:
         """The rights of the person with this key ("tg:7"), None for strangers."""
@@ -189,6 +194,7 @@ class Access:
         before = set(self._by_telegram)
         if not news.faults:
             self._file = {person.telegram_id: person for person in news.people}
+            self._tokens = {token.name: token for token in news.tokens}
             self.renewed(self._registry, self._seq)
         left = sorted(f"tg:{number}" for number in before - set(self._by_telegram))
         self._news.append(file_row(news.content, left, count=len(self._file), faults=news.faults, now=SystemClock().now()))
@@ -250,4 +256,7 @@ def _as_wished(person: Person, chosen: Mapping[str, str]) -> Person:
 
 def load_access(path: Path | None) -> Access:
     """Read the access file; raises SettingsError that names file, entry and mending. No file: nobody has access."""
-    return Access(read_people(path), file=AccessFile(path)) if path is not None else Access([])
+    if path is None:
+        return Access([])
+    listed = read_listed(path)
+    return Access(listed.people, file=AccessFile(path), tokens=listed.http_tokens)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import yaml
@@ -21,6 +21,8 @@ from state.canonical import sha256
 from state.clock import SystemClock
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SETTLED = 1.0
 """Seconds after the last writing of the file before it is read: half a file may name fewer people than the whole one."""
@@ -72,9 +74,24 @@ class Person(BaseModel):
         )
 
 
+class TokenGrant(BaseModel):
+    """What the file adds to a token of HTTP_API_TOKENS, by its name: who it is in the portal, and how it is spoken to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: str
+    bitrix_user_id: int | None = None
+    sees: Literal["own", "all"] | list[int] | None = None
+    """Default: all; own for a manager who has a Bitrix user."""
+    time_zone: Annotated[str, AfterValidator(_zone)] | None = None
+    locale: Literal["ru", "en"] = "ru"
+    customers: bool = False
+    """What it hands in was written by customers: text of others, never an instruction, so that every write of it asks."""
+
+
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     people: list[Person] = Field(default_factory=list)
+    http_tokens: list[TokenGrant] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +101,7 @@ class FileNews:
     content: str
     """Of what the file holds now, with the moment of its writing: the same writing is told once."""
     people: tuple[Person, ...] = ()
+    tokens: tuple[TokenGrant, ...] = ()
     faults: str = ""
 
 
@@ -107,19 +125,24 @@ class AccessFile:
         self._content = content
         written = f"{content[:16]}:{stand[0] if stand else 0}"
         try:
-            people = read_people(self._path)
+            listed = read_listed(self._path)
         except SettingsError as error:
             log.warning("the list of people has become faulty, the old one stays: %s", error.reason, extra={"action": "access_faulty"})
             return FileNews(content=written, faults=error.reason.removeprefix(f"ACCESS_FILE {self._path}: "))
-        if not people:
+        if not listed.people and not listed.http_tokens:
             log.warning("the list of people has become empty, the old one stays", extra={"action": "access_faulty"})
             return FileNews(content=written, faults="nobody is listed")
         log.info("the list of people was read anew", extra={"action": "access_changed"})
-        return FileNews(content=written, people=tuple(people))
+        return FileNews(content=written, people=tuple(listed.people), tokens=tuple(listed.http_tokens))
 
 
 def read_people(path: Path) -> list[Person]:
     """The people of the file; raises SettingsError that names file, entry and mending."""
+    return read_listed(path).people
+
+
+def read_listed(path: Path) -> _File:
+    """People and tokens of the file; raises SettingsError that names file, entry and mending."""
     try:
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
@@ -129,19 +152,21 @@ def read_people(path: Path) -> list[Person]:
     except yaml.YAMLError as error:
         raise SettingsError(f"ACCESS_FILE {path}: no valid YAML: {error}") from error
     try:
-        people = _File.model_validate(content).people
+        listed = _File.model_validate(content)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
         raise SettingsError(f"ACCESS_FILE {path}: {faults}") from error
-    if twice := _twice(people):
+    if twice := _twice([person.telegram_id for person in listed.people]):
         raise SettingsError(f"ACCESS_FILE {path}: telegram_id {twice} is listed twice")
-    return people
+    if same := _twice([token.name for token in listed.http_tokens]):
+        raise SettingsError(f"ACCESS_FILE {path}: the token {same} is listed twice in http_tokens")
+    return listed
 
 
-def _twice(people: Sequence[Person]) -> int:
-    """A Telegram id with two entries, 0 where there is none."""
-    often = Counter(person.telegram_id for person in people)
-    return next((number for number, entries in often.items() if entries > 1), 0)
+def _twice(names: Sequence[T]) -> T | None:
+    """A name with two entries, None where there is none."""
+    often = Counter(names)
+    return next((name for name, entries in often.items() if entries > 1), None)
 
 
 def _stand(path: Path) -> tuple[int, int, int] | None:

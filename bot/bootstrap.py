@@ -12,15 +12,19 @@ from zoneinfo import ZoneInfo
 from filelock import FileLock, Timeout
 
 from bitrix.catalogue import Catalogue, load_catalogue
-from bitrix.client import BitrixClient
+from bitrix.client import KEPT, PLACES, BitrixClient
 from bitrix.limiter import Limiter
 from bitrix.masking import mask
 from bitrix.plan import plan_named
 from bitrix.shared_level import SharedLevel
 from bot.features import Members, features
+from bot.monitoring.heard import Ears
 from bot.portal_auth import portal_auth
 from bot.settings import Settings
+from bot.wire import wire
 from orchestrator.audit import Audit
+from orchestrator.budgets.purse import MonthlyPurse
+from orchestrator.budgets.usage import Usage
 from orchestrator.context import Query
 from orchestrator.directory.date_format import calendar
 from orchestrator.directory.duplicates import Duplicates
@@ -30,6 +34,8 @@ from orchestrator.directory.portal_reads import PortalReads
 from orchestrator.directory.present import present
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.errors import SettingsError
+from orchestrator.freezing import handlers as freezing
+from orchestrator.freezing.switch import LiveSwitch
 from orchestrator.gate.gate import Gate
 from orchestrator.gate.live_policy import LivePolicy, Policies
 from orchestrator.gate.methods import methods_text
@@ -38,6 +44,7 @@ from orchestrator.leads.choosing import Leads
 from orchestrator.leads.rules_news import RulesWatch
 from orchestrator.leads.tally import SHARED, JournalTally
 from orchestrator.messages import Actor, Mode
+from orchestrator.model_client.client import KEPT as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
@@ -46,18 +53,21 @@ from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.portal_events.audience import Audience, Nobody
 from orchestrator.portal_events.watching import PortalWatch
 from orchestrator.talking.voice import Ear, Files
-from orchestrator.turns import Partial, Present, Tools
+from orchestrator.turns import Partial, Present, Tools, together
 from orchestrator.workers import Orchestrator, Trouble
 from state.clock import Clock, SystemClock, elapsing
 from state.interaction_log import InteractionLogger
 from state.sql.hints import hints_of
 from state.sql.store import SqlStore, open_store
 from state.store import StoreError
+from state.trace import trace_headers
 from state.worker import AsyncStore
 
 NOBODY = Nobody()
 MOST_TEXTS = 9
 """Descriptions of the methods that are kept: of three modes under the last policies."""
+PROBE = 5.0
+"""Seconds within which a probe of the portal must be sent."""
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
@@ -72,14 +82,24 @@ def build_orchestrator(  # noqa: PLR0913 - as `assemble`
     audience: Audience = NOBODY,
     members: Members | None = None,
     files: Files | None = None,
+    ears: Ears | None = None,
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
     """The orchestrator, and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
-    clock = clock or SystemClock()
+    clock, ears = clock or SystemClock(), ears or Ears()
     auth = portal_auth(settings, store, clock.now)
-    limiter = _limiter(settings, store, auth.portal, clock)
-    client = BitrixClient(auth, limiter=limiter, operating_limit=settings.bitrix_operating_limit, now=clock.now)
+    limiter = _limiter(settings, store, auth.portal, clock, ears)
+    client = BitrixClient(
+        auth,
+        limiter=limiter,
+        transport=wire(auth.base_url, connections=PLACES, kept=KEPT),
+        operating_limit=settings.bitrix_operating_limit,
+        now=clock.now,
+        headers=trace_headers,
+        heard=ears.of_portal,
+    )
     provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
-    model = ModelClient(provider)
+    model = ModelClient(provider, transport=wire(provider.base_url, kept=MODEL_KEPT), heard=ears.of_model)
+    ears.probes.update(portal=partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE), model=model.probe)
     hearing = Transcriber(provider, settings.openai_transcribe_model) if settings.openai_transcribe_model else None
     made = assemble(
         settings,
@@ -116,13 +136,14 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
     reads = PortalReads(client, catalogue, clock)
     naming = Naming(reads)
     more = features(reads, naming, store, members, DATA, ear=ear)
-    watch = RulesWatch()
+    watch, switch = RulesWatch(), LiveSwitch(store)
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.tell)
     gate = Gate(
         catalogue=catalogue,
         policy=live,
         approvers=Leads(members, clock.now) if members else None,
-        tally=JournalTally(store, overlap=SHARED if settings.database_url else timedelta()),
+        switch=switch,
+        tally=JournalTally(store, overlap=SHARED if settings.database_url else timedelta(seconds=1)),
         performers={"bitrix": BitrixPerformer(client, reads), "schedule": SchedulePerformer(store, clock)},
         records=reads,
         names=naming,
@@ -140,7 +161,8 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
         partial=partial,
         hosts=frozenset({client.portal}) | policy.http_hosts,
         present=present,
-        handlers=more.handlers,
+        purse=MonthlyPurse(live, Usage(store)),
+        handlers=together(more.handlers, freezing.handlers(switch, members)),
         rounds=(*more.rounds, partial_of(watch.look, live)),
     )
     return Orchestrator(tools, clock, trouble=trouble, portal=PortalWatch(reads, naming, store, clock, audience=audience, present=present))
@@ -202,10 +224,10 @@ def rules(settings: Settings) -> tuple[Policy, Catalogue]:
     return policy, catalogue
 
 
-def _limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock) -> Limiter:
+def _limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: Ears) -> Limiter:
     """The one limiter of this process for the portal, which counts all its clients together: they must share it."""
     plan = plan_named(settings.bitrix_plan)
-    return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=elapsing)
+    return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=elapsing, waited=ears.waited)
 
 
 def _methods(catalogue: Catalogue, policies: Policies) -> Callable[[Mode], str]:
@@ -247,11 +269,16 @@ def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Q
         del actor
         return {key: value for key, value in state["agent"]["objects"].items() if key != "links" and value}
 
+    async def link(*, target: str, actor: Actor) -> str:
+        kind, _, number = target.rpartition(":")
+        return naming.card_url(kind, int(number), user=actor.bitrix_user_id or 0) if kind and number.isdecimal() else ""
+
     async def zone(*, user_id: int | None) -> str:
         return await naming.zone_of(user_id)
 
     return {
         "zone": zone,
+        "link": link,
         "resolve": resolve,
         "present": shown,
         "named": named,

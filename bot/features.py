@@ -16,6 +16,7 @@ from orchestrator.directory.today import agenda
 from orchestrator.history.handlers import History
 from orchestrator.leads import handlers as leading
 from orchestrator.leads.choosing import Staff as LeadStaff
+from orchestrator.leads.moving import LeadsWatch
 from orchestrator.messages import Actor
 from orchestrator.people.desk import Desk
 from orchestrator.people.handlers import command_handlers, handlers, timer_handlers
@@ -58,7 +59,8 @@ def features(
         History().handlers(),
         talking(ear) if ear else Handlers(),
     )
-    return Features(handlers=every, rounds=(daily.planner.look, Refresher(store).look))
+    rounds = (daily.planner.look, Refresher(store).look)
+    return Features(handlers=every, rounds=(*rounds, LeadsWatch(store, members).look) if members else rounds)
 
 
 def _registry(reads: PortalReads, naming: Naming, staff: Members | None) -> Handlers:

@@ -1,11 +1,160 @@
-"""The program's own log: plain lines on stderr with masked secrets. Apart from `running`, whose imports take seconds. Ring 3."""
+"""The program's own log: one line a happening, with an action word and ids, secrets masked; text or JSON. Ring 3.
+
+Apart from `running`, whose imports take seconds. It shows no values of people: not what an exception of pydantic quotes either.
+"""
 
 import logging
+import sys
+import threading
+import traceback
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, Literal
 
-from bitrix.masking import install_log_filter
+import orjson
+
+from bitrix.masking import install_log_filter, mask, mask_value
+from state.trace import trace_id
+
+Form = Literal["text", "json"]
+
+_USUAL: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "trace_id", "told", "taskName", "color_message"}
+_LONGEST: Final = 2000
+"""Characters of one message: a driver or a server may quote a page in its error."""
 
 
-def set_up_logging(level: str) -> None:
-    """Plain lines with masked secrets."""
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+def set_up_logging(level: str, form: Form = "text") -> None:
+    """Lines of text on stderr, or one JSON object a line on stdout, where containers' log collectors read; all loggers alike."""
+    handler = logging.StreamHandler(sys.stdout if form == "json" else sys.stderr)
+    handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    handler.addFilter(prepared)
+    root = logging.getLogger()
+    for before in [one for one in root.handlers if isinstance(one.formatter, JsonLines | TextLines)]:
+        root.removeHandler(before)
+    root.addHandler(handler)
+    root.setLevel(level)
+    logging.captureWarnings(capture=True)
     install_log_filter()
+    sys.excepthook = _fallen
+    threading.excepthook = _fallen_thread
+
+
+def prepared(record: logging.LogRecord) -> bool:
+    """Note what only the moment knows, the trace, and write out the exception without the values it quotes; drops no record."""
+    if not hasattr(record, "trace_id"):
+        record.trace_id = trace_id()
+    record.told = described(record.exc_info[1]) if record.exc_info and record.exc_info[1] is not None else ""
+    return True
+
+
+def described(error: BaseException) -> str:
+    """Its traceback as Python prints it, masked, each message short; of pydantic's errors where and why, never what was given."""
+    told = traceback.TracebackException.from_exception(error)
+    _shorten(told, error)
+    return mask("".join(told.format()).rstrip())
+
+
+def _shorten(told: traceback.TracebackException, error: BaseException) -> None:
+    seen: set[int] = set()
+    pairs: list[tuple[traceback.TracebackException | None, BaseException | None]] = [(told, error)]
+    while pairs:
+        one, what = pairs.pop()
+        if one is None or what is None or id(what) in seen:
+            continue
+        seen.add(id(what))
+        one._str = _words(what)  # type: ignore[attr-defined]  # noqa: SLF001 - the one place that holds the message; `format` has no other way
+        pairs += [(one.__cause__, what.__cause__), (one.__context__, what.__context__)]
+        if isinstance(what, BaseExceptionGroup):
+            pairs += zip(one.exceptions or (), what.exceptions, strict=False)
+
+
+def _words(error: BaseException) -> str:
+    faults = getattr(error, "errors", None)
+    if callable(faults) and hasattr(error, "error_count"):  # pydantic's, which quotes its input
+        return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['type']}" for fault in faults()[:10])
+    text = str(error)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+class JsonLines(logging.Formatter):
+    """time, level, logger, action, message, trace_id, then the ids of the record, and `exception` as one field."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One JSON object without line breaks; never fails."""
+        line = {
+            "time": _moment(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "action": _action(record),
+            "message": _message(record),
+            **_trace(record, "trace_id"),
+            **_ids(record),
+            **({"exception": told} if (told := str(getattr(record, "told", ""))) else {}),
+        }
+        return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+class TextLines(logging.Formatter):
+    """For people: time, level, action, message, then the ids as name=value; the exception on lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, and a traceback where there is one; never fails."""
+        moment = _moment(record).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        ids = {**_trace(record, "trace"), **_ids(record)}
+        told = " ".join(f"{name}={value}" for name, value in ids.items())
+        line = f"{moment} {record.levelname} {record.name} [{_action(record)}] {_message(record)}"
+        line = _one_line(f"{line} {told}".rstrip())
+        told = str(getattr(record, "told", ""))
+        return f"{line}\n{told}" if told else line
+
+
+def _moment(record: logging.LogRecord) -> datetime:
+    return datetime.fromtimestamp(record.created, UTC)
+
+
+def _action(record: logging.LogRecord) -> str:
+    """The word that says what happened; of a library its name."""
+    return str(getattr(record, "action", "") or record.name.partition(".")[0])
+
+
+def _trace(record: logging.LogRecord, name: str) -> dict[str, str]:
+    found = str(getattr(record, "trace_id", ""))
+    return {name: found} if found else {}
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        text = record.getMessage()
+    except Exception:  # noqa: BLE001 - a badly written log call must not break the work it reports
+        text = str(record.msg)
+    text = mask(text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _ids(record: logging.LogRecord) -> dict[str, Any]:
+    """What was given along, masked."""
+    given = {name: value for name, value in vars(record).items() if name not in _USUAL and name != "action"}
+    masked: dict[str, Any] = mask_value(given)
+    return {name: value if isinstance(value, int | float | bool | None) else _cut(str(value)) for name, value in masked.items()}
+
+
+def _cut(text: str) -> str:
+    return mask(text)[:_LONGEST]
+
+
+def _one_line(text: str) -> str:
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+
+
+def _fallen(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What ends the program is told in the same form, and masked."""
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        logging.getLogger("sdelka").critical("the program ends", exc_info=(kind, error, trace), extra={"action": "fallen"})
+
+
+def _fallen_thread(args: threading.ExceptHookArgs) -> None:
+    if args.exc_value is not None and not issubclass(args.exc_type, SystemExit):
+        error = (args.exc_type, args.exc_value, args.exc_traceback)
+        logging.getLogger("sdelka").critical("a thread ends", exc_info=error, extra={"action": "fallen"})

@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import SecretStr
 
 from bitrix.auth import Auth, Webhook
-from bitrix.oauth import Application
+from bitrix.oauth import Application, TokenStore
 from bitrix.oauth_server import TokenServer
 from bot.oauth_store import OAuthStore
 from bot.settings import Settings, need, portal_settings
@@ -16,10 +16,15 @@ from state.worker import AsyncStore
 
 def portal_auth(settings: Settings, store: AsyncStore, now: Callable[[], datetime]) -> Auth:
     """What calls prove themselves with; raise SettingsError naming each setting that is missing or wrong (S004-40, S004-73)."""
+    return auth_with(settings, OAuthStore(store), now)
+
+
+def auth_with(settings: Settings, tokens: TokenStore, now: Callable[[], datetime]) -> Auth:
+    """The same over another keeper of tokens; raises as `portal_auth` does."""
     need(settings, *portal_settings(settings))
     if settings.bitrix_oauth_client_id is None:
         return _webhook(settings.bitrix_webhook_url or SecretStr(""))
-    return _application(settings, settings.bitrix_oauth_client_id, store, now)
+    return _application(settings, settings.bitrix_oauth_client_id, tokens, now)
 
 
 def _webhook(address: SecretStr) -> Webhook:
@@ -29,13 +34,13 @@ def _webhook(address: SecretStr) -> Webhook:
         raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
 
 
-def _application(settings: Settings, client_id: str, store: AsyncStore, now: Callable[[], datetime]) -> Application:
+def _application(settings: Settings, client_id: str, tokens: TokenStore, now: Callable[[], datetime]) -> Application:
     try:
         server = TokenServer(client_id, settings.bitrix_oauth_client_secret or SecretStr(""), base=settings.bitrix_oauth_base)
     except ValueError as error:
         raise SettingsError(f"BITRIX_OAUTH_BASE: {error}") from None
     first = settings.bitrix_oauth_refresh_token or SecretStr("")
     try:
-        return Application(settings.bitrix_portal or "", first, server=server, store=OAuthStore(store), now=now)
+        return Application(settings.bitrix_portal or "", first, server=server, store=tokens, now=now)
     except ValueError as error:
         raise SettingsError(f"BITRIX_PORTAL: {error}") from None

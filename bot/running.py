@@ -4,28 +4,41 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from aiogram.exceptions import TelegramConflictError, TelegramUnauthorizedError
+from fastapi import APIRouter
 
 from bot.access import Access, load_access
 from bot.bootstrap import build_orchestrator, opened_store
+from bot.http_api.api import Api
 from bot.http_api.app import make_app
+from bot.http_api.health import health_router
+from bot.http_api.metrics import HttpMeter, metrics_router
 from bot.http_api.portal_events import portal_events
 from bot.http_api.server import listening, serve
+from bot.http_api.tokens import PREFIX
+from bot.http_api.watchers import watching
+from bot.monitoring.lag import watch_loop
+from bot.monitoring.monitor import Monitor, monitoring
 from bot.settings import Settings, need, portal_settings
-from bot.telegram.door import TelegramDoor, make_bot
-from bot.telegram.files import TelegramFiles
-from bot.telegram.people import People
-from bot.telegram.webhook import webhook_of
+from bot.telegram.lean import import_aiogram
+from bot.telegram.webhook_setting import webhook_of
 from orchestrator.errors import SettingsError
+from orchestrator.messages import Actor, Notice
 from orchestrator.people.leaving import start_row
+from orchestrator.talking.voice import Files
 from orchestrator.workers import Orchestrator
 from state.clock import Clock, SystemClock
 from state.store import StoreError
 from state.worker import AsyncStore
+
+if TYPE_CHECKING:
+    from bot.telegram.door import TelegramDoor
 
 log = logging.getLogger(__name__)
 
@@ -37,81 +50,165 @@ _ANSWERS_GO = 5.0
 
 
 async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve Telegram until SIGTERM or SIGINT; raises SettingsError when it cannot begin."""
-    need(settings, "telegram_bot_token", *portal_settings(settings))
+    """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError when it cannot begin."""
+    need(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *portal_settings(settings))
     access = load_access(settings.access_file)
     if settings.openai_api_key is None:
         log.warning("OPENAI_API_KEY is not set: requests will be answered with a stub", extra={"action": "no_model_key"})
     clock = SystemClock()
-    async with opened_store(settings) as store:
+    async with opened_store(settings) as store, monitoring(settings, store, clock) as monitor:
         await access.begin(store)
-        if not len(access):
-            log.warning("nobody may use the bot yet: use ACCESS_FILE or `sdelka invite`", extra={"action": "no_access"})
-        token = settings.telegram_bot_token
-        if token is None:
-            raise SettingsError("the setting is missing: TELEGRAM_BOT_TOKEN")
-        hook = webhook_of(settings.telegram_webhook_url, settings.telegram_webhook_secret)
-        bot = make_bot(token.get_secret_value(), settings.telegram_api_base)
-        door = TelegramDoor(bot, store, People(access), clock, webhook=hook)
+        doors = _doors(settings, store, access, clock)
+        if doors.telegram is not None:
+            monitor.listen_to(doors.telegram.bot)
+            if not len(access):
+                log.warning("nobody may use the bot yet: use ACCESS_FILE or `sdelka invite`", extra={"action": "no_access"})
         orchestrator, closing = build_orchestrator(
             settings,
             store,
-            trouble=door.delivery.trouble,
-            partial=door.delivery.partial,
+            trouble=doors.trouble,
+            partial=doors.partial,
             clock=clock,
-            present=access.present,
+            present=doors.present,
             audience=access,
             members=access,
-            files=TelegramFiles(bot),
+            files=doors.files,
+            ears=monitor.ears,
         )
+        monitor.price_by(lambda: orchestrator.tools.gate.means.policy.budget)
         await orchestrator.receive([start_row(clock.now())])
         try:
-            async with _http_door(settings, orchestrator, door, clock) as http:
+            async with _http_door(settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor) as http:
                 await _until_stopped(
-                    lambda: _serve(door, orchestrator, (access, store), http, ready), partial(_wind_down, door, orchestrator)
+                    lambda: _serve(doors, orchestrator, (access, store), [http, partial(watch_loop, monitor.meters.lagged)], ready),
+                    partial(_wind_down, doors.telegram, orchestrator),
                 )
         finally:
             for part in closing:
                 await part.aclose()
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Doors:
+    """Those through which people come here, one at least."""
+
+    access: Access
+    telegram: "TelegramDoor | None"
+    api: Api | None
+    files: Files | None = None
+    """What people send as files there."""
+
+    async def partial(self, session: str, what: Any) -> None:
+        """How far a turn is, told where it was asked for."""
+        if self.api is not None and session.startswith(PREFIX):
+            await self.api.mailbox.partial(session, what)
+        elif self.telegram is not None:
+            await self.telegram.delivery.partial(session, what)
+
+    async def trouble(self, session: str, notice: Notice) -> None:
+        """Nothing can be stored: told where somebody waits."""
+        if self.api is not None and session.startswith(PREFIX):
+            await self.api.mailbox.trouble(session, notice)
+        elif self.telegram is not None:
+            await self.telegram.delivery.trouble(session, notice)
+
+    def present(self, actor: Actor) -> Actor | None:
+        """The rights of now: a token's, a person's."""
+        if actor.key.startswith(PREFIX):
+            return self.api.tokens.present(actor) if self.api is not None else None
+        return self.access.present(actor)
+
+
+def _doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> _Doors:
+    """Telegram with a token of a bot, the API with tokens of its own; raises SettingsError for faulty ones."""
+    api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
+    token = settings.telegram_bot_token
+    if token is None:
+        return _Doors(access=access, telegram=None, api=api)
+    hook = webhook_of(settings.telegram_webhook_url, settings.telegram_webhook_secret)
+    import_telegram(settings)
+    from bot.telegram.door import TelegramDoor, make_bot  # noqa: PLC0415 - see import_telegram
+    from bot.telegram.files import TelegramFiles  # noqa: PLC0415 - as above
+    from bot.telegram.people import People  # noqa: PLC0415 - as above
+
+    bot = make_bot(token.get_secret_value(), settings.telegram_api_base)
+    telegram = TelegramDoor(bot, store, People(access), clock, webhook=hook)
+    return _Doors(access=access, telegram=telegram, files=TelegramFiles(bot), api=api)
+
+
+def import_telegram(settings: Settings) -> None:
+    """Import what serves Telegram, which is a third of the program: a bot without its token needs none of it."""
+    if settings.telegram_bot_token is not None:
+        import_aiogram()
+        import_module("bot.telegram.door")
+
+
 @contextlib.asynccontextmanager
-async def _http_door(settings: Settings, orchestrator: Orchestrator, door: TelegramDoor, clock: Clock) -> AsyncIterator[Work | None]:
-    """What serves the portal's events and Telegram's posts, its port already taken; None where neither comes that way."""
-    posts = door.router()
-    if not settings.event_tokens and posts is None:
+async def _http_door(
+    settings: Settings,
+    orchestrator: Orchestrator,
+    door: "TelegramDoor | None",
+    clock: Clock,
+    *,
+    api: Api | None = None,
+    monitor: Monitor | None = None,
+) -> AsyncIterator[Work | None]:
+    """What serves the API, the portal's events and Telegram's posts, its port already taken; None where nothing comes that way."""
+    posts = door.router() if door is not None else None
+    if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None:
         yield None
         return
     with contextlib.closing(listening(settings.http_host, settings.http_port)) as listener:
-        routers = [posts] if posts is not None else []
+        routers = [
+            *_watched(settings, orchestrator, door, monitor),
+            *([posts] if posts is not None else []),
+            *(api.routers(orchestrator) if api is not None else []),
+        ]
         if settings.event_tokens:
             session = await orchestrator.listen_to_portal()
             routers.append(portal_events(orchestrator.receive, settings.event_tokens, session, clock))
-        app = make_app(*routers)
+        app = make_app(*routers, identity=api.identity if api is not None else None)
+        if monitor is not None:
+            app.add_middleware(HttpMeter, meters=monitor.meters)
         yield lambda: serve(app, listener)
 
 
-async def _wind_down(door: TelegramDoor, orchestrator: Orchestrator) -> None:
+def _watched(settings: Settings, orchestrator: Orchestrator, door: "TelegramDoor | None", monitor: Monitor | None) -> Sequence[APIRouter]:
+    """Where others see how the program does."""
+    if monitor is None:
+        return []
+    parties = monitor.parties(orchestrator, delivers=door.delivers if door is not None else None)
+    may = watching(settings.metrics_token)
+    return [health_router(parties, may), metrics_router(monitor.scrape, may)]
+
+
+async def _wind_down(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:
     """Take nothing more in, let turns end, bring their answers; what takes longer goes on after the next start."""
-    door.close()
+    if door is not None:
+        door.close()
     if not await orchestrator.wind_down(_TURNS_END):
         log.warning("some requests are not through yet: they go on after the next start", extra={"action": "stopped_early"})
-    with contextlib.suppress(TimeoutError, StoreError):
-        async with asyncio.timeout(_ANSWERS_GO):
-            await door.delivery.empty()
+    if door is not None:
+        with contextlib.suppress(TimeoutError, StoreError):
+            async with asyncio.timeout(_ANSWERS_GO):
+                await door.delivery.empty()
 
 
 async def _serve(
-    door: TelegramDoor, orchestrator: Orchestrator, people: tuple[Access, AsyncStore], http: Work | None, ready: Callable[[], None]
+    doors: _Doors, orchestrator: Orchestrator, people: tuple[Access, AsyncStore], more: Sequence[Work | None], ready: Callable[[], None]
 ) -> None:
     access, store = people
     async with asyncio.TaskGroup() as group:
         group.create_task(access.follow(store))
         group.create_task(_know_zones(access, orchestrator))
         group.create_task(orchestrator.run())
-        group.create_task(door.run(orchestrator))
-        if http is not None:
-            group.create_task(http())
+        if doors.telegram is not None:
+            group.create_task(doors.telegram.run(orchestrator))
+        if doors.api is not None:
+            group.create_task(doors.api.run())
+        for work in more:
+            if work is not None:
+                group.create_task(work())
         ready()
 
 
@@ -157,9 +254,16 @@ def _explain(error: BaseException | None) -> None:
     """Turn what ended the doors into one clear sentence."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
+    if error is not None and "aiogram" in sys.modules:
+        _explain_telegram(error)
+    if error is not None:
+        raise error
+
+
+def _explain_telegram(error: BaseException) -> None:
+    from aiogram.exceptions import TelegramConflictError, TelegramUnauthorizedError  # noqa: PLC0415 - see import_telegram
+
     if isinstance(error, TelegramUnauthorizedError):
         raise SettingsError("TELEGRAM_BOT_TOKEN: Telegram does not accept it") from None
     if isinstance(error, TelegramConflictError):
         raise SettingsError("another process polls with this TELEGRAM_BOT_TOKEN: stop it first") from None
-    if error is not None:
-        raise error

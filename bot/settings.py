@@ -73,14 +73,34 @@ class Settings(BaseSettings):
         None,
         description="Token of the portal's outgoing webhook, several with commas; without it no events are received, see docs/events.md.",
     )
-    http_host: str = Field("127.0.0.1", description="Address on which events of the portal are received.")
-    http_port: int = Field(8080, ge=1, le=65535, description="Port on which events of the portal are received.")
+    http_host: str = Field("127.0.0.1", description="Address of the HTTP door: the API, events of the portal, posts of Telegram.")
+    http_port: int = Field(8080, ge=1, le=65535, description="Port of the HTTP door.")
+    http_api_tokens: SecretStr | None = Field(
+        None,
+        description="Who may use the HTTP API: name=token:role:mode, several with commas; without it there is none, see docs/http-api.md.",
+    )
+    http_allow_overrides: bool = Field(False, description="Whether a request to /chat may lower the mode for itself.")
+    http_rate_limit: int = Field(1200, ge=0, description="Requests a minute of one token and of one address to the HTTP API; 0 = no limit.")
+    http_trusted_proxies: str = Field(
+        "", description="Addresses or networks, with commas, of proxies whose X-Forwarded-For is believed; none by default."
+    )
+    http_answer_within: Annotated[timedelta, BeforeValidator(_duration)] = Field(
+        timedelta(seconds=50), gt=timedelta(0), description="How long /chat keeps a caller waiting before it answers 202, such as 50s."
+    )
     policy_file: Path | None = Field(None, description="Your own policy (YAML) over data/policy.yaml.")
     access_file: Path | None = Field(None, description="Who may use the bot (YAML), see docs/access.md; nobody without it.")
     database_url: SecretStr | None = Field(None, description="SQLAlchemy URL of the database; by default SQLite in STATE_DIR.")
     state_dir: Path = Field(Path("data/state"), description="Folder of the embedded database.")
     log_dir: Path = Field(Path("data/logs"), description="Folder of the audit logs, one JSONL file a user.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the program's own log says.")
+    log_format: Literal["text", "json"] = Field(
+        "text", description="Form of that log: text on stderr, or json, one object a line on stdout; see docs/monitoring.md."
+    )
+    metrics_token: SecretStr | None = Field(
+        None,
+        min_length=16,
+        description="Token, 16 characters or more, with which /metrics and the details of /readyz are read; see docs/monitoring.md.",
+    )
     bitrix_plan: Annotated[str, AfterValidator(_plan)] = Field(
         "standard", description="How often the portal may be called: standard, enterprise, off, or your own rate/burst such as 10/300."
     )

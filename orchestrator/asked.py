@@ -1,10 +1,11 @@
 """What becomes of words before they are a request: an answer to a question of ours, or nothing, because of a /stop. Ring 2."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid5
 
 from orchestrator.session import Session
-from state.clock import UUID_NAMESPACE
+from state.clock import UUID_NAMESPACE, new_id
 from state.events_editing import edits_of, question_key
 from state.events_leads import awaited
 from state.events_talking import RequestDropped, stopped_at
@@ -49,6 +50,20 @@ def wake(store: AsyncStore) -> None:
     """Have an input begun at once that a handler put into another lane; nobody else tells of those."""
     for listener in store.listeners:
         listener()
+
+
+def passed_on(kind: str, row: InboxRow, home: str, body: Mapping[str, Any], session: Session) -> InboxRow:
+    """What `row` asks of another conversation, once for each; whoever hands it in wakes the workers."""
+    return InboxRow(
+        id=new_id(),
+        source=f"{kind}:{row.id}:{home}",
+        session=home,
+        lane="express",
+        kind=kind,
+        actor=row.actor,
+        body=body,
+        received_at=session.now,
+    )
 
 
 def _as(row: InboxRow, kind: str, body: dict[str, Any]) -> InboxRow:

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ from orchestrator.context import Iteration
 from orchestrator.messages import Actor, Mode
 from state.clock import Clock, iso
 from state.interaction_log import InteractionLogger
+from state.trace import trace_id
 
 SCHEMA = 2
 """Of docs/audit-record.schema.json."""
@@ -85,12 +87,13 @@ class Audit:
 
     async def _write(self, user: str, record: Mapping[str, Any]) -> None:
         """Frozen at once, since the state goes on changing; masked and written behind the person's back, who waits for the answer only."""
-        frozen = orjson.dumps({"timestamp": iso(self._clock.now()), "user": user, "v": SCHEMA, **record}, default=str)
+        trace = {"trace_id": trace_id()} if trace_id() else {}
+        frozen = orjson.dumps({"timestamp": iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record}, default=str)
         while self._unwritten and self._unwritten[0].done():
             self._unwritten.popleft()
         if len(self._unwritten) >= BACKLOG:
             await asyncio.wait([asyncio.wrap_future(self._unwritten.popleft())])
-        self._unwritten.append(self._thread.submit(self._written, user, frozen))
+        self._unwritten.append(self._thread.submit(copy_context().run, self._written, user, frozen))
 
     def _written(self, user: str, frozen: bytes) -> None:
         """Without secrets; most records hold none, and a look at the whole text tells: those are taken as they are."""

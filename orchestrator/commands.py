@@ -4,8 +4,10 @@ from collections.abc import Awaitable, Callable
 
 from bitrix.masking import mask_value
 from orchestrator import outgoing, recovering
+from orchestrator.asked import wake
 from orchestrator.cards import deciding
 from orchestrator.cards.showing import pending_rows
+from orchestrator.gate.frozen import told_of
 from orchestrator.gate.modes import effective
 from orchestrator.messages import Action, Actor, Notice, Reply, say
 from orchestrator.session import Session
@@ -52,7 +54,7 @@ async def _pending(row: InboxRow, actor: Actor, session: Session, tools: Tools) 
     rows = await pending_rows(session, tools.store, of_others=count)
     await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
     if wanted:
-        deciding.wake(tools)
+        wake(tools.store)
 
 
 async def _about_card(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
@@ -95,29 +97,35 @@ async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
 async def _stop(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
     """What runs ends, a call on its way heard to its end; what waits behind it is left out, named, and one press brings it back.
 
-    The moment of the stop is stored before anything ends: whoever comes to the next request knows of it.
+    What somebody else asked for goes on, unless a lead stops it. The moment of the stop is stored before anything ends: whoever comes to
+    the next request knows of it.
     """
-    running = session.key in tools.running or session.state["turn"] is not None
-    told = [Notice(code="stopping" if running else "nothing-to-stop")]
+    person = await queueing.asked_by(session, tools)
+    theirs = not queueing.may_stop(actor, person)
+    running = not theirs and (session.key in tools.running or session.state["turn"] is not None)
+    code = "stop-not-yours" if theirs else "stopping" if running else "nothing-to-stop"
+    told = [Notice(code=code, args={"who": person.name} if theirs and person else {})]
     try:
         behind = await queueing.waiting(actor, session, tools)
         again = Action(words=(queueing.PRESS, str(queueing.moment(row))), label=Notice(code="button-requeue"))
         if behind:
-            told = [*told[: int(running)], Notice(code="stop-queue", args={"count": behind})]
+            told = [*told[: int(running or theirs)], Notice(code="stop-queue", args={"count": behind})]
         reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
         early = running and session.key not in tools.running  # whoever goes on with the turn of a process that died learns of it
-        events = [queueing.stop_of(row, actor)] if behind or early else []
+        stops = ({actor.key} if behind else set()) | ({(person or actor).key} if early else set())
         shown = outgoing.reply_row(session.key, reply, session.now)
+        events = [queueing.stop_of(row, key) for key in sorted(stops)]
         await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
     finally:
         at_work = tools.running.get(session.key)
-        if at_work is not None:
+        if at_work is not None and queueing.may_stop(actor, at_work.actor):  # another turn may have begun meanwhile
             at_work.stop()
 
 
 async def _mode(actor: Actor, session: Session, tools: Tools) -> Reply:
     del session
-    return say(Notice(code="mode", args={"mode": effective(tools.mode, actor), "installed": tools.mode}))
+    mode = Notice(code="mode", args={"mode": effective(tools.mode, actor), "installed": tools.mode})
+    return say(mode, *await _frozen(tools))
 
 
 async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
@@ -129,7 +137,14 @@ async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
         "running": "yes" if session.state["turn"] else "no",
         "done": len(agent["done"]),
     }
-    return say(Notice(code="status", args=args))
+    used = await tools.purse.used(actor, session.now)
+    return say(Notice(code="status", args=args), *([used] if used is not None else []), *await _frozen(tools))
+
+
+async def _frozen(tools: Tools) -> list[Notice]:
+    """That writing is stopped, where it is."""
+    standing = await tools.gate.means.switch.standing()
+    return [] if standing is None else [Notice(code="frozen-now", args=told_of(standing))]
 
 
 async def _unknown(actor: Actor, session: Session, tools: Tools) -> Reply:

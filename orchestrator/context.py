@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from orchestrator.engines.base import ModelRequest, ModelText, TurnInput
-from orchestrator.errors import ModelClientError
-from orchestrator.gate.freeze import effect_id_of
+from orchestrator.errors import ModelClientError, OverBudget
+from orchestrator.gate.budget import month_of
 from orchestrator.gate.gate import Gate
+from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
 from orchestrator.performers.watch import Watch, watched
 from orchestrator.session import Session
@@ -26,6 +27,44 @@ class Model(Protocol):
     async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None) -> Any:
         """One answer with text, token counts, model name and seconds."""
         ...
+
+
+class Purse(Protocol):
+    """Whether people may use the model this month."""
+
+    async def refusal(self, actor: Actor, now: datetime) -> Notice | None:
+        """Why the model is not asked for this person, None while it is; raises StoreError."""
+        ...
+
+    async def warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
+        """What the person is told once when little is left, and the event that remembers it; raises StoreError."""
+        ...
+
+    async def used(self, actor: Actor, now: datetime) -> Notice | None:
+        """How much is used, None for who has no limit; raises StoreError."""
+        ...
+
+
+class Unlimited:
+    """Everybody may."""
+
+    async def refusal(self, actor: Actor, now: datetime) -> Notice | None:
+        """Nothing stands in the way."""
+        del actor, now
+        return None
+
+    async def warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
+        """Nothing runs out."""
+        del actor, now
+        return None
+
+    async def used(self, actor: Actor, now: datetime) -> Notice | None:
+        """There is no limit."""
+        del actor, now
+        return None
+
+
+UNLIMITED = Unlimited()
 
 
 @dataclass(kw_only=True)
@@ -49,6 +88,7 @@ class Reach:
     model: Model
     queries: Mapping[str, Query]
     partial: Partial
+    purse: Purse = UNLIMITED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +126,7 @@ class Context:
         self._gate = reach.gate
         self._model = reach.model
         self._queries = reach.queries
+        self._purse = reach.purse
         self.recorded = recorded
         self._places: set[str] = set()
         """Slots that were submitted."""
@@ -122,7 +163,10 @@ class Context:
         await self._partial(text)
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
-        """The recorded answer of this iteration, or a fresh one, noted: it is stored before anything outside comes of it."""
+        """The recorded answer of this iteration, or a fresh one, noted: it is stored before anything outside comes of it.
+
+        Raises ModelClientError, and OverBudget before it asks for somebody who may not use the model any more.
+        """
         entry = Iteration(number=request.iteration)
         self.iterations.append(entry)
         known = self.recorded.answers.get(request.iteration)
@@ -131,6 +175,9 @@ class Context:
             return ModelText(text=known["text"], recorded=True, prose=known.get("prose", False))
         if request.iteration > 1:
             await self._session.flush()  # an answer that is there is never asked for again
+        if (over := await self._purse.refusal(self.actor, self.now)) is not None:
+            self.iterations.pop()
+            raise OverBudget(over.code)
         started = time.monotonic()
         try:
             answer = await self._model.stream_chat({"messages": list(request.messages)}, on_delta)
@@ -150,6 +197,8 @@ class Context:
                 completion_tokens=answer.completion_tokens,
                 seconds=entry.model_seconds,
                 prose=request.prose,
+                user=self.actor.bitrix_user_id,
+                month=month_of(self.now, self.actor.time_zone),
             )
         )
         return ModelText(text=answer.text, prose=request.prose)

@@ -9,14 +9,18 @@ from orchestrator import outgoing
 from orchestrator.gate import confirmations, undoing
 from orchestrator.gate.approved import Decided
 from orchestrator.gate.confirmations import Decision
-from orchestrator.gate.freeze import effect_id_of
+from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.messages import Actor, Notice, Outcome, say
 from orchestrator.session import Session
-from orchestrator.turns import Tools, admitted
+from orchestrator.turns import Tools, admitted, turned_away
 from state.canonical import clean_text
+from state.events import DecisionRefused
 from state.store import EffectConflict, InboxRow, OutboxRow
 
 LONGEST_REASON: Final = 500
+_GONE: Final = "no-access-any-more"
+OVER_HTTP: Final = "http"
+"""Who decides over the HTTP API is answered by it: the chat of the card is told what changed, and nothing of what did not count."""
 
 
 async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -39,8 +43,9 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     press = _Press(decision=decision, toast=body.get("callback_id", ""), door=_door(row, session), told=bool(entry.get("told")))
     announce = _announcement(entry, press, session) if entry else []
     decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
+    refused = _refused(decided, press, session, row)
     rows = [*_closing_rows(decided, press, session, tools), *_news(decided, press, session)]
-    await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+    await session.commit(*refused, actor=actor.key, outbox=rows, inbox_done=[row.id])
     await _audit(decided, decision, session, tools)
 
 
@@ -73,6 +78,11 @@ class _Press:
     told: bool
     """Leads were asked, so the one who asked waits somewhere else and is told what came of it."""
 
+    @property
+    def quiet(self) -> bool:
+        """Whether it is answered elsewhere than in a chat."""
+        return self.decision.via == OVER_HTTP
+
 
 def _door(row: InboxRow, session: Session) -> str:
     """Where the person is answered: a lead who was asked in their own chat is answered there."""
@@ -81,21 +91,37 @@ def _door(row: InboxRow, session: Session) -> str:
     return person if person in (entry.get("told") or ()) else session.key
 
 
+def given_up(row: InboxRow, session: Session) -> list[OutboxRow]:
+    """What a lead reads in their own chat of a press or a reason that could not be worked, besides the one who asked."""
+    entry = session.state["agent"]["confirmations"].get(str(row.body.get("confirmation_id")))
+    if entry is None or (door := _door(row, session)) == session.key:
+        return []
+    about = {"what": title_of(entry), "who": entry["requested_by_name"], "id": row.id[-8:]}
+    return [outgoing.reply_row(door, say(Notice(code="lead-press-failed", args=about)), session.now, key=f"gave-up:{row.id}")]
+
+
 async def _allowed(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
     """As `admitted`, but whoever has lost access is told in the chat in which they pressed."""
     door = _door(row, session)
-    if door == session.key:
+    over_http = row.body["via"] == OVER_HTTP
+    if door == session.key and not over_http:
         return await admitted(row, session, tools)
     actor = tools.present(Actor.model_validate(row.actor))
     if actor is None:
-        gone = outgoing.reply_row(door, say(Notice(code="no-access-any-more")), session.now)
-        await session.commit(actor=str(row.actor["key"]), outbox=[gone], inbox_done=[row.id])
+        by, entry = str(row.actor["key"]), session.state["agent"]["confirmations"].get(row.body["confirmation_id"]) or {}
+        refused = [_refusal(row, by, _GONE, entry)] if over_http else []
+        told = [] if over_http else turned_away(row, door, session)
+        await session.commit(*refused, actor=by, outbox=told, inbox_done=[row.id])
     return actor
 
 
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
     """Go on with a call that was approved before the program stopped and never started."""
     decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
+    if decided.reopened and decided.notice is not None:
+        told = outgoing.reply_row(session.key, say(decided.notice), session.now)
+        await session.commit(actor="system", outbox=[told, _card(confirmation_id, session)])
+        return
     rows = _settled(confirmation_id, session, tools)
     entry = session.state["agent"]["confirmations"].get(confirmation_id) or {}
     if decided.outcome is not None and entry.get("told") and entry.get("approved_by") != entry["requested_by"]:
@@ -103,6 +129,38 @@ async def finish_approved(effect_id: str, confirmation_id: str, session: Session
     if successor := _successor(confirmation_id, session):
         rows.append(_card(successor, session))
     await session.commit(actor="system", outbox=rows)
+
+
+def _counts_not(decided: Decided) -> bool:
+    """Whether the decision changed nothing."""
+    denied = decided.notice is not None and decided.notice.code == "card-denied"
+    return decided.notice is not None and not denied and decided.outcome is None and decided.replaced_by is None
+
+
+def _refused(decided: Decided, press: _Press, session: Session, row: InboxRow) -> list[DecisionRefused]:
+    """What the journal keeps of a decision over the API that did not count: there it is the answer, and proof of who tried."""
+    entry = session.state["agent"]["confirmations"].get(press.decision.confirmation_id) or {}
+    if not press.quiet or not _counts_not(decided) or decided.notice is None or _is_same(press.decision, entry):
+        return []
+    return [] if decided.notice.code == "card-second-tap" else [_refusal(row, press.decision.actor.key, decided.notice.code, entry)]
+
+
+def _is_same(decision: Decision, entry: Mapping[str, Any]) -> bool:
+    """Whether the card was decided by this very decision: it came twice, or its program died in the middle."""
+    return bool(entry.get("approved_by" if decision.approve else "denied_by") == decision.actor.key)
+
+
+def _refusal(row: InboxRow, by: str, code: str, entry: Mapping[str, Any]) -> DecisionRefused:
+    body = row.body
+    return DecisionRefused(
+        confirmation_id=body["confirmation_id"],
+        effect_id=str(entry.get("effect_id") or ""),
+        by=by,
+        approve=body["approve"],
+        via=body["via"],
+        code=code,
+        turn_id=row.id,
+    )
 
 
 def _announcement(entry: Mapping[str, Any], press: _Press, session: Session) -> list[OutboxRow]:
@@ -123,16 +181,18 @@ def _closing_rows(decided: Decided, press: _Press, session: Session, tools: Tool
     """The card as it stands after the decision, and the toast when the decision did not count."""
     rows: list[OutboxRow] = []
     now, decision = session.now, press.decision
-    known = decision.confirmation_id in session.state["agent"]["confirmations"]
+    entry = session.state["agent"]["confirmations"].get(decision.confirmation_id)
+    known = entry is not None
     second = decided.notice is not None and decided.notice.code == "card-second-tap"
-    counted = decided.outcome is not None or decided.replaced_by is not None
     denied = decided.notice is not None and decided.notice.code == "card-denied"
-    if decided.notice is not None and not counted and not denied:
-        if press.toast:
+    if press.quiet and _counts_not(decided) and not decided.reopened and not _is_same(decision, entry or {}):
+        return rows
+    if _counts_not(decided) and decided.notice is not None and not press.quiet:
+        if press.toast and not decided.reopened:  # else the press was answered with the approval
             rows.append(outgoing.toast_row(press.door, press.toast, decided.notice, now))
         else:
             rows.append(outgoing.reply_row(press.door, say(decided.notice), now))
-    if known and session.state["agent"]["confirmations"][decision.confirmation_id]["status"] == "executed":
+    if entry is not None and entry["status"] == "executed":
         rows.extend(_settled(decision.confirmation_id, session, tools, at=press.door))
     elif known and not denied:
         rows.append(_card(decision.confirmation_id, session, stage=2 if second else 1, at=press.door))
@@ -158,7 +218,7 @@ def _news(decided: Decided, press: _Press, session: Session) -> list[OutboxRow]:
         reason = press.decision.reason
         denied = Notice(code="lead-denied-why", args={**about, "reason": reason}) if reason else Notice(code="lead-denied", args=about)
         rows = [outgoing.reply_row(session.key, say(denied), session.now)]
-        if not press.toast:  # the reason came as words, which are answered too
+        if not press.toast and not press.quiet:  # the reason came as words, which are answered too
             rows.append(
                 outgoing.reply_row(press.door, say(Notice(code="lead-reason-sent", args={"who": entry["requested_by_name"]})), session.now)
             )

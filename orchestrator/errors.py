@@ -3,6 +3,7 @@
 SdelkaError
 ├── SettingsError        ops: a setting is missing or wrong; the sentence names it
 ├── ModelClientError     the orchestrator: the model is unreachable or broke the reply format (S004-20, S004-21)
+├── OverBudget           the person: the month's budget is used up, so the model is not asked
 ├── JournalUnwritable    the person and ops: the intent could not be stored, so nothing was done
 ├── SessionTaken         the worker: another process holds the lease of this session
 └── DefinitionError      the author of a written definition: what, where, how to mend
@@ -24,6 +25,10 @@ class SettingsError(SdelkaError):
 
 class ModelClientError(SdelkaError):
     """The language model is unavailable or its answer broke the format."""
+
+
+class OverBudget(SdelkaError):
+    """The person's budget of the month is used up."""
 
 
 class JournalUnwritable(SdelkaError):

@@ -7,6 +7,7 @@ from orchestrator import outgoing
 from orchestrator.decisions import finish_approved
 from orchestrator.gate import undoing
 from orchestrator.gate.named import doubt
+from orchestrator.gate.ports import Reconciled
 from orchestrator.gate.recovery import TIMER, Recovered, look_again, recount, too_early
 from orchestrator.messages import Notice, say
 from orchestrator.session import Session
@@ -62,14 +63,30 @@ def _announce(session: Session, tools: Tools) -> Callable[[Recovered], list[Outb
 
     def rows(found: Recovered) -> list[OutboxRow]:
         stored, seen, now = found.row.call, found.reconciled, session.now
-        told = say(Notice(code=f"recovered-{seen.verdict.replace('_', '-')}", args=doubt(found.row.effect_id, stored)))
+        told = say(_verdict(found))
         entry = session.state["agent"]["confirmations"].get(stored["confirmation_id"])
         if entry is None:
             return [outgoing.reply_row(session.key, told, now)]
         status = {"done": "executed", "not_done": "refused"}.get(seen.verdict, entry["status"])
         as_it_will_be = {**entry, "status": status, f"{status}_at": iso(now), "detail": seen.detail}
+        if _is_partly_known(seen):
+            as_it_will_be["commands"] = [report.model_dump(mode="json") for report in seen.commands]
         means, entries = tools.gate.means, session.state["agent"]["confirmations"]
         shown = undoing.as_shown(as_it_will_be, entries, now=now, policy=means.policy, catalogue=means.catalogue)
         return [outgoing.reply_row(session.key, told, now), outgoing.card_row(session.key, shown, now)]
 
     return rows
+
+
+def _verdict(found: Recovered) -> Notice:
+    seen, args = found.reconciled, doubt(found.row.effect_id, found.row.call)
+    if not _is_partly_known(seen):
+        return Notice(code=f"recovered-{seen.verdict.replace('_', '-')}", args=args)
+    done = sum(report.status == "success" for report in seen.commands)
+    left = sum(report.status == "unknown" for report in seen.commands)
+    return Notice(code="recovered-partly", args={**args, "done": done, "commands": len(seen.commands), "unknown": left})
+
+
+def _is_partly_known(seen: Reconciled) -> bool:
+    """Whether the portal shows of a batch what became of some of its commands, and not the same of all."""
+    return seen.verdict == "unclear" and any(report.status != "unknown" for report in seen.commands)

@@ -14,12 +14,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from orchestrator.errors import SessionTaken
+from orchestrator.fetched import kept_and_sent
 from orchestrator.gate.copies import with_copies
 from state import agent_state
 from state.canonical import dumps, loads, sha256
 from state.clock import Clock, iso
 from state.event_data import written
-from state.events import CallSucceeded, Event
+from state.events import CallRefused, CallSucceeded, Event
 from state.journal import SNAPSHOT_EVERY, snapshot_of, state_of
 from state.store import (
     Commit,
@@ -34,6 +35,7 @@ from state.store import (
     StoredEvent,
     Timer,
 )
+from state.trace import trace_id
 from state.worker import AsyncStore, to_its_end
 
 log = logging.getLogger(__name__)
@@ -143,10 +145,16 @@ class Session:
         if self._waiting or self._dropped is not None:
             await self._store_waiting()
 
+    async def flush_plan(self) -> None:
+        """As `flush`, before a read: what reads before it have answered may wait, since asking again does no harm."""
+        if self._dropped is not None or not all(_only_read(step) for step in self._waiting):
+            await self._store_waiting()
+
     def _step(self, events: Sequence[Event], actor: str, *, outbox: Sequence[OutboxRow], **more: Any) -> Commit:
         blobs: dict[str, str] = {}
-        more["outbox"] = with_copies(outbox)
-        slim = [_with_blob(event, blobs) for event in events]
+        cause = trace_id() or next(iter(more.get("inbox_done", ())), "")
+        kept, more["outbox"] = kept_and_sent(with_copies(outbox), self.key, cause)
+        slim = [_with_blob(event, blobs) for event in (*events, *kept)]
         return Commit(
             stream=self.stream,
             epoch=self._lease.epoch,
@@ -327,6 +335,12 @@ def _nothing_more() -> None:
     pass
 
 
+def _only_read(step: Commit) -> bool:
+    """Whether it holds nothing but what calls that change nothing came to."""
+    only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
+    return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
+
+
 def _changed(row: EffectRow | None, change: EffectChange, step: Commit) -> EffectRow:
     """The effect's row once `step` is stored."""
     return EffectRow(
@@ -335,7 +349,6 @@ def _changed(row: EffectRow | None, change: EffectChange, step: Commit) -> Effec
         status=change.status,
         fingerprint=change.fingerprint or (row.fingerprint if row else ""),
         call=change.call if change.call is not None else (row.call if row else {}),
-        epoch=step.epoch,
         updated_at=step.now,
         outcome=change.outcome if change.outcome is not None else (row.outcome if row else None),
     )

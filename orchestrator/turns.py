@@ -15,9 +15,9 @@ from typing import Any, Protocol
 from orchestrator import outgoing
 from orchestrator.asked import dropped, unwanted
 from orchestrator.audit import Audit
-from orchestrator.context import Context, Model, Query, Reach, Recorded
+from orchestrator.context import UNLIMITED, Context, Model, Purse, Query, Reach, Recorded
 from orchestrator.engines.base import EndReason, Engine, TurnEnd, TurnInput
-from orchestrator.errors import ModelClientError
+from orchestrator.errors import ModelClientError, OverBudget
 from orchestrator.gate import undoing
 from orchestrator.gate.gate import Gate
 from orchestrator.gate.modes import effective
@@ -25,7 +25,7 @@ from orchestrator.links import hosts_in, known_links_only
 from orchestrator.messages import Actor, Mode, Notice, Outcome, Pending, Reply, Text, say
 from orchestrator.offering import offered
 from orchestrator.session import Session
-from state.events import MessageReceived, TurnFinished
+from state.events import Event, MessageReceived, TurnFinished
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
 
@@ -79,6 +79,11 @@ def _merged(name: str, tables: Sequence[Mapping[str, Handler]]) -> dict[str, Han
 class Stoppable(Protocol):
     """Something that a person may stop."""
 
+    @property
+    def actor(self) -> Actor:
+        """Whoever asked for it."""
+        ...
+
     def stop(self) -> None:
         """End it soon; a call on its way is heard to its end."""
         ...
@@ -100,6 +105,7 @@ class Tools:
     """Where addresses in answers may lead: the portal and what the policy lists."""
     present: Present
     """The rights that somebody has now, None for those who have none any more."""
+    purse: Purse = UNLIMITED
     handlers: Handlers = Handlers()
     rounds: Sequence[Round] = ()
     """Made every few seconds, one after the other."""
@@ -123,6 +129,7 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
 class _Begun:
     """A turn whose engine does not run yet, for a /stop that comes so early."""
 
+    actor: Actor
     stopped: bool = False
 
     def stop(self) -> None:
@@ -131,7 +138,7 @@ class _Begun:
 
 
 async def _run(row: InboxRow, session: Session, tools: Tools) -> None:
-    tools.running[session.key] = _Begun(stopped=unwanted(row, session))
+    tools.running[session.key] = _Begun(actor=Actor.model_validate(row.actor), stopped=unwanted(row, session))
     try:
         await _worked(row, session, tools)
     finally:
@@ -159,7 +166,13 @@ async def _worked(row: InboxRow, session: Session, tools: Tools) -> None:
         turn,
         actor=actor,
         mode=effective(tools.mode, actor),
-        reach=Reach(gate=tools.gate, model=tools.model, queries=tools.queries, partial=lambda text: tools.partial(session.key, text)),
+        reach=Reach(
+            gate=tools.gate,
+            model=tools.model,
+            queries=tools.queries,
+            partial=lambda text: tools.partial(session.key, text),
+            purse=tools.purse,
+        ),
         recorded=recorded,
     )
     end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
@@ -168,7 +181,11 @@ async def _worked(row: InboxRow, session: Session, tools: Tools) -> None:
     undo = await undoing.offered(context.results, session, policy=means.policy, catalogue=means.catalogue)
     end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
     await tools.partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
-    await _finish(end, turn, actor, session, row)
+    warned: list[Event] = []
+    if (warning := await _warning(context, actor, session, tools)) is not None:
+        end = replace(end, reply=end.reply.model_copy(update={"notices": (*end.reply.notices, warning[0])}))
+        warned.append(warning[1])
+    await _finish(end, turn, actor, session, row, told=warned)
     await _audit(context, actor, session, tools)
 
 
@@ -177,9 +194,17 @@ async def admitted(row: InboxRow, session: Session, tools: Tools) -> Actor | Non
     stored = Actor.model_validate(row.actor)
     actor = tools.present(stored)
     if actor is None:
-        gone = say(Notice(code="no-access-any-more"))
-        await session.commit(actor=stored.key, outbox=[outgoing.reply_row(session.key, gone, session.now)], inbox_done=[row.id])
+        await session.commit(actor=stored.key, outbox=turned_away(row, session.key, session), inbox_done=[row.id])
     return actor
+
+
+def turned_away(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:
+    """What somebody without access reads there: of a press only they do, where others read along, and its button stops turning."""
+    gone = Notice(code="no-access-any-more")
+    callback = str(row.body.get("callback_id") or "")
+    toast = [outgoing.toast_row(chat, callback, gone, session.now)] if callback else []
+    alone = not callback or chat == row.actor.get("key")
+    return [*toast, outgoing.reply_row(chat, say(gone), session.now)] if alone else toast
 
 
 def _input(row: InboxRow, session: Session) -> TurnInput | None:
@@ -275,6 +300,8 @@ async def _work(engine: Engine, context: Context, tools: Tools, session: Session
     except ModelClientError as error:
         log.warning("turn degraded: %s", error.reason, extra={"action": "turn_degraded"})
         return _cut_short("degraded", context, Notice(code="degraded-partly" if _done(context) else "degraded"))
+    except OverBudget as error:
+        return _cut_short("budget", context, Notice(code=error.reason))
     except asyncio.CancelledError:
         if not context.stopped:
             task.cancel()  # the program stops: a call on its way is heard to its end, the rest waits for the restart
@@ -328,7 +355,15 @@ def _closed(reply: Reply, turn: TurnInput, actor: Actor, tools: Tools) -> Reply:
     return reply.model_copy(update={"parts": parts})
 
 
-async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow) -> None:
+async def _warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
+    """That most of the month's budget is used, where this turn has used some of it. Its answers are counted once they are stored."""
+    if not context.iterations or await tools.purse.used(actor, session.now) is None:
+        return None
+    await session.flush()
+    return await tools.purse.warning(actor, session.now)
+
+
+async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow, *, told: Sequence[Event] = ()) -> None:
     """One commit: the end, the answer, the cards, and the input done."""
     event = TurnFinished(
         turn_id=turn.turn_id,
@@ -343,7 +378,7 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
     entries = session.state["agent"]["confirmations"]
     shown = dict.fromkeys([*_withdrawn(session), *end.reply.confirmations])
     rows.extend(outgoing.card_row(session.key, entries[item], now) for item in shown if item in entries)
-    await session.commit(event, actor=actor.key, outbox=rows, inbox_done=[row.id])
+    await session.commit(*told, event, actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
 def _withdrawn(session: Session) -> list[str]:

@@ -19,9 +19,10 @@ from orchestrator.portal_events.watching import SESSION, PortalWatch
 from orchestrator.recovering import recover
 from orchestrator.session import LEASE, Session, open_session
 from orchestrator.turns import Handler, Tools, together
-from state.clock import Clock
+from state.clock import Clock, elapsing
 from state.events import TurnFinished
-from state.store import InboxRow, Lane, StaleEpoch, StoreError
+from state.store import SET_ASIDE, InboxRow, Lane, StaleEpoch, StoreError
+from state.trace import traced
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +76,8 @@ class Orchestrator:
         """Of the drains; None while nothing may be begun."""
         self._ending = False
         self.listeners: list[Callable[[], None]] = []
+        self.looked_at: float | None = None
+        """When it last looked for work, as `state.clock.elapsing` counts; older than a few seconds: it hangs, or does not run."""
 
     async def listen_to_portal(self) -> str:
         """Find out what the portal has changed while nobody listened; the session that its events belong to. Raises StoreError."""
@@ -133,6 +136,7 @@ class Orchestrator:
         while True:
             self._wake.clear()
             await self._scan()
+            self.looked_at = elapsing()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(POLL):  # wait_for of Python 3.11 may swallow a cancel that meets a wake
                     await self._wake.wait()
@@ -205,7 +209,8 @@ class Orchestrator:
                 row, last = await self._next(session, lane)
                 if row is None:
                     break
-                await self._work_row(row, session)
+                with traced(row.id):
+                    await self._work_row(row, session)
                 self._troubled.discard(key)
                 for listener in self.listeners:
                     listener()
@@ -285,10 +290,12 @@ class Orchestrator:
         current = session.state["turn"]
         events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current["turn_id"] == row.id else []
         over = [timers.drop(row, session)] if row.kind == "timer" else []
-        reply = say(Notice(code="failed", args={"id": row.id[-8:]}))
+        came_back = row.attempts > SET_ASIDE  # with a backup: it may have been worked on since
+        reply = say(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))
         told = outgoing.reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
-        await session.commit(*events, actor="system", outbox=[told], timers=over)
-        await self.tools.store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
+        await session.commit(*events, actor="system", outbox=[told, *decisions.given_up(row, session)], timers=over)
+        why = "came back with a backup" if came_back else f"gave up after {MAX_ATTEMPTS} attempts"
+        await self.tools.store.finish_inbox(row.id, "quarantined", why)
 
     async def _dispatch(self, row: InboxRow, session: Session) -> None:
         match row.kind:

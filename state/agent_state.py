@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from state import events_daily, events_editing, events_leads, events_talking, people_fold
+from state import events_daily, events_editing, events_freezing, events_leads, events_talking, people_fold
 
 State = dict[str, Any]
 Fold = Callable[[State, dict[str, Any], str], None]
@@ -311,4 +311,5 @@ _STEPS: dict[str, Fold] = {
     **events_talking.STEPS,
     **events_editing.STEPS,
     **events_leads.STEPS,
+    **events_freezing.STEPS,
 }

@@ -8,11 +8,15 @@ from typing import Any, NamedTuple
 
 from state import (
     canonical,
+    events_budgets,  # noqa: F401 - its events are known once it is imported
     events_daily,  # noqa: F401 - its events are known once it is imported
     events_editing,  # noqa: F401 - its events are known once it is imported
+    events_freezing,  # noqa: F401 - its events are known once it is imported
     events_leads,  # noqa: F401 - its events are known once it is imported
+    events_moving,  # noqa: F401 - its events are known once it is imported
     events_people,  # noqa: F401 - its events are known once it is imported
     events_talking,  # noqa: F401 - its events are known once it is imported
+    events_telling,  # noqa: F401 - its events are known once it is imported
     personal,
 )
 from state.events import Event, type_names

@@ -77,6 +77,10 @@ class ModelAnswered(Event):
     completion_tokens: int = 0
     seconds: float = 0.0
     prose: bool = False
+    user: int | None = None
+    """The employee for whom it was asked, whatever the account: budgets count people."""
+    month: int = 0
+    """The month where that person lives, 202611: to which budget it belongs."""
 
 
 class ModelFailed(Event):
@@ -206,6 +210,18 @@ class ConfirmationDenied(Event):
     params: Personal[dict[str, Any]] = Field(default_factory=dict)
 
 
+class DecisionRefused(Event):
+    """A decision that came over the HTTP API did not count; `turn_id` is the input that brought it."""
+
+    confirmation_id: str
+    effect_id: str = ""
+    by: str
+    approve: bool
+    via: str
+    code: str
+    turn_id: str
+
+
 class ConfirmationExpired(Event):
     """Nobody decided in time."""
 
@@ -241,6 +257,8 @@ class CallStarted(Event):
     essence: str = ""
     policy: str = ""
     """The policy by which it may run."""
+    requested_by_user: int | None = None
+    """The employee who asked, whatever the account: the caps count people."""
     writes: int = 1
     """How many changes it makes: as many as the commands of a batch that are no reads."""
     before: Personal[dict[str, Any]] = Field(default_factory=dict)
@@ -315,7 +333,7 @@ class TurnFinished(Event):
     """The turn said its last word. `history` is what later prompts may show of it."""
 
     turn_id: str
-    reason: Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed"]
+    reason: Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
     text: Personal[str] = ""
     history: Personal[str] = ""
     next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)

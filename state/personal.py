@@ -15,11 +15,12 @@ Personal = Annotated[T, _MARK]
 CLEAR = frozenset(
     {
         # places and ids
-        *("turn_id", "question_id", "answers", "slot", "confirmation_id", "effect_id", "replaces", "nonce"),
+        *("backup", "turn_id", "question_id", "answers", "slot", "confirmation_id", "effect_id", "replaces", "nonce"),
+        *("cause", "outbox_key"),
         # hashes
         *("fingerprint", "essence", "policy"),
         # moments
-        *("requested_at", "approved_at", "denied_at", "expired_at", "expires_at", "look_at"),
+        *("made_at", "requested_at", "approved_at", "denied_at", "expired_at", "expires_at", "look_at"),
         # who, as a key that stands for a person
         *("requested_by", "approved_by", "denied_by", "proposed_by", "person", "by"),
         # words of the program and names of the portal's methods and fields

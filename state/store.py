@@ -14,6 +14,16 @@ from state.events import Event
 
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
+SWITCH = "freeze"
+"""The value that freezes writes unless it is empty or was never set; only a commit sets it (`Commit.switch`)."""
+
+
+SET_ASIDE = 1_000_000
+"""An input that was tried more often than this came back with a backup: it may have been worked on since, and is not worked again."""
+CAME_BACK = "came_back"
+"""In the stored call of a card that came with a backup: when that was. Before it runs, the portal is asked whether it has run."""
+RESTORED = "restored"
+"""The named value that tells, as JSON, of the last restore: `made_at` of the backup, and `restored_at`."""
 
 
 class StoreError(Exception):
@@ -26,6 +36,10 @@ class StoreUnwritable(StoreError):
 
 class StaleEpoch(StoreError):
     """Another process took this session over; the late write is refused."""
+
+
+class WriteStopped(StoreError):
+    """Writes are frozen: a call that changes anything outside may not start."""
 
 
 class EffectConflict(StoreError):
@@ -49,6 +63,16 @@ class StoredEvent:
     hash: str
     erased: bool = False
     """Its person was erased: what was personal in `data` is blank and cannot be read any more."""
+
+
+class ClearEvent(NamedTuple):
+    """What of an event can be read without a key: `data` is as it was stored, in the shape of its time, without what is sealed."""
+
+    id: str
+    ts: str
+    type: str
+    actor: str
+    data: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +133,6 @@ class EffectRow:
     status: EffectStatus
     fingerprint: str
     call: Mapping[str, Any]
-    epoch: int
     updated_at: datetime
     outcome: Mapping[str, Any] | None = None
 
@@ -124,6 +147,8 @@ class EffectChange:
     fingerprint: str = ""
     call: Mapping[str, Any] | None = None
     outcome: Mapping[str, Any] | None = None
+    though_frozen: bool = False
+    """It may start while writes are frozen, since it changes nothing outside; else WriteStopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +204,8 @@ class Commit:
     """New inputs. One whose source waits already gives that one another body, and keeps its place in the lane."""
     blobs: Mapping[str, str] = field(default_factory=dict)
     snapshot: Snapshot | None = None
+    switch: str | None = None
+    """What the switch that freezes writes stands at from now on, "" = writes may start; once it is stored none starts that may not."""
     after: int | None = None
     """The seq at which the stream must end before it: a step whose first try was stored after all is refused, never stored twice."""
     earlier: Sequence["Commit"] = ()
@@ -212,6 +239,10 @@ class Store(Protocol):
         """The new rows of that lane, oldest first, the one at work too; counts no attempt."""
         ...
 
+    def input_of(self, source: str) -> InboxRow | None:
+        """The input with that source, whatever has become of it; None where nobody has sent it."""
+        ...
+
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """Close a row without events (a poison row is quarantined with its reason, never dropped)."""
         ...
@@ -229,7 +260,7 @@ class Store(Protocol):
         ...
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write the commit in one transaction; StaleEpoch or EffectConflict keep nothing of it."""
+        """Write the commit in one transaction; StaleEpoch, EffectConflict or WriteStopped keep nothing of it."""
         ...
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
@@ -257,6 +288,10 @@ class Store(Protocol):
 
         For looking something up: an event of a commit under way may later appear before one that was read. `prev` is left empty.
         """
+        ...
+
+    def clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
+        """As `scan`, but only what is readable without a key: much faster, for counting."""
         ...
 
     def streams(self) -> list[str]:

@@ -7,14 +7,18 @@ finished, so no commit is still under way behind the canceller's back; what beca
 """
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from contextvars import copy_context
 from datetime import datetime
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
+from state.events_telling import AnswerGiven
 from state.store import (
+    ClearEvent,
     Commit,
     EffectRow,
     EffectStatus,
@@ -29,6 +33,8 @@ from state.store import (
     StoreUnwritable,
     Timer,
 )
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -92,10 +98,11 @@ class Worker:
     async def _run(self, function: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
         answer: _Answer[T] = _Answer(loop=loop)
+        context = copy_context()  # what the thread logs belongs to the work that asked
 
         def job() -> None:
             try:
-                value = function()
+                value = context.run(function)
             except BaseException as error:  # noqa: BLE001  whatever it is belongs to the caller, not to this thread
                 _hand_over(loop, answer.set_exception, error)
             else:
@@ -118,6 +125,11 @@ def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], v
         loop.call_soon_threadsafe(setter, value)
     except RuntimeError:  # a loop that was closed meanwhile has nobody left who waits
         return
+
+
+def _is_news(step: Commit) -> bool:
+    """Whether somebody in another process may wait for it: to deliver, to work on, or to be answered."""
+    return bool(step.outbox or step.inbox_new or any(isinstance(event, AnswerGiven) for event in step.events))
 
 
 async def to_its_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
@@ -152,6 +164,8 @@ class AsyncStore:
         self._hints = hints
         self.listeners: list[Callable[[], None]] = []
         """Told, in the loop, that another process may have stored inputs or replies. Never to be relied on."""
+        self.watchers: list[Callable[[Commit], None]] = []
+        """Told, in the loop, of each commit of this process that was stored; what they raise is logged and disturbs nobody."""
         if hints is not None:
             hints.start(partial(_hand_over, asyncio.get_running_loop(), self._heard, None))
 
@@ -162,6 +176,13 @@ class AsyncStore:
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(store, …)`, which only reads (such as `journal.state_of`), as one call."""
         return await self._reader.call(function, self._store, *args, **kwargs)
+
+    async def change(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function(store, …)`, which writes (such as `freezing.freeze`), as one call."""
+        done = await self._writer.call(function, self._store, *args, **kwargs)
+        if self._hints is not None:
+            self._hints.tell()
+        return done
 
     async def aclose(self) -> None:
         """Finish what was begun, then close the store."""
@@ -193,6 +214,10 @@ class AsyncStore:
     async def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """See `Store.waiting_inbox`."""
         return await self._reader.call(self._store.waiting_inbox, session, lane, limit)
+
+    async def input_of(self, source: str) -> InboxRow | None:
+        """See `Store.input_of`."""
+        return await self._reader.call(self._store.input_of, source)
 
     async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """See `Store.finish_inbox`."""
@@ -227,7 +252,12 @@ class AsyncStore:
                 then(stored[0])
 
     def _tell_of(self, commit: Commit) -> None:
-        if self._hints is not None and any(step.outbox or step.inbox_new for step in (*commit.earlier, commit)):
+        for watcher in self.watchers:
+            try:
+                watcher(commit)
+            except Exception:  # it only watches
+                log.exception("a stored step was not counted", extra={"action": "watcher_failed"})
+        if self._hints is not None and any(_is_news(step) for step in (*commit.earlier, commit)):
             self._hints.tell()
 
     async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
@@ -253,6 +283,10 @@ class AsyncStore:
     async def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """See `Store.scan`."""
         return await self._reader.call(self._store.scan, types, after, limit)
+
+    async def clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
+        """See `Store.clear`."""
+        return await self._reader.call(self._store.clear, types, after, limit)
 
     async def streams(self) -> list[str]:
         """See `Store.streams`."""

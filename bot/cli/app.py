@@ -26,10 +26,11 @@ def run() -> None:
     from bot.settings import load_settings  # noqa: PLC0415 - see above
 
     settings = load_settings()
-    set_up_logging(settings.log_level)
+    set_up_logging(settings.log_level, settings.log_format)
     gc.disable()  # what is imported stays: to look through it for garbage again and again takes a tenth of the start
-    from bot.running import run_bot  # noqa: PLC0415 - aiogram takes seconds to import, other commands need none of it
+    from bot.running import import_telegram, run_bot  # noqa: PLC0415 - takes seconds to import, other commands need none of it
 
+    import_telegram(settings)
     gc.freeze()
     gc.enable()
     asyncio.run(run_bot(settings))
@@ -61,7 +62,13 @@ def _part(name: str, module: str, what: str, attribute: str = "app") -> None:
 
 _part("journal", "bot.cli.journal", "Read, verify and, where the law asks, erase the journal.")
 _part("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
+_part("backup", "bot.cli.backup", "Database and audit logs in one file, beside a running bot.")
+_part("restore", "bot.cli.restore", "Bring a backup back into an empty place, or try whether it could be.")
+_part("db", "bot.cli.db", "Move the database to PostgreSQL or back.")
 _part("policy", "bot.cli.policy", "Check and explain the rules, and rehearse others on the plans that the journal holds.")
+_part("doctor", "bot.cli.doctor", "Explain every missing or wrong setting, and check each party.")
+_part("freeze", "bot.cli.freeze", "Stop all writing to the portal at once, or let it start again.")
+_part("budget", "bot.cli.budget", "How much of the model everybody has used this month.")
 _part("invite", "bot.cli.invite", "Make a link by which one employee of the portal joins.")
 _part("people", "bot.cli.invite", "Who may use the bot, and how to end that.", "people")
 

@@ -4,7 +4,6 @@ They work beside a running bot, which does the rest within a second; without one
 """
 
 import asyncio
-import contextlib
 import getpass
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table, visible
+from bot.cli.ops import AS_JSON, beside, opened_reader, print_lines, print_table, visible
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def invite(
 
     settings = load_settings()
     need(settings, "telegram_bot_token")
-    with _beside(settings) as store:
+    with beside(settings) as store:
         bot = _bot_name(settings)
         called = _employee(settings, bitrix_user, name.strip())
         link, row = _invitation(bot, bitrix_user, role.value, called, hours=hours)
@@ -119,7 +118,7 @@ def remove(
             raise SettingsError(f"{key} stands in ACCESS_FILE: take them out there and start the bot again; nothing was changed")
         _say(f"Nobody has the key {key}: `sdelka people` shows them all.")
         raise typer.Exit(NOBODY)
-    with _beside(settings) as store:
+    with beside(settings) as store:
         _put(store, _row("person_removed", {"person": key}, _now()))
     _say(f"Noted: {key} loses access within a second if the bot runs, else at its next start.")
 
@@ -155,27 +154,6 @@ def _registry(settings: "Settings") -> "Registry":
             return registry_of(state_of(store, STREAM)[0])
         except (StoreError, UnknownEvent) as error:
             raise SettingsError(f"the registry of people cannot be read: {error}") from None
-
-
-@contextlib.contextmanager
-def _beside(settings: "Settings") -> Iterator["SqlStore"]:
-    """The database, opened beside whoever works with it; SettingsError where there is none of today's schema. It makes nothing."""
-    from bitrix.masking import mask  # noqa: PLC0415 - see invite
-    from state.sql import open_store  # noqa: PLC0415 - see invite
-    from state.store import StoreError  # noqa: PLC0415 - see invite
-
-    with opened_reader(settings):
-        pass
-    try:
-        store = open_store(settings.database.get_secret_value())
-    except StoreError as error:
-        raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
-    try:
-        yield store
-    except StoreError as error:
-        raise SettingsError(f"nothing could be stored: {mask(str(error))}") from None
-    finally:
-        store.close()
 
 
 def _bot_name(settings: "Settings") -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, show, follow and rebuild the audit logs.")
 
 POLL_SECONDS = 0.5
+_SHORTEST_TRACE = 8
+"""As many characters as people are told of a request that failed."""
 _USER = "The person's key (tg:1007), Telegram id or name; the file's name does as well."
 _Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
 
@@ -56,15 +58,21 @@ def verify(
 
 @app.command()
 def show(
-    user: Annotated[str, typer.Argument(help=_USER)],
+    user: Annotated[str, typer.Argument(help=f"{_USER} With --trace it may be left out.")] = "",
     last: Annotated[int, typer.Option(min=1, help="So many records.")] = 20,
+    trace: Annotated[str, typer.Option(help="Only what goes back to the input with this trace id, or its last 8 characters or more.")] = "",
     *,
     as_json: _Json = False,
 ) -> None:
-    """The last records of a person: when, what kind, what was asked, which calls and what became of them.
+    """The last records of a person, or of a trace: when, what kind, what was asked, which calls and what became of them.
 
-    Exit codes: 0 = shown, 1 = an archive is damaged (see verify), 2 = wrong use.
+    Exit codes: 0 = shown, 1 = an archive is damaged (see verify), or nothing has that trace, 2 = wrong use.
     """
+    if trace:
+        _show_trace(user, trace, as_json=as_json)
+        return
+    if not user:
+        raise SettingsError("say whose log is meant, or give --trace")
     from collections import deque  # noqa: PLC0415 - see verify
 
     from state.interaction_log import DamagedArchive, read_records  # noqa: PLC0415 - see verify
@@ -80,6 +88,37 @@ def show(
         print_lines(records)
     else:
         print_table(("n", "time", "type", "asked", "calls"), [_cells(record) for record in records], title=visible(person))
+
+
+def _show_trace(user: str, trace: str, *, as_json: bool) -> None:
+    from state.interaction_log import DamagedArchive, read_records, users  # noqa: PLC0415 - see verify
+
+    if len(trace) < _SHORTEST_TRACE:
+        raise SettingsError(f"--trace {trace!r} is too short: give at least its last {_SHORTEST_TRACE} characters")
+    folder = _folder()
+    found: list[Mapping[str, Any]] = []
+    damaged = False
+    for person in [_known(folder, user)] if user else users(folder):
+        try:
+            found += (record for record in read_records(folder, person) if _trace_of(record).endswith(trace))
+        except DamagedArchive as error:
+            damaged = True
+            typer.echo(f"{visible(str(error))}; `sdelka logs verify --user {visible(person)}` says more.", err=True)
+    found.sort(key=lambda record: str(record.get("timestamp", "")))
+    if as_json:
+        print_lines(found)
+    elif found:
+        cells = [(record.get("user", ""), *_cells(record)[1:]) for record in found]
+        print_table(("whose log", "time", "type", "asked", "calls"), cells, title=visible(_trace_of(found[0])))
+    else:
+        typer.echo(visible(f"no record of {trace}"), err=True)
+    if damaged or not found:
+        raise typer.Exit(1)
+
+
+def _trace_of(record: Mapping[str, Any]) -> str:
+    """Records from before there were traces have their turn's id, which is the same."""
+    return str(record.get("trace_id") or record.get("turn_id") or "")
 
 
 @app.command()

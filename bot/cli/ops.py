@@ -12,6 +12,7 @@ from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: what takes long to load is loaded where it is used
     from bot.settings import Settings
+    from state.sql.store import SqlStore
     from state.store import Store
 
 _WHOLE: Final = frozenset(
@@ -38,6 +39,29 @@ def opened_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
         raise SettingsError(f"the database cannot be read: {mask(str(error))}") from None
     try:
         yield store
+    finally:
+        store.close()
+
+
+@contextlib.contextmanager
+def beside(settings: "Settings | None" = None) -> "Iterator[SqlStore]":
+    """The database to write into beside whoever works with it; SettingsError where there is none of today's schema. It makes none."""
+    from bitrix.masking import mask  # noqa: PLC0415 - see the top
+    from bot.settings import load_settings  # noqa: PLC0415 - see the top
+    from state.sql import open_store  # noqa: PLC0415 - see the top
+    from state.store import StoreError  # noqa: PLC0415 - see the top
+
+    settings = settings or load_settings()
+    with opened_reader(settings):
+        pass
+    try:
+        store = open_store(settings.database.get_secret_value())
+    except StoreError as error:
+        raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
+    try:
+        yield store
+    except StoreError as error:
+        raise SettingsError(f"nothing could be stored: {mask(str(error))}") from None
     finally:
         store.close()
 

@@ -88,6 +88,8 @@ def check(
     path = policy or settings.policy_file
     loaded = _rules(settings, path, "full").policy
     typer.echo(f"{(path or SHIPPED).name}: no mistakes; {len(loaded.rules)} rules, version {loaded.digest}.")
+    if hint := loaded.budget.unpriced(settings.openai_model):
+        typer.echo(f"Note: {hint}.", err=True)
 
 
 @app.command()

@@ -1,21 +1,88 @@
-"""The HTTP door as one FastAPI app: its parts are routers, and it says only that it lives. Ring 3; no pages, no schema, no server name."""
+"""The HTTP door as one FastAPI app: its parts are routers. Ring 3; no server name, nothing from other servers, no page without tokens."""
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
+
+from bot.http_api.bounded import Bounded
+from bot.http_api.chat import PATH as CHAT
+from bot.http_api.docs_page import docs_page
+from bot.http_api.errors import explain_errors
+from bot.http_api.identity import Identity
+from bot.http_api.tracing import Traced
+
+_ABOUT = "The copilot over HTTP: the same conversations, the same gate and the same confirmations as in the chat."
 
 
-def make_app(*routers: APIRouter) -> FastAPI:
-    """The app with these routers and `/healthz`."""
-    app = FastAPI(title="Sdelka", openapi_url=None, docs_url=None, redoc_url=None)
-    app.include_router(_health())
+def make_app(*routers: APIRouter, identity: Identity | None = None) -> FastAPI:
+    """The app with these routers and `/healthz`; with an `identity` the API is described at /openapi.json and /docs."""
+    described = "/openapi.json" if identity is not None else None
+    app = _App(
+        title="Sdelka", version=_version(), description=_ABOUT, openapi_url=described, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
+    if identity is not None:
+        app.state.identity = identity
+        _describe(app)
     for router in routers:
         app.include_router(router)
+    if not _has(routers, "/healthz"):
+        app.include_router(_health())
+    known = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    app.state.known_routes = known
+    hidden = {route.path for route in known if not route.include_in_schema}
+    app.add_middleware(Bounded, exempt={*hidden, CHAT})
+    explain_errors(app)
+    app.add_middleware(Traced)
     return app
+
+
+class _App(FastAPI):
+    """Its description names the answers that there are: what cannot be read is a 400 here, never FastAPI's own 422."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The description, made once."""
+        made = self.openapi_schema is None
+        schema = super().openapi()
+        if made:
+            for path in schema["paths"].values():
+                for operation in path.values():
+                    _without_own_422(operation["responses"])
+            for name in ("HTTPValidationError", "ValidationError"):
+                schema.get("components", {}).get("schemas", {}).pop(name, None)
+        return schema
+
+
+def _without_own_422(responses: dict[str, Any]) -> None:
+    content = responses.get("422", {}).get("content", {}).get("application/json", {})
+    if str(content.get("schema", {}).get("$ref", "")).endswith("/HTTPValidationError"):
+        del responses["422"]
+
+
+def _describe(app: FastAPI) -> None:
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(docs_page(app.openapi()), headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"})
+
+
+def _has(routers: Sequence[APIRouter], path: str) -> bool:
+    return any(getattr(route, "path", "") == path for router in routers for route in router.routes)
+
+
+def _version() -> str:
+    try:
+        return version("sdelka")
+    except PackageNotFoundError:
+        return "0"
 
 
 def _health() -> APIRouter:
     router = APIRouter()
 
-    @router.get("/healthz")
+    @router.get("/healthz", include_in_schema=False)
     async def healthz() -> dict[str, bool]:
         return {"ok": True}
 

@@ -59,7 +59,7 @@ def portal_events(receive: Receive, tokens: Sequence[SecretStr], session: str, c
     strangers = Strangers(clock)
     reading = asyncio.Semaphore(READ_AT_ONCE)
 
-    @router.post(PATH)
+    @router.post(PATH, include_in_schema=False)
     async def receive_event(request: Request) -> Response:
         try:
             async with reading, asyncio.timeout(READ_WITHIN):

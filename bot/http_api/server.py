@@ -2,21 +2,35 @@
 
 import asyncio
 import contextlib
+import resource
 import socket
 from collections.abc import Iterator
+from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
 
+from bot.http_api.protocol import bounded_by
 from orchestrator.errors import SettingsError
 
-_AT_ONCE = 2000
+_AT_ONCE: Final = 2000
 """Connections, well above a storm of events: what comes beyond is answered 503, and the portal does not post it again."""
-_STOP_WITHIN = 5
+_NOT_OURS: Final = 256
+"""Open files that are left to the database, the portal, the model and Telegram, however many connections come."""
+_ACCEPTED_IN_ONE_GO: Final = 64
+_UNREAD_MS: Final = 30_000
+"""A caller that takes nothing of its answer for so long is gone."""
+_STOP_WITHIN: Final = 5
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without signal handlers: `bot.running` has them."""
+    """uvicorn without signal handlers: `bot.running` has them; and with a queue before the door that is longer than one step through it."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """What is accepted in one go is bounded: asyncio takes as many as may wait, before the first is turned away again."""
+        await super().startup(sockets=sockets)
+        for listener in sockets or ():
+            listener.listen(_AT_ONCE)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -28,11 +42,20 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket bound to that address; raises SettingsError when it is taken or not ours."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_AT_ONCE)
+        made = socket.create_server((host, port), family=family, backlog=_AT_ONCE)
     except OverflowError:
         raise SettingsError(f"HTTP_PORT: {port} is no port") from None
     except OSError as error:
         raise SettingsError(f"HTTP_HOST and HTTP_PORT: {host}:{port} cannot be listened on ({error.strerror or error})") from None
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by what is accepted; else an answer in two parts waits 40 ms
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
+    return made
+
+
+def most_connections(files: int) -> int:
+    """How many connections a process that may open so many files (`ulimit -n`) can bear without harm to its other work."""
+    return _AT_ONCE if files < 0 else min(_AT_ONCE, max(files - _NOT_OURS, files // 2))
 
 
 async def serve(app: FastAPI, listener: socket.socket) -> None:
@@ -40,12 +63,14 @@ async def serve(app: FastAPI, listener: socket.socket) -> None:
     config = uvicorn.Config(
         app,
         log_config=None,
-        log_level="warning",
+        log_level="error",  # what callers do wrong is no news, and would fill the log
         access_log=False,
         lifespan="off",
+        proxy_headers=False,  # whom to believe says HTTP_TRUSTED_PROXIES alone, in `identity`
+        http=bounded_by(most_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])),
+        ws="none",
         server_header=False,
-        backlog=_AT_ONCE,
-        limit_concurrency=_AT_ONCE,
+        backlog=_ACCEPTED_IN_ONE_GO,
         timeout_keep_alive=_STOP_WITHIN,
         timeout_graceful_shutdown=_STOP_WITHIN,
     )

@@ -4,6 +4,7 @@ Body: what `outgoing.card_row` keeps of a confirmation, and if there is: `home` 
 `told_names` (the leads who were asked), `created` ("deal:481"), `undo_until`, or `undone_at` and `undone_by`.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,8 @@ _SECONDS = 60
 _SHARP = frozenset({"gate-sum-jump", "gate-sum-lost"})
 """Reasons that say by themselves that the field changes."""
 _UNDO = "undo:"
+_UNDO_CODES = "undo-"
+"""How the codes of sentences begin that say why nothing was taken back."""
 _OWN_ORIGINS = ("edit:", "again:", _UNDO)
 """Slots of wishes that a person made with a button: that their card was asked for is no doubt of the bot."""
 
@@ -56,7 +59,7 @@ def wants_second_tap(body: Body) -> bool:
 
 def _head(preview: Body, body: Body, tr: Translator) -> Spans:
     head = bold(heading(preview, body["method"], tr))
-    if str(body.get("slot") or "").startswith(_UNDO):
+    if _is_undo(body):
         head = spans(bold(tr.say("card-undo")), "\n", head)
     if not preview.get("items") or not preview.get("sum"):
         return head
@@ -152,6 +155,10 @@ def _state(body: Body, tr: Translator) -> Spans:
             return bold(tr.say("card-expired-at", at=at))
         case "superseded":
             return bold(tr.say("card-superseded-edited" if body.get("why") == "edited" else "card-superseded-by"))
+        case "elsewhere":  # of a copy: others decide now
+            return bold(tr.say("card-elsewhere", who=", ".join(body.get("told_names") or ())))
+        case "unknown" if body.get("commands"):
+            return bold(_partly_known(body, tr))
         case "unknown":
             return bold(tr.say("card-unknown"))
         case _:
@@ -161,15 +168,25 @@ def _state(body: Body, tr: Translator) -> Spans:
 def _refused(body: Body, tr: Translator) -> str:
     """Only where it is proven that nothing was changed."""
     code = str(body.get("code") or "")
+    undo = _is_undo(body)
     if not code:  # nobody refused it: a look at the portal showed that it did not happen
-        return tr.say("card-not-done")
+        return tr.say("card-undo-not-done" if undo else "card-not-done")
     known = tr.say(code, **(body.get("args") or {})) if tr.knows(code) else str(body.get("detail") or "")
-    return tr.say("card-refused", text=known)
+    if code.startswith(_UNDO_CODES):  # the sentence says it all
+        return f"⚠️ {known}"
+    return tr.say("card-undo-refused" if undo else "card-refused", text=known)
+
+
+def _is_undo(body: Body) -> bool:
+    return str(body.get("slot") or "").startswith(_UNDO)
 
 
 def _executed(body: Body, tr: Translator, who: str, at: str) -> Spans:
     commands = body.get("commands") or []
     failed = [report for report in commands if report["status"] != "success"]
+    if any(report["status"] == "unknown" for report in commands):
+        decided = spans(tr.say("card-decided", who=who, at=at))
+        return joined([bold(_partly_known(body, tr)), decided, *(spans(line) for line in failed_of(body, tr))], "\n")
     if failed:
         partly = tr.say("card-partly", failed=len(failed), count=len(commands), who=who, at=at)
         return joined([bold(partly), *(spans(line) for line in failed_of(body, tr))], "\n")
@@ -177,6 +194,13 @@ def _executed(body: Body, tr: Translator, who: str, at: str) -> Spans:
     preview = body.get("preview") or {}
     left_out = [bold(line) for line in _left_out(body.get("unchanged") or (), preview, tr)]
     return joined([bold(done), _made(body, preview, tr), *left_out, _taken_back(body, tr)], "\n")
+
+
+def _partly_known(body: Body, tr: Translator) -> str:
+    """What became of so many commands of a batch; which ones stands at their marks."""
+    found = Counter(report["status"] for report in body["commands"])
+    failed = found["error"] + found["not_run"]
+    return tr.say("card-partly-known", done=found["success"], count=len(body["commands"]), failed=failed, unknown=found["unknown"])
 
 
 def _taken_back(body: Body, tr: Translator) -> Spans:

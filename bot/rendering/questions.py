@@ -45,8 +45,10 @@ def _waits(card: Body, chat: str, tr: Translator) -> Spans:
 
 
 def message_link(session: str, ref: str) -> str:
-    """The address of a message in a supergroup, "" for chats where messages have none."""
+    """The address of a message in a supergroup, "" for chats where messages have none. `ref` says where it is if the group has moved."""
     _, chat, *thread = session.split(":")
-    if not chat.startswith("-100") or not ref.isdecimal():
+    number, _, place = ref.partition("@")
+    chat = place or chat
+    if not chat.startswith("-100") or not number.isdecimal():
         return ""
-    return "/".join(["https://t.me/c", chat.removeprefix("-100"), *thread, ref])
+    return "/".join(["https://t.me/c", chat.removeprefix("-100"), *thread, number])

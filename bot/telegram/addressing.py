@@ -5,6 +5,7 @@ import re
 from aiogram.enums import ContentType
 from aiogram.types import Message, User
 
+from bot.telegram.quoting import is_of_others
 from orchestrator.commands import NAMES
 from state.canonical import clean_text
 
@@ -43,7 +44,7 @@ def is_for(message: Message, me: User) -> bool:
     """
     if message.content_type not in _SENT:
         return False
-    command = None if message.forward_origin is not None else _COMMAND.match(_text(message).strip())
+    command = None if is_of_others(message) else _COMMAND.match(_text(message).strip())
     if command is not None and command["addressee"]:
         return command["addressee"].lower() == _name(me)
     if message.chat.type == "private" or _replies(message, me):
@@ -75,7 +76,7 @@ def _replies(message: Message, me: User) -> bool:
 
 
 def _mentions(message: Message, me: User) -> bool:
-    if message.forward_origin is not None:
+    if is_of_others(message):
         return False
     text = _text(message)
     for entity in message.entities or message.caption_entities or ():

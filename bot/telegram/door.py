@@ -24,6 +24,7 @@ from bot.telegram.menu import introduce
 from bot.telegram.pacing import Pacer
 from bot.telegram.people import People
 from bot.telegram.queueing import Queue
+from bot.telegram.restored import Restored
 from bot.telegram.router import Card, Routed, route, session_of
 from bot.telegram.typed import may_decide
 from bot.telegram.webhook import Webhook, drop_webhook, keep_webhook, make_router
@@ -72,6 +73,7 @@ class TelegramDoor:
         self._taking: asyncio.Task[None] | None = None
         self._closing = False
         self._told = False
+        self._restored = Restored(store)
 
     async def run(self, orchestrator: Orchestrator) -> None:
         """Take in and deliver whenever no other process of ours does, until cancelled; raises at a wrong token or a stranger who polls."""
@@ -89,6 +91,10 @@ class TelegramDoor:
         finally:
             self._queue.close()
             await self.bot.session.close()
+
+    def delivers(self) -> bool:
+        """Whether this process serves Telegram now; of several one does."""
+        return self._lead.held
 
     def router(self) -> APIRouter | None:
         """What the HTTP door serves for the webhook; every process may take updates, one delivers. None while polling."""
@@ -128,7 +134,7 @@ class TelegramDoor:
         """Store what the update means; raises StoreError, then it is not taken. Nobody waits for Telegram here."""
         await self.delivery.chats.note(update)
         update = self.delivery.chats.at_home(update)
-        routed = await self._routed(update)
+        routed = await self._restored.guarded(update, await self._routed(update))
         if routed.rows:
             await self._store_rows(routed)
             await self._left_behind(update, routed)

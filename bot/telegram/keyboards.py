@@ -24,7 +24,7 @@ Body = Mapping[str, Any]
 Markup = InlineKeyboardMarkup | ForceReply
 Buttons = list[list[InlineKeyboardButton]]
 
-_DOUBTFUL = frozenset({"outcome-unknown", "recovered-unclear"})
+_DOUBTFUL = frozenset({"outcome-unknown", "recovered-unclear", "recovered-partly"})
 _PLACEHOLDER = 64
 _ON_BUTTON = 60
 _LONGEST_LABEL = 128

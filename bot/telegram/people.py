@@ -10,6 +10,7 @@ from aiogram.types import InlineKeyboardButton, InlineKeyboardMarkup, Message, U
 from bot.access import Access
 from bot.i18n.translate import Translator
 from bot.telegram.callbacks import ExamplePress, pack
+from bot.telegram.quoting import is_of_others
 from orchestrator.gate.visible import visible
 from orchestrator.messages import Actor, Notice
 from orchestrator.people.registry import SESSION
@@ -81,7 +82,7 @@ def stranger(message: Message, source: str, now: datetime) -> tuple[tuple[InboxR
     if user is None or user.is_bot or message.chat.type != "private":
         return (), None
     locale = "en" if (user.language_code or "").lower().startswith("en") else "ru"
-    payload = start_payload(message.text or "") if message.forward_origin is None else ""
+    payload = start_payload(message.text or "") if not is_of_others(message) else ""
     if payload:
         proof = proof_of(payload)
         body = {"token_id": proof.fingerprint, "unlock": proof.unlock, "locale": locale}

@@ -43,9 +43,24 @@ def _session(query: CallbackQuery) -> str:
     return f"tg:{query.message.chat.id}:{thread}" if thread else f"tg:{query.message.chat.id}"
 
 
+def _topic(query: CallbackQuery, session: str) -> str:
+    """The conversation of a card that stands outside of its topic, since that is closed; "" where it stands at its place.
+
+    The buttons that decide name it, and they stand under the same message.
+    """
+    markup = getattr(query.message, "reply_markup", None)
+    buttons = (button for line in markup.inline_keyboard for button in line) if markup is not None else ()
+    homes = (press.home for button in buttons if isinstance(press := unpack(button.callback_data or ""), CardPress))
+    home = next((home for home in homes if home), "")
+    return home if home != session and home.startswith(f"{session}:") else ""
+
+
 def _of_card_or_talk(press: Press, query: CallbackQuery, make: Maker) -> Routed:
     """Whoever works a decision or a feature's button answers the press; the others are answered at once."""
+    topic = _topic(query, make.session)
     match press:
+        case ActionPress() if topic:  # what it asks would be answered there, where nobody may write
+            return Routed(session=make.session, callback_id=query.id, toast=Notice(code="card-in-topic"))
         case CardPress():
             body = {"confirmation_id": press.confirmation_id, "nonce": press.nonce, "approve": press.approve}
             return make.row("decision", "express", {**body, "via": "button", "callback_id": query.id}, session=press.home)
@@ -61,9 +76,9 @@ def _of_card_or_talk(press: Press, query: CallbackQuery, make: Maker) -> Routed:
             text = Translator(make.actor.locale).say(press.code)
             routed = make.row("message", "turn", {"text": text, "origin": "button"})
         case CheckPress():
-            routed = make.row("command", "express", {"name": "check", "confirmation_id": press.confirmation_id})
+            routed = make.row("command", "express", {"name": "check", "confirmation_id": press.confirmation_id}, session=topic)
         case DetailsPress():
-            routed = make.row("command", "express", {"name": "details", "confirmation_id": press.confirmation_id})
+            routed = make.row("command", "express", {"name": "details", "confirmation_id": press.confirmation_id}, session=topic)
         case StopPress():
             routed = make.row("command", "express", {"name": "stop"})
         case _:

@@ -268,7 +268,7 @@ class Progress:
             elif show.message and "not modified" not in error.message:
                 self._end(show)
         except AiogramError as error:
-            log.debug("progress is not shown: %s", type(error).__name__)
+            log.debug("progress is not shown: %s", type(error).__name__, extra={"action": "progress_not_shown"})
         except StoreError:
             log.warning("a placeholder could not be noted", extra={"action": "store_trouble"})
         except Exception:  # words that cannot be made must not cost the door

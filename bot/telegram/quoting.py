@@ -1,4 +1,4 @@
-"""Text of others that came with a message: forwarded, quoted, a shared contact. Never an instruction. Ring 3, pure."""
+"""Text of others that came with a message: forwarded, of another bot, quoted, a shared contact. Never an instruction. Ring 3, pure."""
 
 from aiogram.types import Contact, Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser
 
@@ -7,11 +7,16 @@ from state.canonical import clean_text
 _LONGEST_NAME = 80
 
 
+def is_of_others(message: Message) -> bool:
+    """Whether its words are not the person's own: forwarded, or put together by another bot that was asked inline."""
+    return message.forward_origin is not None or message.via_bot is not None
+
+
 def quoted_of(message: Message) -> str:
     """What others said in it, with the name of whoever said it where Telegram tells; "" where there is none."""
     if message.contact is not None:
         return _shared(message.contact)
-    if message.forward_origin is not None:
+    if is_of_others(message):
         text = clean_text(message.text or message.caption or "").strip()
         return f"{name}:\n{text}" if (name := _author(message)) and text else text
     return clean_text(message.quote.text) if message.quote is not None else ""
@@ -34,5 +39,7 @@ def _author(message: Message) -> str:
         case MessageOriginChannel() as channel:
             name = channel.author_signature or channel.chat.full_name
         case _:
-            return ""
+            if message.via_bot is None:
+                return ""
+            name = f"@{message.via_bot.username}" if message.via_bot.username else message.via_bot.full_name
     return " ".join(clean_text(name).split())[:_LONGEST_NAME]

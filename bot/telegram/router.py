@@ -16,7 +16,7 @@ from bot.telegram.addressing import is_for, words
 from bot.telegram.callbacks import CardPress, unpack
 from bot.telegram.people import start_payload, stranger
 from bot.telegram.pressing import pressed
-from bot.telegram.quoting import quoted_of
+from bot.telegram.quoting import is_of_others, quoted_of
 from bot.telegram.rows import Maker, Routed
 from bot.telegram.stopping import stopped
 from bot.telegram.typed import Card, refuses, says_no, says_yes, typed_decision, why_of
@@ -71,21 +71,21 @@ def _message(message: Message, access: Access, me: User, *, source: str, cards: 
     length = len(text) + len(quoted)
     if length > MAX_TEXT:
         return Routed(session=session, say=Notice(code="too-long", args={"length": length, "limit": MAX_TEXT}))
-    if text.startswith("/") and message.forward_origin is None:
+    if text.startswith("/") and not is_of_others(message):
         return _command(message, text, make)
     return typed_decision(message, text, cards, make) or _reason(message, text, me, make) or _said(message, text, quoted, make)
 
 
 def _said(message: Message, text: str, quoted: str, make: Maker) -> Routed:
-    """A request; what was forwarded is somebody else's text, never an instruction."""
-    own = "" if message.forward_origin is not None else text
+    """A request; what was forwarded, or written by another bot, is somebody else's text, never an instruction."""
+    own = "" if is_of_others(message) else text
     return make.row("message", "turn", {"text": own, "quoted": quoted, "origin": "typed", **_place(message)})
 
 
 def _place(message: Message) -> dict[str, Any]:
     """When and where it stands, and what it belongs to."""
     place: dict[str, Any] = {"at": int(message.date.timestamp()), "message_id": message.message_id}
-    if message.reply_to_message is not None and message.forward_origin is None:
+    if message.reply_to_message is not None and not is_of_others(message):
         place["reply_to"] = message.reply_to_message.message_id
     return place | ({"album": message.media_group_id} if message.media_group_id else {})
 
@@ -96,7 +96,7 @@ def _voice(message: Message) -> dict[str, Any]:
     if voice is None:
         return {}
     recorded = {"file_id": voice.file_id, "seconds": voice.duration, "size": voice.file_size or 0}
-    return {**recorded, "forwarded": message.forward_origin is not None, **_place(message)}
+    return {**recorded, "forwarded": is_of_others(message), **_place(message)}
 
 
 def _command(message: Message, text: str, make: Maker) -> Routed:
@@ -122,7 +122,7 @@ def _reason(message: Message, text: str, me: User, make: Maker) -> Routed | None
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.from_user.id != me.id or answered.reply_markup is None:
         return None
-    if message.forward_origin is not None or message.via_bot is not None or message.chat.type != "private":
+    if is_of_others(message) or message.chat.type != "private":
         return None
     presses = (unpack(button.callback_data or "") for line in answered.reply_markup.inline_keyboard for button in line)
     press = next((found for found in presses if isinstance(found, CardPress) and found.home), None)
@@ -142,7 +142,7 @@ def _edited(message: Message, access: Access, me: User, *, source: str, now: dat
     """New words for an old message; what only moves by itself, such as a live location, is no edit of words."""
     actor = _writer(message, access)
     text = words(message, me)
-    if actor is None or not text or message.forward_origin is not None or len(text) > MAX_TEXT:
+    if actor is None or not text or is_of_others(message) or len(text) > MAX_TEXT:
         return Routed()
     make = Maker(source=source, session=session_of(message), actor=actor, now=now)
     return make.row("edited", "express", {"text": text, **_place(message)})

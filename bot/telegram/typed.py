@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from aiogram.types import Message
 
+from bot.telegram.quoting import is_of_others
 from bot.telegram.rows import Maker, Routed
 from orchestrator.messages import Notice
 
@@ -76,7 +77,7 @@ def typed_decision(message: Message, text: str, cards: tuple[Card, ...], make: M
     because = _BECAUSE.fullmatch(text.strip())
     if not cards or message.chat.type != "private" or not (word in _YES | _NO or because):
         return None
-    if message.forward_origin is not None or message.via_bot is not None or message.edit_date is not None:
+    if is_of_others(message) or message.edit_date is not None:
         return None
     meant = _meant(message, cards)
     if because is not None and word not in _YES | _NO:

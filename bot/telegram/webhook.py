@@ -6,23 +6,21 @@
 import asyncio
 import hmac
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 from aiogram import Bot
 from aiogram.exceptions import ClientDecodeError, TelegramAPIError, TelegramConflictError, TelegramUnauthorizedError
 from fastapi import APIRouter, Request, Response
-from pydantic import SecretStr
 from starlette.requests import ClientDisconnect
 
 from bot.telegram.ingest import ALLOWED, PAUSES
 from bot.telegram.outlet import flood_wait
-from orchestrator.errors import SettingsError
+from bot.telegram.webhook_setting import Webhook, webhook_of
 from state.store import StoreError
+
+__all__ = ["Webhook", "drop_webhook", "keep_webhook", "make_router", "webhook_of"]
 
 log = logging.getLogger(__name__)
 
@@ -34,37 +32,9 @@ STORE_WITHIN = 20.0
 """Telegram gives up a post after a minute or so, and repeats it: it must not be under way twice."""
 LOOK_EVERY = 300.0
 """Seconds between two looks whether the webhook still stands."""
-_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
 Take = Callable[[Mapping[str, Any]], Awaitable[object]]
 """Store one raw update; raises StoreError."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Webhook:
-    """Where Telegram posts, and how we know that it is Telegram."""
-
-    url: str
-    secret: SecretStr
-
-    @property
-    def path(self) -> str:
-        """The part of the address that the HTTP door serves."""
-        return urlsplit(self.url).path
-
-
-def webhook_of(url: str | None, secret: SecretStr | None) -> Webhook | None:
-    """The webhook of the settings, None without one; raises SettingsError. Without a secret anybody could post as anybody."""
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    if parts.scheme not in {"https", "http"} or not parts.hostname or parts.path in {"", "/"} or parts.query or parts.fragment:
-        raise SettingsError("TELEGRAM_WEBHOOK_URL: an address such as https://bot.company.ru/telegram is needed, with a path and no query")
-    if parts.scheme == "http" and parts.hostname not in {"127.0.0.1", "localhost", "::1"}:
-        raise SettingsError("TELEGRAM_WEBHOOK_URL: Telegram posts to https addresses only")
-    if secret is None or not _SECRET.fullmatch(secret.get_secret_value()):
-        raise SettingsError("TELEGRAM_WEBHOOK_SECRET: 16 to 256 characters of A-Z a-z 0-9 _ - are needed with TELEGRAM_WEBHOOK_URL")
-    return Webhook(url=url, secret=secret)
 
 
 def make_router(webhook: Webhook, take: Take) -> APIRouter:
@@ -72,7 +42,7 @@ def make_router(webhook: Webhook, take: Take) -> APIRouter:
     router = APIRouter()
     wanted = webhook.secret.get_secret_value().encode()
 
-    @router.post(webhook.path)
+    @router.post(webhook.path, include_in_schema=False)
     async def receive_update(request: Request) -> Response:
         if not hmac.compare_digest(request.headers.get(HEADER, "").encode(), wanted):
             return Response(status_code=403)

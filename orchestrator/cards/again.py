@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from orchestrator import outgoing
 from orchestrator.cards.reading import unmarked
+from orchestrator.gate.came_back import repeated
 from orchestrator.gate.modes import effective
 from orchestrator.messages import Actor, Effect, EffectKind, Notice, Outcome, Pending, Provenance, say
 from orchestrator.session import Session
@@ -15,7 +16,7 @@ from orchestrator.turns import Tools, admitted
 from state.store import InboxRow, OutboxRow
 
 OUTDATED: Final = Notice(code="card-outdated")
-_OURS: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated"})
+_OURS: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear"})
 
 
 def is_undo(entry: Mapping[str, Any]) -> bool:
@@ -57,6 +58,9 @@ async def submitted(
 ) -> Outcome | Pending:
     """The wish of `entry` with these params through the gate; `said` are words of the person that led to them."""
     stored = await session.effect(entry["effect_id"])
+    ran = await repeated(stored, tools.gate.means)
+    if ran is not None:
+        return Outcome(status="refused", effect_id=entry["effect_id"], method=entry["method"], reason=ran.reason, detail=ran.detail)
     kind: EffectKind = stored.call["call"]["kind"] if stored is not None else "bitrix"
     provenance = Provenance.model_validate(entry.get("provenance") or {})
     if said:

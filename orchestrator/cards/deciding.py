@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from bitrix.masking import mask_value
 from orchestrator import outgoing
+from orchestrator.asked import passed_on, wake
 from orchestrator.gate import confirmations
 from orchestrator.leads import asking
 from orchestrator.messages import Actor, Notice, say
@@ -18,7 +19,6 @@ from orchestrator.session import Session
 from orchestrator.turns import Tools, admitted
 from state.agent_state import open_confirmations
 from state.canonical import dumps
-from state.clock import new_id
 from state.journal import state_of
 from state.store import InboxRow, OutboxRow
 
@@ -40,7 +40,7 @@ async def elsewhere(row: InboxRow, actor: Actor, session: Session, tools: Tools)
     timers = await tools.store.due_timers(session.now + _LONGEST, _MOST)
     homes = sorted({timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > session.now} - {session.key})
     counts = {home: len(await _waiting(home, actor, tools)) for home in homes}
-    wanted = [_asks(SHOW, home, {}, row, session) for home, count in counts.items() if count]
+    wanted = [passed_on(SHOW, row, home, {}, session) for home, count in counts.items() if count]
     return sum(counts.values()), wanted
 
 
@@ -77,11 +77,11 @@ async def details(row: InboxRow, session: Session, tools: Tools) -> None:
     match list(row.body["words"]):
         case [_, str() as confirmation_id, str() as home] if _HOME.fullmatch(home) and session.key == actor.key:
             toast = [_toast(row, Notice(code="lead-details-toast"), session)]
-            wanted = [_asks(TELL, f"tg:{home.replace('.', ':')}", {"confirmation_id": confirmation_id}, row, session)]
+            wanted = [passed_on(TELL, row, f"tg:{home.replace('.', ':')}", {"confirmation_id": confirmation_id}, session)]
         case _:
             toast, wanted = [_toast(row, Notice(code="card-outdated"), session)], []
     await session.commit(actor=actor.key, outbox=toast, inbox_new=wanted, inbox_done=[row.id])
-    wake(tools)
+    wake(tools.store)
 
 
 async def tell(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -95,25 +95,6 @@ async def tell(row: InboxRow, session: Session, tools: Tools) -> None:
         gone = outgoing.reply_row(actor.key, say(Notice(code="details-none")), session.now)
         out.append(outgoing.code_row(actor.key, text, session.now) if text else gone)
     await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
-
-
-def wake(tools: Tools) -> None:
-    """What went to another conversation is begun at once."""
-    for listener in tools.store.listeners:
-        listener()
-
-
-def _asks(kind: str, home: str, body: Mapping[str, Any], row: InboxRow, session: Session) -> InboxRow:
-    return InboxRow(
-        id=new_id(),
-        source=f"{kind}:{row.id}:{home}",
-        session=home,
-        lane="express",
-        kind=kind,
-        actor=row.actor,
-        body=body,
-        received_at=session.now,
-    )
 
 
 def _toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:

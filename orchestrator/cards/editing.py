@@ -18,8 +18,8 @@ from orchestrator.cards.showing import REFRESH, refresh_open_cards
 from orchestrator.directory.answers import Option, Resolved, Several, Unresolved
 from orchestrator.gate import confirmations
 from orchestrator.gate.effects import Call
-from orchestrator.gate.freeze import Unthawable, thaw
 from orchestrator.gate.ports import FieldLists
+from orchestrator.gate.stored_call import Unthawable, thaw
 from orchestrator.messages import Actor, Notice, Outcome, Pending, say
 from orchestrator.session import Session
 from orchestrator.turns import Handlers, Tools, admitted

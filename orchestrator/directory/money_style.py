@@ -34,6 +34,8 @@ class Style:
     point: str = ""
     group: str = ""
     decimals: int = 2
+    is_base: bool = False
+    """The portal's own: a record that names no currency gets it."""
 
     @property
     def has_sign(self) -> bool:
@@ -57,6 +59,11 @@ Book = Mapping[str, Style]
 NO_BOOK: Final[Book] = MappingProxyType({})
 
 
+def base_of(book: Book) -> str:
+    """The portal's own currency, "" where it does not say."""
+    return next((code for code, style in book.items() if style.is_base), "")
+
+
 def fraction_places(amount: Decimal, decimals: int = _CENTS) -> int:
     """How many digits follow the point: none for whole amounts, never fewer than there are, nor than the currency has."""
     with localcontext(prec=_DIGITS):
@@ -77,6 +84,7 @@ def style_of(row: Mapping[str, Any]) -> Style:
         suffix=suffix,
         point=point if known else "",
         group=group if known else "",
+        is_base=row.get("BASE") == "Y",
         decimals=min(int(decimals), _MOST_DECIMALS) if decimals.isascii() and decimals.isdecimal() else _CENTS,
     )
 

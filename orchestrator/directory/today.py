@@ -135,7 +135,7 @@ def _lists(here: datetime) -> tuple[_List, ...]:
         _List(
             code="today-idle",
             entity="deal",
-            filter={**open_deal, "<DATE_MODIFY": idle, "<LAST_ACTIVITY_TIME": idle},
+            filter={**open_deal, "<DATE_MODIFY": idle, "<LAST_ACTIVITY_TIME": idle, ">=CLOSEDATE": bitrix_date(day)},  # not those overdue
             date="DATE_MODIFY",
         ),
     )

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from orchestrator.messages import Actor, Effect, Mode, Outcome, Pending, Reply
 from state.events import Event
 
-EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed"]
+EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bitrix.errors import BitrixError
-from orchestrator.gate import confirmations, executor
+from orchestrator.gate import confirmations, executor, frozen
 from orchestrator.gate.before import before_image
+from orchestrator.gate.came_back import came_back
 from orchestrator.gate.confirmations import Asked
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse
 from orchestrator.gate.executor import Order
 from orchestrator.gate.facts import look_up
-from orchestrator.gate.freeze import Unthawable, effect_id_of, thaw
 from orchestrator.gate.judged import judged
 from orchestrator.gate.means import Means
 from orchestrator.gate.modes import effective
@@ -23,12 +23,15 @@ from orchestrator.gate.overtaken import overtaken
 from orchestrator.gate.ports import Ledger
 from orchestrator.gate.reasons import refuse
 from orchestrator.gate.rejudged import Again, again, unless_held
+from orchestrator.gate.stored_call import Unthawable, effect_id_of, thaw
 from orchestrator.gate.undoing import undoes
 from orchestrator.gate.unreadable import unreadable
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Provenance
 from state.clock import parse_iso
 from state.events import CallRefused, ConfirmationRequested
-from state.store import EffectChange, EffectConflict, EffectRow
+from state.events_freezing import ConfirmationReopened
+from state.freezing import Standing
+from state.store import EffectChange, EffectConflict, EffectRow, WriteStopped
 
 OUTDATED = Notice(code="card-outdated")
 _NO_CARD = Refuse(reason=OUTDATED, detail="its card is not known any more")
@@ -44,6 +47,8 @@ class Decided:
     notice: Notice | None = None
     outcome: Outcome | None = None
     replaced_by: ConfirmationRequested | None = None
+    reopened: bool = False
+    """The approval came to nothing: `notice` says why, and the card waits as before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +74,9 @@ async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledg
         return await _cannot_run(row, _NO_CARD, ledger)
     if parse_iso(entry["expires_at"]) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _cannot_run(row, _TOO_OLD, ledger)
+    standing = await _standing(row, means)
+    if standing is not None:
+        return await _reopened(row, standing, ledger)
     judged = await _judged(row, entry, means, mode, ledger)
     if isinstance(judged, Refuse):
         return await _cannot_run(row, judged, ledger)
@@ -84,6 +92,36 @@ async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledg
         return Decided(outcome=await executor.act(order, means.performers[call.kind], ledger))
     except EffectConflict:
         return Decided(notice=OUTDATED)
+    except WriteStopped:  # frozen in this very moment
+        return await _reopened(row, await means.switch.stopped(), ledger)
+
+
+async def held_up(entry: Mapping[str, Any], means: Means, ledger: Ledger) -> Notice | None:
+    """Why a card cannot be approved now although nothing is wrong with it: writes are frozen, and it would write."""
+    standing = await means.switch.standing()
+    row = await ledger.effect(entry["effect_id"]) if standing is not None else None
+    if standing is None or (row is not None and _goes_on(row)):
+        return None
+    return frozen.waits(standing)
+
+
+async def _standing(row: EffectRow, means: Means) -> Standing | None:
+    return None if _goes_on(row) else await means.switch.standing()
+
+
+def _goes_on(row: EffectRow) -> bool:
+    return frozen.goes_on(row.call["call"]["kind"], row.call["call"]["classes"])
+
+
+async def _reopened(row: EffectRow, standing: Standing, ledger: Ledger) -> Decided:
+    """The card waits again till its own end, under a new nonce: the press that was used up, however late it is repeated, runs nothing."""
+    confirmation_id = row.call["confirmation_id"]
+    entry = ledger.state["agent"]["confirmations"][confirmation_id]
+    nonce = confirmations.new_nonce()
+    event = ConfirmationReopened(confirmation_id=confirmation_id, effect_id=row.effect_id, why=frozen.CODE, nonce=nonce)
+    change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="requested")
+    await ledger.note(event, actor="system", effects=[change], timers=[confirmations.expiry(entry, ledger)])
+    return Decided(notice=frozen.waits(standing), reopened=True)
 
 
 async def resume_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledger) -> Decided:
@@ -120,7 +158,7 @@ async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: 
         return verdict
     if isinstance(verdict, PlanOnly):
         return _SHADOW
-    return _Judged(call=call, facts=facts, actor=actor, verdict=verdict)
+    return await came_back(row, call, means) or _Judged(call=call, facts=facts, actor=actor, verdict=verdict)
 
 
 async def _overtaken(row: EffectRow, new: Again, means: Means) -> Refuse | None:
@@ -132,7 +170,7 @@ async def _overtaken(row: EffectRow, new: Again, means: Means) -> Refuse | None:
 
 async def _drifted(row: EffectRow, entry: Mapping[str, Any], new: Again, means: Means, ledger: Ledger) -> Decided:
     """The record or the rules changed since the card was shown: the old card closes, a new one shows how things are."""
-    shown = await means.preview(new.call, new.facts, new.actor)
+    shown = await means.preview(new.call, new.facts, new.actor, now=ledger.now)
     order = replace(
         order_of(row, new.call, approved_by=""),
         effect_id=effect_id_of(f"{row.effect_id}/again"),
@@ -192,6 +230,7 @@ def order_of(row: EffectRow, call: Call, *, approved_by: str) -> Order:
         slot=stored["slot"],
         call=call,
         requested_by=stored["requested_by"],
+        requested_by_user=(stored.get("actor") or {}).get("bitrix_user_id"),
         proposed_by=stored["proposed_by"],
         approved_by=approved_by,
         confirmation_id=stored["confirmation_id"],

@@ -14,9 +14,9 @@ from bitrix.catalogue import Catalogue
 from orchestrator.gate.approvers import same_person
 from orchestrator.gate.effects import Ask
 from orchestrator.gate.executor import Order, stored_call
-from orchestrator.gate.freeze import essence
 from orchestrator.gate.ports import Ledger
 from orchestrator.gate.rights import may_touch, visible_users
+from orchestrator.gate.stored_call import essence
 from orchestrator.messages import Actor, Effect, Notice
 from state.clock import iso, parse_iso
 from state.events import (
@@ -61,6 +61,11 @@ class Asked:
     replaces: str = ""
 
 
+def new_nonce() -> str:
+    """What proves that somebody saw this card, for one decision."""
+    return secrets.token_hex(4)
+
+
 def second_nonce(nonce: str) -> str:
     """The nonce of the second tap; derived, so that it survives a restart without being stored."""
     return hashlib.sha256(f"{nonce}/2".encode()).hexdigest()[:8]
@@ -77,7 +82,7 @@ async def request(
         effect_id=order.effect_id,
         turn_id=order.turn_id,
         slot=order.slot,
-        nonce=secrets.token_hex(4),
+        nonce=new_nonce(),
         fingerprint=order.call.fingerprint,
         essence=essence(order.call),
         method=order.call.method,
@@ -128,9 +133,19 @@ def closing(entry: Mapping[str, Any], event: Any, status: EffectStatus, *expect:
     return Closing(event=event, change=change)
 
 
+def expiry(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
+    """The timer that closes this card when its time is over."""
+    return _timer(TIMER, entry["confirmation_id"], ledger, due=parse_iso(entry["expires_at"]))
+
+
 def drop_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
     """The timer row that ends the waiting of this card."""
     return replace(_timer(TIMER, entry["confirmation_id"], ledger, due=ledger.now), delete=True)
+
+
+def look_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
+    """The timer that looks whether the card got through to those who are asked now."""
+    return _timer(ARRIVED, entry["confirmation_id"], ledger, due=ledger.now + LOOK_AFTER)
 
 
 def drop_timers(entry: Mapping[str, Any], ledger: Ledger) -> list[Timer]:

@@ -90,7 +90,7 @@ def _of_the_whole(call: Call, *, policy: Policy, actor: Actor, facts: Facts, eff
         if over is not None:
             yield ask(code, amount=over.text, limit=amounts.Sum(value=f"{limit:f}", currency=policy.currency).text)
     if effect.requires_confirmation:
-        yield ask("gate-model-asks")
+        yield ask("gate-undo" if effect.proposed_by == "undo" else "gate-model-asks")
     if facts.denied_at:
         yield ask("gate-denied-before", at=facts.denied_at, by=facts.denied_by or "?")
 

@@ -13,11 +13,12 @@ from typing import Any, assert_never
 
 from orchestrator.gate import criticals
 from orchestrator.gate.effects import Call
-from orchestrator.gate.freeze import essence, freeze
+from orchestrator.gate.frozen import call_goes_on
 from orchestrator.gate.limits import changes
 from orchestrator.gate.named import doubt
 from orchestrator.gate.ports import SAID_NO, Ledger, Performed, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.recovery import MARK, SETTLED, look_again
+from orchestrator.gate.stored_call import essence, freeze
 from orchestrator.messages import Notice, Outcome
 from state.clock import iso
 from state.events import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
@@ -39,6 +40,7 @@ class Order:
     slot: str
     call: Call
     requested_by: str
+    requested_by_user: int | None = None
     proposed_by: str
     approved_by: str = ""
     confirmation_id: str = ""
@@ -56,7 +58,7 @@ class Order:
 
 async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     """Run a call that changes nothing. It needs no intent: repeating it does no harm. The plan it is part of is stored first."""
-    await ledger.flush()
+    await ledger.flush_plan()
     started = time.monotonic()
     performed = await performer.perform(order.call)
     if isinstance(performed, Unknown):
@@ -69,8 +71,9 @@ async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
 async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     """Store the intent, act once, store the outcome; who cancels this waits until the outcome is stored.
 
-    Raises EffectConflict when somebody else started this effect, StoreUnwritable when the intent cannot be stored: in both
-    cases nothing was sent. A failure to store the outcome leaves the effect `started`, which recovery turns into `unknown`.
+    Raises EffectConflict when somebody else started this effect, WriteStopped when writes are frozen, StoreUnwritable when the
+    intent cannot be stored: nothing was sent then. A failure to store the outcome leaves the effect `started`, which recovery
+    turns into `unknown`.
     """
     return await to_its_end(_write(order, performer, ledger))
 
@@ -129,6 +132,7 @@ async def _intend(order: Order, ledger: Ledger) -> None:
         params=dict(order.call.params),
         fingerprint=order.call.fingerprint,
         requested_by=order.requested_by,
+        requested_by_user=order.requested_by_user,
         approved_by=order.approved_by,
         confirmation_id=order.confirmation_id,
         proposed_by=order.proposed_by,
@@ -143,6 +147,7 @@ async def _intend(order: Order, ledger: Ledger) -> None:
         status="started",
         fingerprint=order.call.fingerprint,
         call=stored_call(order) | {"started_at": iso(ledger.now), MARK: ledger.mark()},
+        though_frozen=call_goes_on(order.call),
     )
     await ledger.commit(event, actor=order.requested_by, effects=[change])
 

@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from orchestrator.gate import approved, confirmations, executor
+from orchestrator.gate import approved, confirmations, executor, frozen
 from orchestrator.gate.approved import OUTDATED, Decided
 from orchestrator.gate.approvers import Approvers, NoLeads, same_person
 from orchestrator.gate.before import before_image
@@ -18,7 +18,7 @@ from orchestrator.gate.confirmations import Asked, Decision
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.executor import Order
 from orchestrator.gate.facts import look_up
-from orchestrator.gate.freeze import effect_id_of, essence
+from orchestrator.gate.frozen import NeverFrozen, Switch
 from orchestrator.gate.judged import judged
 from orchestrator.gate.limits import SessionTally, Tally
 from orchestrator.gate.live_policy import FixedPolicy, Policies
@@ -32,11 +32,12 @@ from orchestrator.gate.preview import Names
 from orchestrator.gate.recovery import Announce, Recovered, reconcile, recover_started
 from orchestrator.gate.rejudged import unless_held
 from orchestrator.gate.standing import as_it_stands, open_card, waiting, with_doubts
+from orchestrator.gate.stored_call import effect_id_of, essence
 from orchestrator.gate.unreadable import unreadable
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
 from state.canonical import NotCanonical, dumps
 from state.events import StepRefused
-from state.store import EffectConflict, EffectRow, OutboxRow
+from state.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +67,7 @@ class Gate:
         present: Callable[[Actor], Actor | None],
         approvers: Approvers | None = None,
         tally: Tally | None = None,
+        switch: Switch | None = None,
     ) -> None:
         """`present` gives the rights that a person has now, None for those who have none any more."""
         self._means = Means(
@@ -78,6 +80,7 @@ class Gate:
             present=present,
             approvers=approvers or NoLeads(),
             tally=tally or SessionTally(),
+            switch=switch or NeverFrozen(),
         )
         self._catalogue, self._performers = catalogue, performers
         self._records, self._names = records, names
@@ -125,7 +128,14 @@ class Gate:
             return await self._refuse(case, unreadable(error))
         call, verdict = judged(call, mode=mode, policy=self._means.policy, actor=actor, facts=facts, effect=effect)
         verdict = unless_held(with_doubts(verdict, call, ledger.state, actor), call, facts)
-        return await self._carry_out(case, call, facts, verdict)
+        return await self._carry_out(case, call, facts, await self._unless_frozen(call, verdict))
+
+    async def _unless_frozen(self, call: Call, verdict: Verdict) -> Verdict:
+        """The verdict, or the refusal of what would write while writes are frozen."""
+        if not isinstance(verdict, Allow | Ask) or frozen.call_goes_on(call):
+            return verdict
+        standing = await self._means.switch.standing()
+        return verdict if standing is None else frozen.refused(standing)
 
     async def _carry_out(self, case: _Case, call: Call, facts: Facts, verdict: Verdict) -> Outcome | Pending:
         match verdict:
@@ -139,7 +149,7 @@ class Gate:
                     call_class="".join(call.classes),
                     detail="shadow mode: recorded as a plan, not run",
                     call=dict(call.params),
-                    preview=await self._means.preview(call, facts, case.actor),
+                    preview=await self._means.preview(call, facts, case.actor, now=case.ledger.now),
                 )
             case Ask():
                 return await self._ask(case, call, facts, verdict)
@@ -158,6 +168,8 @@ class Gate:
         if not own:  # nobody stands in for a lead in what is their own, under no account
             decision = replace(decision, actor=self._means.approvers.acting(decision.actor))
         notice = confirmations.objection(entry, decision, ledger) or confirmations.not_entitled(entry, decision, self._catalogue)
+        if entry is not None and decision.approve and (notice is None or notice.code == "card-second-tap"):
+            notice = await approved.held_up(entry, self._means, ledger) or notice
         if notice is not None:
             return Decided(notice=notice)
         try:
@@ -190,10 +202,13 @@ class Gate:
         if call.reads_only:
             return await executor.read(self._order(case, call, facts, {}), performer, case.ledger)
         name = await named_offline(call, facts, case.actor)
-        return await executor.write(self._order(case, call, facts, name), performer, case.ledger)
+        try:
+            return await executor.write(self._order(case, call, facts, name), performer, case.ledger)
+        except WriteStopped:  # frozen in this very moment: nothing of it is stored, nothing was sent
+            return await self._refuse(case, frozen.refused(await self._means.switch.stopped()))
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
-        shown = await self._means.preview(call, facts, case.actor)
+        shown = await self._means.preview(call, facts, case.actor, now=case.ledger.now)
         shown |= {} if case.mode == "full" else {"mode": case.mode}
         order = self._order(case, call, facts, named(call, shown))
         entry = open_card(case.ledger.state, essence(call), case.actor)
@@ -284,6 +299,7 @@ class Gate:
             slot=case.effect.slot,
             call=call,
             requested_by=case.actor.key,
+            requested_by_user=case.actor.bitrix_user_id,
             proposed_by=case.effect.proposed_by,
             policy=self._means.policy.digest,
             before=before_image(call, facts),

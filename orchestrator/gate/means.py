@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from bitrix.catalogue import Catalogue
@@ -10,6 +10,7 @@ from orchestrator.gate.approvers import Approvers
 from orchestrator.gate.confirmations import sees_all
 from orchestrator.gate.effects import Ask, Call, Facts
 from orchestrator.gate.executor import Order
+from orchestrator.gate.frozen import Switch
 from orchestrator.gate.limits import Tally
 from orchestrator.gate.live_policy import Policies
 from orchestrator.gate.policy import Policy
@@ -33,6 +34,7 @@ class Means:
     """The rights that a person has now, None for those who have none any more."""
     approvers: Approvers
     tally: Tally
+    switch: Switch
 
     @property
     def policy(self) -> Policy:
@@ -62,7 +64,7 @@ class Means:
     def _needs_another(self, verdict: Ask, actor: Actor) -> bool:
         return verdict.four_eyes or (verdict.lead and actor.role == "manager")
 
-    async def preview(self, call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
+    async def preview(self, call: Call, facts: Facts, actor: Actor, *, now: datetime | None = None) -> dict[str, Any]:
         """The card of `call` in the language and the zone of `actor`."""
         user = actor.bitrix_user_id or 0
-        return await preview(call, facts, self.names, locale=actor.locale, zone=actor.time_zone, user=user)
+        return await preview(call, facts, self.names, locale=actor.locale, zone=actor.time_zone, user=user, now=now)

@@ -13,6 +13,7 @@ from bitrix.catalogue import Catalogue, Method
 from bitrix.names import squeeze
 from orchestrator.errors import SettingsError
 from orchestrator.gate import kinds
+from orchestrator.gate.budget import Budget
 from orchestrator.gate.currency import Money
 from orchestrator.gate.limits import Caps
 from orchestrator.gate.policy_text import Place, Places, duration, mistakes, read, suggest, where
@@ -21,7 +22,7 @@ from orchestrator.messages import EffectKind, Frozen
 from state.canonical import dumps, sha256
 
 SHIPPED = Path(__file__).resolve().parents[2] / "data" / "policy.yaml"
-_PARTS: Final[dict[str, type[BaseModel]]] = {"catalogue": Method, "rules": Rule, "caps": Caps}
+_PARTS: Final[dict[str, type[BaseModel]]] = {"catalogue": Method, "rules": Rule, "caps": Caps, "budget": Budget}
 _OWN_FIELDS: Final = ("uf", "parentid", "property")
 """How fields begin that every portal has others of."""
 
@@ -54,6 +55,8 @@ class Policy(Frozen):
     sum_jump: int | None = Field(default=None, ge=2)
     """A sum that becomes so many times as large, or falls to that part of it, is asked about twice; shipped: ten."""
     caps: Caps = Caps()
+    budget: Budget = Budget()
+    """How much of the model a person may use in a month."""
     undo_for: Span = timedelta(hours=1)
     """How long a change can be taken back with one button."""
     remind_lead_after: Span = timedelta(hours=2)

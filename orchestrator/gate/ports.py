@@ -61,6 +61,10 @@ class Ledger(Protocol):
         """Make durable what was noted; raises StaleEpoch or StoreUnwritable."""
         ...
 
+    async def flush_plan(self) -> None:
+        """Make durable what was noted, unless it is only what reads have answered; raises as `flush`."""
+        ...
+
     async def effect(self, effect_id: str) -> EffectRow | None:
         """One effect's row."""
         ...
@@ -167,6 +171,8 @@ class Reconciled:
     verdict: str
     detail: str = ""
     changes: StateChanges = field(default_factory=StateChanges)
+    commands: Sequence[CommandReport] = ()
+    """Of a batch what was seen of each command that writes."""
 
 
 class FieldLists(Protocol):

@@ -5,19 +5,34 @@ DESIGN §3 "Preview". What the code does not understand is shown as it is; nothi
 
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from bitrix.batch import references
 from bitrix.errors import BitrixError
-from orchestrator.directory.money_style import NO_BOOK
+from orchestrator.directory.money_style import NO_BOOK, base_of
+from orchestrator.directory.phone_format import format_phone
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.text import Locale
 from orchestrator.gate import criticals, fields, multifields
 from orchestrator.gate.batch import key_of
 from orchestrator.gate.effects import MARKS, Call, Facts
 from orchestrator.gate.settle import in_turn, steps_of
-from orchestrator.gate.shown import EMPTY, MADE_BY, NAMED_BY, UNKNOWN, Context, Names, Reader, plain, show, show_own, steps_in_words
+from orchestrator.gate.shown import (
+    EMPTY,
+    MADE_BY,
+    NAMED_BY,
+    UNKNOWN,
+    Context,
+    Names,
+    Reader,
+    in_words,
+    plain,
+    show,
+    show_own,
+    steps_in_words,
+)
 from orchestrator.gate.targets import at
 from orchestrator.gate.visible import visible
 
@@ -53,12 +68,15 @@ _PARAMS: dict[str, tuple[str, str, str]] = {
 }
 
 
-async def preview(call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow", user: int = 0) -> dict[str, Any]:
+async def preview(
+    call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow", user: int = 0, now: datetime | None = None
+) -> dict[str, Any]:
     """The card as JSON data: {verb, entity, id, title, url, lines, items, count, sum?, made_url?}; each line {field, name, before, after}.
 
-    `user` is whose card it is. Names that cannot be read are shown as numbers; nothing is raised for them.
+    `user` is whose card it is; days of the year of `now` are said without it. Names that cannot be read are shown as numbers; nothing is
+    raised for them.
     """
-    reader = Reader(names=names, locale=locale, zone=zone, user=user)
+    reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
         return {**await _one(call, facts, reader), "items": [], "count": 1}
     items = [{"key": leaf.key, "method": leaf.method, **await _one(leaf, then, reader)} for leaf, then in in_turn(call, facts)]
@@ -169,13 +187,13 @@ def _phones(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | No
     after = steps_in_words(steps, reader) if steps else plain(value, reader)  # what cannot be read is shown as it is sent
     if record is None:
         return {"before": "", "after": after}
-    values = [element.value for element in held] or _odd(_present(call, record, name))
+    values = [in_words(element.kind, element.value) for element in held] or _odd(_present(call, record, name))
     return {"before": visible("; ".join(values), locale=reader.locale) or EMPTY, "after": after}
 
 
 def _odd(value: Any) -> list[str]:
     """A phone that the portal gives as plain text."""
-    return [value] if isinstance(value, str) else []
+    return [format_phone(value)] if isinstance(value, str) else []
 
 
 def _present(call: Call, record: Mapping[str, Any], name: str) -> Any:
@@ -214,17 +232,21 @@ def _context(call: Call, record: Mapping[str, Any] | None, written: Mapping[str,
     currency = fields.value_of(written, "CURRENCY_ID", call.entity) or fields.value_of(record or {}, "CURRENCY_ID", call.entity)
     category = fields.value_of(written, "CATEGORY_ID", call.entity) or fields.value_of(record or {}, "CATEGORY_ID", call.entity)
     funnel = fields.number(category)
-    return Context(entity=call.entity, currency=str(currency or ""), category=int(funnel or 0))
+    is_new = call.spec.verb == "add" and record is None
+    return Context(entity=call.entity, currency=str(currency or ""), category=int(funnel or 0), is_new=is_new)
 
 
 async def _total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
     """What the commands write in money, a sum for each currency; "" where they write none."""
-    sums: dict[str, Decimal] = {}
+    found: list[tuple[Context, Decimal]] = []
     for leaf in commands:
         written = criticals.written_fields(leaf)
         amount = fields.number(fields.value_of(written, "OPPORTUNITY", leaf.entity))
         if amount is not None and not leaf.reads_only:
-            currency = visible(_context(leaf, criticals.before(leaf, facts), written).currency)
-            sums[currency] = sums.get(currency, Decimal(0)) + amount
-    book = await reader.names.book() if sums else NO_BOOK
+            found.append((_context(leaf, criticals.before(leaf, facts), written), amount))
+    book = await reader.names.book() if found else NO_BOOK
+    sums: dict[str, Decimal] = {}
+    for context, amount in found:
+        currency = visible(context.currency or (base_of(book) if context.is_new else ""))
+        sums[currency] = sums.get(currency, Decimal(0)) + amount
     return " + ".join(format_sum(amount, code or None, locale=reader.locale, book=book) for code, amount in sorted(sums.items()))

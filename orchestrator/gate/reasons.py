@@ -68,6 +68,7 @@ ASKS: dict[str, str] = {
     "gate-sum-lost": "{field} changes from {before} to {after}.",
     "gate-sum-currency": "{field} becomes one of another currency: {before} → {after}.",
     "gate-model-asks": "the model asked for a person's word.",
+    "gate-undo": "an undo puts former values back: a person checks them.",
     "gate-taint-prose": "free text of other people was read in this turn.",
     "gate-taint-target": "{entity} {id} was not named by the person.",
     "gate-taint-value": "the value of {field} comes from text of the CRM.",

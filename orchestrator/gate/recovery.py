@@ -12,8 +12,8 @@ from typing import Any
 
 from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from orchestrator.gate.freeze import Unthawable, thaw
 from orchestrator.gate.ports import FindsTraces, Ledger, Performer, Reconciled
+from orchestrator.gate.stored_call import Unthawable, thaw
 from state.clock import parse_iso
 from state.events import CallOutcomeUnknown, OutcomeReconciled
 from state.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
@@ -93,8 +93,8 @@ async def reconcile(
 ) -> Recovered:
     """Ask the portal whether an `unknown` call happened and record the verdict; `unclear` leaves it unknown and tells nobody."""
     seen = await _look(row, catalogue, performers)
-    if seen.verdict == "not_done" and too_early(row, ledger):
-        seen = Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
+    if too_early(row, ledger):
+        seen = _not_yet(seen)
     found = Recovered(row=row, reconciled=seen)
     if seen.verdict == "unclear":
         return found
@@ -109,6 +109,14 @@ async def reconcile(
     change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status=status)
     await ledger.commit(event, actor="system", effects=[change], outbox=announce(found))
     return found
+
+
+def _not_yet(seen: Reconciled) -> Reconciled:
+    """What may be said while the portal may still be working on it: that something is not there yet proves nothing."""
+    if seen.verdict == "not_done":
+        return Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
+    commands = [one.model_copy(update={"status": "unknown"}) if one.status == "not_run" else one for one in seen.commands]
+    return replace(seen, commands=tuple(commands))
 
 
 async def _look(row: EffectRow, catalogue: Catalogue, performers: Mapping[str, Performer]) -> Reconciled:

@@ -7,10 +7,10 @@ from typing import Any
 from bitrix.batch import references
 from orchestrator.gate import batch, multifields
 from orchestrator.gate.effects import Call, Facts, Target
-from orchestrator.gate.freeze import essence
 from orchestrator.gate.multifields import Element, Step
 from orchestrator.gate.params import Refusal
 from orchestrator.gate.reasons import refuse
+from orchestrator.gate.stored_call import essence
 
 _OWNERS = frozenset({"lead", "contact", "company", "item"})
 _VERBS = frozenset({"add", "update"})

@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 from bitrix.batch import references
 from bitrix.errors import BitrixError
 from orchestrator.directory.date_format import day_of, format_day
-from orchestrator.directory.money_style import Book
+from orchestrator.directory.money_style import Book, base_of
+from orchestrator.directory.phone_format import format_phone
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.text import Locale
 from orchestrator.gate import fields
@@ -21,7 +22,7 @@ from orchestrator.gate.visible import visible
 
 EMPTY = "—"
 _LONGEST_ID = 15
-_LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there
+_LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year stands there
 _FLAGS = {"ru": {"Y": "Да", "1": "Да", "N": "Нет", "0": "Нет"}, "en": {"Y": "Yes", "1": "Yes", "N": "No", "0": "No"}}
 _DELETED = {"ru": "удалить {value}", "en": "remove {value}"}
 _ADDED = {"ru": "добавить {value}", "en": "add {value}"}
@@ -85,6 +86,12 @@ class Reader:
     zone: str
     user: int = 0
     """The person's number in the portal, 0 for one without."""
+    now: datetime | None = None
+    """Days of this year are said without it; None says the year always."""
+
+    def day(self, day: date) -> str:
+        """A day as the person reads it."""
+        return format_day(day, today=self.now.astimezone(ZoneInfo(self.zone)).date() if self.now else _LONG_AGO, locale=self.locale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +101,8 @@ class Context:
     entity: str
     currency: str = ""
     category: int = 0
+    is_new: bool = False
+    """It is to be made: what names no currency gets the portal's own."""
 
 
 async def show(value: Any, kind: str, *, context: Context, reader: Reader) -> str:
@@ -108,7 +117,7 @@ async def show(value: Any, kind: str, *, context: Context, reader: Reader) -> st
         case "stage":
             return await _name_or(reader.names.stage(context.entity, str(value), context.category), str(value), reader)
         case "money":
-            return await _money(value, context.currency, reader)
+            return await _money(value, context, reader)
         case "date" | "datetime":
             return _moment(value, kind, reader)
         case "flag":
@@ -131,15 +140,22 @@ def steps_in_words(steps: Sequence[Step], reader: Reader) -> str:
     return visible("; ".join(_step(step, reader.locale) for step in steps), locale=reader.locale) or EMPTY
 
 
+def in_words(kind: str, value: str) -> str:
+    """A phone as people write it, anything else as it is."""
+    return format_phone(value) if kind == "PHONE" else value
+
+
 def _step(step: Step, locale: Locale) -> str:
-    was = step.old.value if step.old is not None else ""
+    was, value = in_words(step.kind, step.old.value if step.old is not None else ""), in_words(step.kind, step.value)
     match step.verb:
         case "add":
-            return _ADDED[locale].format(value=_typed(step.value, step.value_type))
-        case "edit" if step.old is not None and step.value == was:
-            return f"{_typed(was, step.old.value_type)} → {_typed(step.value, step.value_type)}"
+            return _ADDED[locale].format(value=_typed(value, step.value_type))
+        case "edit" if step.old is not None and step.value == step.old.value:
+            return f"{_typed(was, step.old.value_type)} → {_typed(value, step.value_type)}"
+        case "edit" if was == value and step.old is not None:  # the same number written otherwise: that is what changes
+            return f"{step.old.value} → {step.value}"
         case "edit":
-            return f"{was} → {step.value}"
+            return f"{was} → {value}"
         case "remove":
             return _DELETED[locale].format(value=was)
         case _:
@@ -193,22 +209,20 @@ async def _name_or(name: Awaitable[str], otherwise: str, reader: Reader) -> str:
     return visible(found or otherwise, locale=reader.locale)
 
 
-async def _money(value: Any, currency: str, reader: Reader) -> str:
+async def _money(value: Any, context: Context, reader: Reader) -> str:
     amount = fields.number(value)
     if amount is None:
         return plain(value, reader)
-    return format_sum(amount, visible(currency) if currency else None, locale=reader.locale, book=await reader.names.book())
+    book = await reader.names.book()
+    currency = context.currency or (base_of(book) if context.is_new else "")
+    return format_sum(amount, visible(currency) if currency else None, locale=reader.locale, book=book)
 
 
 def _moment(value: Any, kind: str, reader: Reader) -> str:
     text = str(value).strip()
     try:
         if kind == "date" or "T" not in text:
-            return (
-                format_day(day_of(text), today=_LONG_AGO, locale=reader.locale)
-                if len(text) == len("2026-11-21") or kind == "date"
-                else plain(text, reader)
-            )
+            return reader.day(day_of(text)) if len(text) == len("2026-11-21") or kind == "date" else plain(text, reader)
         moment = datetime.fromisoformat(text)
     except ValueError:
         return plain(text, reader)
@@ -218,7 +232,7 @@ def _moment(value: Any, kind: str, reader: Reader) -> str:
         here = moment.astimezone(ZoneInfo(reader.zone))
     except OverflowError:  # beyond the year 9999 where the person is
         return plain(text, reader)
-    return f"{format_day(here.date(), today=_LONG_AGO, locale=reader.locale)}, {here:%H:%M}"
+    return f"{reader.day(here.date())}, {here:%H:%M}"
 
 
 def _flat(value: Any) -> str:

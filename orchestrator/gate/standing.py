@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.gate.effects import Allow, Ask, Call, Verdict
-from orchestrator.gate.freeze import essence
 from orchestrator.gate.named import doubt
+from orchestrator.gate.stored_call import essence
 from orchestrator.messages import Actor, Notice, Outcome, Pending
 from state.agent_state import open_confirmations
 from state.clock import iso

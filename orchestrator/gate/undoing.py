@@ -14,11 +14,11 @@ from bitrix.catalogue import Catalogue, Method
 from orchestrator.gate import fields, targets
 from orchestrator.gate.criticals import code_of, written_fields
 from orchestrator.gate.effects import Call, Target
-from orchestrator.gate.freeze import effect_id_of
 from orchestrator.gate.multifields import is_named
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger
 from orchestrator.gate.settle import steps_of
+from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.messages import Notice, Outcome
 from state.clock import iso, parse_iso
 from state.store import EffectRow

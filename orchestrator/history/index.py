@@ -47,6 +47,8 @@ class Found(NamedTuple):
     undoes: str
     seen: str
     """The id of a look at the records, "" for other events."""
+    event_id: str = ""
+    """The event that is the first of its effect, if none came before."""
 
 
 class RecordIndex:
@@ -64,6 +66,7 @@ class RecordIndex:
         self._looks: dict[str, dict[str, None]] = {}
         self._decisions: dict[str, Decision] = {}
         self._undone: dict[str, str] = {}
+        self._begun: dict[str, str] = {}
 
     async def refresh(self) -> None:
         """Read what was written since the last time."""
@@ -112,6 +115,10 @@ class RecordIndex:
         """Who decided the call's card, None where there was none or nobody has."""
         return self._decisions.get(effect_id)
 
+    def began_at(self, effect_id: str) -> str:
+        """The id of the event with which that effect began, "" where it is not known."""
+        return self._begun.get(effect_id, "")
+
     def undone_by(self, effect_id: str) -> str:
         """The last effect that was to take this one back, "" for none."""
         return self._undone.get(effect_id, "")
@@ -124,6 +131,9 @@ class RecordIndex:
             self._note(self._looks if one.seen else self._calls, target, one.seen or one.effect_id)
         for kind in one.makes:
             self._note(self._adds, kind, one.effect_id, keep=RECORDS)
+        if one.event_id:
+            self._begun.setdefault(one.effect_id, one.event_id)
+            _cut(self._begun, RECORDS)
         if one.decision is not None:
             self._decisions[one.effect_id] = one.decision
             _cut(self._decisions, RECORDS)
@@ -178,7 +188,7 @@ def _found(event: StoredEvent, catalogue: Catalogue) -> Iterator[Found]:
             made = {one.makes for one in written if one.makes and event.type == "CallStarted"}
             targets = {one.target for one in written if one.target}
             back = undoes(str(data.get("slot") or "")) if event.type == "CallStarted" else ""
-            yield Found(effect_id, tuple(sorted(targets)), tuple(sorted(made)), None, back, "")
+            yield Found(effect_id, tuple(sorted(targets)), tuple(sorted(made)), None, back, "", event.id)
 
 
 def _effects(store: Store, ids: Sequence[str]) -> list[EffectRow]:

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 from orchestrator.directory.text import clean
 from orchestrator.gate import fields, undoing
 from orchestrator.gate.effects import Facts, Target
-from orchestrator.gate.freeze import Unthawable, thaw
 from orchestrator.gate.means import Means
 from orchestrator.gate.shown import Context, Reader, show
+from orchestrator.gate.stored_call import Unthawable, thaw
 from orchestrator.history.index import RecordIndex, began
 from orchestrator.messages import Actor
 from orchestrator.outgoing import channel_of

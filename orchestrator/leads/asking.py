@@ -20,13 +20,22 @@ class Asked:
 
     deciding: Sequence[Actor]
     told: Sequence[Actor]
+    more: Sequence[Actor] = ()
+    """Who looked for what waits, and is named beside those whose turn it is."""
+
+    @property
+    def named(self) -> Sequence[Actor]:
+        """For whom the one who asked waits: a lead who is away keeps the card and is not named."""
+        keys = {lead.key for lead in (*self.deciding, *self.more)}
+        return [lead for lead in self.told if lead.key in keys] or self.told
 
     def event(self, entry: Entry) -> LeadsAsked | None:
         """What is to be remembered of it, None where nothing has changed."""
-        keys = [lead.key for lead in self.told]
-        if keys == list(entry.get("told") or ()):
+        keys, names = [lead.key for lead in self.told], [lead.name for lead in self.named]
+        waits_still = not self.told or {lead.name for lead in self.deciding} & set(entry.get("told_names") or ())
+        if keys == list(entry.get("told") or ()) and waits_still:
             return None
-        return LeadsAsked(confirmation_id=entry["confirmation_id"], told=keys, told_names=[lead.name for lead in self.told])
+        return LeadsAsked(confirmation_id=entry["confirmation_id"], told=keys, told_names=names)
 
 
 def wants_lead(entry: Entry) -> bool:
@@ -66,7 +75,7 @@ def is_asked(entry: Entry, actor: Actor, tools: Tools) -> bool:
 def with_one_more(entry: Entry, lead: Actor, tools: Tools) -> Asked:
     """As it is, and shown to this person too."""
     asked = asked_now(entry, tools)
-    return Asked(deciding=asked.deciding, told=[*(one for one in asked.told if one.key != lead.key), lead])
+    return Asked(deciding=asked.deciding, told=[*(one for one in asked.told if one.key != lead.key), lead], more=[lead])
 
 
 async def remember(asked: Asked, entry: Entry, session: Session) -> bool:

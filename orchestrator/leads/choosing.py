@@ -1,6 +1,6 @@
 """To whom a request is shown, and who stands in for a lead who is away. Ring 2; rights are those of this moment."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Protocol
@@ -66,6 +66,10 @@ class Leads:
         for lead in self._stood_in_for(actor):
             actor = actor.model_copy(update={"role": actor.role if actor.role in _DECIDE else "lead", "sees": _both(actor, lead)})
         return actor
+
+    def standing(self) -> Mapping[str, str]:
+        """Of each lead who decides for them today, "" for nobody: when that changes, cards that wait go elsewhere."""
+        return {lead.key: self._present(lead) for lead in self._staff.people() if lead.role in _DECIDE}
 
     def _may(self, lead: Actor, asking: Actor, sees: Sees) -> bool:
         acting = self.acting(lead)

@@ -6,11 +6,12 @@ from datetime import timedelta
 from typing import Any, Final
 
 from orchestrator import outgoing
+from orchestrator.asked import passed_on, wake
 from orchestrator.decisions import run_decision
 from orchestrator.messages import Notice, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools, admitted
-from state.clock import iso, new_id
+from state.clock import iso
 from state.events_leads import DenialReasonAsked, DenialReasonGiven, awaited
 from state.store import InboxRow
 
@@ -59,8 +60,8 @@ async def given(row: InboxRow, session: Session, tools: Tools) -> None:
         decision = {"confirmation_id": words["confirmation_id"], "nonce": words["nonce"], "reason": text}
         await run_decision(replace(row, body={**decision, "approve": False, "via": "typed"}), session, tools)
     elif _SESSION.fullmatch(home):
-        await session.commit(actor=person, inbox_new=[_on_its_way(row, home, words, session)], inbox_done=[row.id])
-        _wake(tools)
+        await session.commit(actor=person, inbox_new=[passed_on(KIND, row, home, words, session)], inbox_done=[row.id])
+        wake(tools.store)
     else:
         await tools.store.finish_inbox(row.id, "quarantined", "a reason for no conversation")
 
@@ -74,27 +75,8 @@ async def _after_press(row: InboxRow, text: str, session: Session, tools: Tools)
         return
     words = {"confirmation_id": asked["confirmation_id"], "nonce": asked["nonce"], "text": text}
     event = DenialReasonGiven(confirmation_id=asked["confirmation_id"], by=person)
-    await session.commit(event, actor=person, inbox_new=[_on_its_way(row, asked["home"], words, session)], inbox_done=[row.id])
-    _wake(tools)
-
-
-def _wake(tools: Tools) -> None:
-    """What went to another conversation is begun at once."""
-    for listener in tools.store.listeners:
-        listener()
-
-
-def _on_its_way(row: InboxRow, home: str, words: dict[str, Any], session: Session) -> InboxRow:
-    return InboxRow(
-        id=new_id(),
-        source=f"reason:{row.id}",
-        session=home,
-        lane="express",
-        kind=KIND,
-        actor=row.actor,
-        body=words,
-        received_at=session.now,
-    )
+    await session.commit(event, actor=person, inbox_new=[passed_on(KIND, row, asked["home"], words, session)], inbox_done=[row.id])
+    wake(tools.store)
 
 
 def _toast(row: InboxRow, notice: Notice, session: Session) -> list[Any]:

@@ -1,12 +1,13 @@
-"""Counts the changes made for a person over all conversations, from the journal. Ring 2; reads only what is new since the last look."""
+"""Counts the changes made for a person over all conversations and accounts, from the journal. Ring 2; each look reads what is new."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from orchestrator.gate.budget import person_of
 from orchestrator.gate.ports import Ledger
 from orchestrator.messages import Actor
-from state.clock import SystemClock, parse_iso
+from state.clock import SystemClock, id_at, parse_iso
 from state.worker import AsyncStore
 
 DAY: Final = timedelta(days=1)
@@ -36,16 +37,18 @@ class JournalTally:
         await self._catch_up()
         if self._added >= PAGE:
             self._forget(now)
-        return sum(count for at, count in self._made.get(actor.key, {}).values() if now - at < DAY)
+        mine = {person_of(actor.key, actor.bitrix_user_id), actor.key}  # by the key alone: before calls named the employee
+        return sum(count for person in mine for at, count in self._made.get(person, {}).values() if now - at < DAY)
 
     async def _catch_up(self) -> None:
         wall = self._wall()
         since = max(wall - DAY, self._read_to - self._overlap) if self._read_to is not None else wall - DAY
-        after = _id_at(since)
+        after = id_at(since)
         while True:
-            events = await self._store.scan(("CallStarted",), after, PAGE)
+            events = await self._store.clear(("CallStarted",), after, PAGE)
             for event in events:
-                mine = self._made.setdefault(str(event.data["requested_by"]), {})
+                person = person_of(str(event.data["requested_by"]), event.data.get("requested_by_user"))
+                mine = self._made.setdefault(person, {})
                 mine[event.id] = parse_iso(event.ts), int(event.data.get("writes", 1))
             self._added += len(events)
             if len(events) < PAGE:
@@ -58,9 +61,3 @@ class JournalTally:
         kept = {person: {key: item for key, item in mine.items() if now - item[0] < DAY} for person, mine in self._made.items()}
         self._made = {person: mine for person, mine in kept.items() if mine}
         self._added = 0
-
-
-def _id_at(moment: datetime) -> str:
-    """What sorts before every event id made at `moment` or later."""
-    digits = f"{max(0, int(moment.timestamp() * 1000)):012x}"
-    return f"{digits[:8]}-{digits[8:]}"

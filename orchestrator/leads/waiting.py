@@ -9,7 +9,8 @@ from orchestrator import outgoing
 from orchestrator.daily.hours import MORNING, moment
 from orchestrator.decisions import title_of
 from orchestrator.gate import confirmations
-from orchestrator.leads.asking import asked_now, remember
+from orchestrator.leads import moving
+from orchestrator.leads.asking import asked_now
 from orchestrator.messages import Actor, Notice, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools
@@ -25,7 +26,9 @@ async def arrived(row: InboxRow, session: Session, tools: Tools) -> None:
     entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
     told: list[OutboxRow] = []
     if entry is not None and _waits(entry, session):
-        shown = [lead for lead in entry.get("told") or () if await tools.store.sent_ref(lead, f"card:{entry['confirmation_id']}")]
+        brought = entry.get("told") or ()
+        named = {lead.key for lead in asked_now(entry, tools).named} & set(brought)  # that it reached a lead who is away helps nobody
+        shown = [lead for lead in named or brought if await tools.store.sent_ref(lead, f"card:{entry['confirmation_id']}")]
         if not shown:
             lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.get("told_names") or ()), "what": title_of(entry)})
             told.append(outgoing.reply_row(session.key, say(lost), session.now))
@@ -43,25 +46,17 @@ async def remind(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     asked = asked_now(entry, tools)
     before = set(entry.get("told") or ())
-    changed = await remember(asked, entry, session)
+    brought = await moving.moved(entry, session, tools)
     entry = session.state["agent"]["confirmations"][entry["confirmation_id"]]
-    due = [lead for lead in asked.told if lead.key in (row.body.get("left") or before)]
+    due = [lead for lead in asked.named if lead.key in (row.body.get("left") or before)]
     awake = [lead for lead in due if not _at_night(lead, session.now)]
     later = {lead.key: _morning(lead, session.now) for lead in due if lead not in awake}
     later |= {lead.key: session.now + tools.gate.policy.remind_lead_after for lead in asked.told if lead.key not in before}
     about = {"who": entry["requested_by_name"], "what": title_of(entry), "at": entry["expires_at"]}
     told = [outgoing.reply_row(lead.key, say(Notice(code="lead-remind", args=about)), session.now) for lead in awake]
-    told.extend(_moved(entry, session) if changed else ())
-    shown = [outgoing.card_row(session.key, entry, session.now)] if awake or changed else []
+    shown = [outgoing.card_row(session.key, entry, session.now)] if awake and not brought else []
     timers = [_again(row, later, session) if later else _over(row, session)]
-    await session.commit(actor="system", outbox=[*shown, *told], timers=timers, inbox_done=[row.id])
-
-
-def _moved(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:
-    """The one who asked is told for whom they wait now."""
-    who = ", ".join(entry.get("told_names") or ())
-    moved = Notice(code="lead-moved", args={"who": who, "what": title_of(entry)})
-    return [outgoing.reply_row(session.key, say(moved if who else Notice(code="lead-gone", args={"what": title_of(entry)})), session.now)]
+    await session.commit(actor="system", outbox=[*brought, *shown, *told], timers=timers, inbox_done=[row.id])
 
 
 def _at_night(lead: Actor, now: datetime) -> bool:

@@ -6,7 +6,7 @@ It judges the wire and not the words: what the answer means is for the engine th
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
 
@@ -19,11 +19,17 @@ from orchestrator.model_client.failures import TryAgainError, error_of, failure_
 from orchestrator.model_client.retry import Sleep, retrying
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.sse import SseDecoder
+from state.trace import trace_headers
 
 OnDelta = Callable[[str], Awaitable[None]]
 
 MAX_BODY = 8_000_000
+KEPT = 30.0
+"""Seconds after which an idle connection is given up."""
 _OK = 200
+_PROBE = 10.0
+_SHUT = frozenset({401, 403, 429})
+_BROKEN = 500
 _DRAIN = 0.25
 """How long the end of a finished stream is awaited, so that its connection can serve the next call."""
 _DONE = "[DONE]"
@@ -44,23 +50,39 @@ class ModelClient:
         *,
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Sleep = asyncio.sleep,
+        heard: Callable[[ModelClientError | None], None] = lambda _: None,
     ) -> None:
-        """Prepare the connections; `transport` and `sleep` are replaced by tests."""
+        """Prepare the connections; `transport` and `sleep` are replaced by tests. `heard` is told how each request ended on the wire."""
         for name in ("httpx", "httpcore"):  # their request lines hold the address, and an address may hold a password
             logging.getLogger(name).setLevel(logging.WARNING)
         self._settings = settings
         self._sleep = sleep
+        self._heard = heard
         self._scrub = scrubber(settings.api_key)
         self._http = httpx.AsyncClient(
             transport=transport,
             timeout=httpx.Timeout(settings.total_deadline, connect=settings.connect_timeout),
-            limits=httpx.Limits(keepalive_expiry=30.0),
+            limits=httpx.Limits(keepalive_expiry=KEPT),
             trust_env=not settings.is_loopback,
         )
 
     async def aclose(self) -> None:
         """Close the connections; never fails."""
         await self._http.aclose()
+
+    async def probe(self) -> None:
+        """Ask for the list of models, which costs nothing, once; `heard` is told whether the service answers and takes the key."""
+        url = self._settings.base_url.rstrip("/") + "/models"
+        try:
+            async with asyncio.timeout(_PROBE):
+                response = await self._http.get(url, headers=self._headers())
+        except (*_WIRE_ERRORS, TimeoutError, RuntimeError):  # RuntimeError: the client is closed
+            self._heard(ModelClientError("The model service does not answer."))
+        except ModelClientError as error:  # there is no key
+            self._heard(error)
+        else:
+            shut = _is_shut(response.status_code)
+            self._heard(ModelClientError("The model service turns us away.") if shut else None)
 
     async def post_chat_completions(self, payload: dict[str, Any], *, verbose: bool = False) -> dict[str, Any]:
         """Return the standard completion body as it came; `verbose` logs both sides at debug level (S001-8…10, S004-16).
@@ -70,11 +92,12 @@ class ModelClient:
         """
         request = self._prepare(payload, {"stream": False})
         if verbose:
-            _log.debug("chat completions request: %s", self._mask(request))
+            _log.debug("chat completions request: %s", self._mask(request), extra={"action": "model_request"})
         async with self._deadline():
             body: dict[str, Any] = await self._policy()(self._ask_once, request)
         if verbose:
-            _log.debug("chat completions response: %s", self._mask(json.dumps(body, ensure_ascii=False).encode()))
+            answer = self._mask(json.dumps(body, ensure_ascii=False).encode())
+            _log.debug("chat completions response: %s", answer, extra={"action": "model_answer"})
         return body
 
     async def stream_chat(self, payload: dict[str, Any], on_delta: OnDelta | None = None) -> ModelAnswer:
@@ -98,7 +121,7 @@ class ModelClient:
             raise ModelClientError("The request to the model cannot be written as JSON.") from None
 
     def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **trace_headers()}
         secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
         if not secret and not self._settings.is_loopback:
             raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
@@ -119,30 +142,31 @@ class ModelClient:
 
     async def _stream_once(self, request: bytes, on_delta: OnDelta | None) -> ModelAnswer:
         begun = asyncio.get_running_loop().time()
-        reader, handed_out = AnswerReader(self._scrub), False
+        reader, handed_out, over = AnswerReader(self._scrub), False, False
         async with aclosing(self._events(request)) as events:
-            while True:
+            while not over:
                 try:
-                    data = await self._next(events, patient=not reader.has_text)
+                    come = await self._next(events, patient=not reader.has_text)
                 except TryAgainError as error:
                     if reader.is_finished:
                         break
                     if handed_out:
                         raise ModelClientError(error.reason) from None
                     raise
-                if data is None or data.strip() == _DONE:
-                    break
-                piece = reader.take(data)
-                if piece and on_delta:
-                    handed_out = True
-                    await on_delta(piece)
+                over = come is None
+                for data in come or ():
+                    over = over or data.strip() == _DONE
+                    piece = "" if over else reader.take(data)
+                    if piece and on_delta:
+                        handed_out = True
+                        await on_delta(piece)
             with suppress(TimeoutError, ModelClientError):
                 async with asyncio.timeout(_DRAIN):
                     await anext(events, None)
         return reader.finish(asyncio.get_running_loop().time() - begun)
 
-    async def _next(self, events: AsyncGenerator[str], *, patient: bool) -> str | None:
-        """Return the next event, or None at the end; once text has flowed a long silence is a failure."""
+    async def _next(self, events: AsyncGenerator[Sequence[str]], *, patient: bool) -> Sequence[str] | None:
+        """Return the events that came next, or None at the end; once text has flowed a long silence is a failure."""
         watch = asyncio.timeout(None if patient else self._settings.silence)
         try:
             async with watch:
@@ -152,8 +176,8 @@ class ModelClient:
                 raise
             raise ModelClientError("The model fell silent in the middle of its answer.") from None
 
-    async def _events(self, request: bytes) -> AsyncGenerator[str]:
-        """Yield the data of each event; a server that ignores `stream` sends one JSON object, which is one event."""
+    async def _events(self, request: bytes) -> AsyncGenerator[Sequence[str]]:
+        """Yield the data of the events that came together; a server that ignores `stream` sends one JSON object, which is one event."""
         decoder = SseDecoder()
         async with aclosing(self._body(request)) as chunks:
             head = b""
@@ -162,15 +186,14 @@ class ModelClient:
                 if head.strip():
                     break
             if head.lstrip().startswith(b"{"):
-                yield decode(head + b"".join([chunk async for chunk in chunks]))
+                yield [decode(head + b"".join([chunk async for chunk in chunks]))]
                 return
-            for data in decoder.feed(head):
-                yield data
+            if come := decoder.feed(head):
+                yield come
             async for chunk in chunks:
-                for data in decoder.feed(chunk):
-                    yield data
-            for data in decoder.close():
-                yield data
+                if come := decoder.feed(chunk):  # a comment breaks no silence
+                    yield come
+            yield decoder.close()
 
     async def _body(self, request: bytes) -> AsyncGenerator[bytes]:
         """Yield the body of a successful answer; the one place where the wire's errors become ours."""
@@ -181,11 +204,16 @@ class ModelClient:
             async with self._http.stream("POST", url, content=request, headers=self._headers()) as response:
                 chunks = _limited(response, MAX_BODY)
                 if response.status_code != _OK:
-                    raise failure_of_status(response, b"".join([chunk async for chunk in chunks]), self._scrub)
+                    failure = failure_of_status(response, b"".join([chunk async for chunk in chunks]), self._scrub)
+                    self._heard(failure if _is_shut(response.status_code) else None)
+                    raise failure
+                self._heard(None)
                 async for chunk in chunks:
                     yield chunk
         except _WIRE_ERRORS as error:
-            raise failure_of_wire(error) from None
+            failure = failure_of_wire(error)
+            self._heard(failure)
+            raise failure from None
 
     @asynccontextmanager
     async def _deadline(self) -> AsyncIterator[None]:
@@ -202,6 +230,11 @@ class ModelClient:
         secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
         shown = text.decode()
         return shown.replace(secret, "***") if secret else shown
+
+
+def _is_shut(status: int) -> bool:
+    """Whether nobody can be answered with this status, whatever was asked."""
+    return status in _SHUT or status >= _BROKEN
 
 
 async def _limited(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:

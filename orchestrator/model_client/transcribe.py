@@ -10,6 +10,7 @@ from orchestrator.errors import ModelClientError
 from orchestrator.model_client.failures import TryAgainError, failure_of_status, failure_of_wire, scrubber
 from orchestrator.model_client.retry import Sleep, retrying
 from orchestrator.model_client.settings import ModelSettings
+from state.trace import trace_headers
 
 WITHIN: Final = 60.0
 """Seconds for one recording with all attempts."""
@@ -78,7 +79,7 @@ class Transcriber:
             raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
         if not secret.isascii() or not secret.isprintable() or " " in secret:
             raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
-        return {"Authorization": f"Bearer {secret}"} if secret else {}
+        return trace_headers() | ({"Authorization": f"Bearer {secret}"} if secret else {})
 
 
 def _words(content: bytes) -> str:

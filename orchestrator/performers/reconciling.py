@@ -6,7 +6,7 @@ one; a delete is done when the record is gone. Each command of a batch is looked
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Final, Literal
 
 from bitrix.client import BitrixClient
 from bitrix.errors import Refused
@@ -14,9 +14,13 @@ from bitrix.names import CRM, marks
 from orchestrator.gate.effects import Call
 from orchestrator.gate.fields import squeeze, value_of
 from orchestrator.gate.ports import Reconciled, Records
+from orchestrator.messages import CommandReport
 from orchestrator.performers.state_changes import changes_of
 
 _LISTS = {**{kind: f"crm.{kind}.list" for kind in CRM.values()}, "activity": "crm.activity.list"}
+
+
+_STATUS: Final[Mapping[str, Literal["success", "not_run", "unknown"]]] = {"done": "success", "not_done": "not_run", "unclear": "unknown"}
 
 
 async def reconcile(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
@@ -26,7 +30,8 @@ async def reconcile(call: Call, before: Mapping[str, Any], client: BitrixClient,
     seen = [(command, await _one(command, before, client, records)) for command in call.commands if not command.reads_only]
     verdicts = {item.verdict for _, item in seen}
     detail = "; ".join(f"{command.key} {command.method}: {item.verdict}" for command, item in seen)
-    return Reconciled(verdict=verdicts.pop() if len(verdicts) == 1 else "unclear", detail=detail)
+    reports = tuple(CommandReport(key=command.key, method=command.method, status=_STATUS[item.verdict]) for command, item in seen)
+    return Reconciled(verdict=verdicts.pop() if len(verdicts) == 1 else "unclear", detail=detail, commands=reports)
 
 
 async def _one(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:

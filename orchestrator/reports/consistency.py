@@ -1,7 +1,8 @@
 """Whether every effect went the way that the gate lets effects go, and whether the effects table says the same. Ring 2; changes nothing.
 
-requested → approved | denied | expired | superseded; approved → started | refused | superseded; started → succeeded | refused | unknown;
-unknown → succeeded | refused. Reads leave only their answer; a model's "no" to what nobody had asked leaves only itself.
+requested → approved | denied | expired | superseded; approved → started | refused | superseded, unknown where a backup was restored;
+started → succeeded | refused | unknown; unknown → succeeded | refused. Reads leave only their answer; a model's "no" to what nobody had
+asked leaves only itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +20,11 @@ _MOVES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "ConfirmationDenied": (frozenset({"requested"}), "denied"),
     "ConfirmationExpired": (frozenset({"requested"}), "expired"),
     "ConfirmationSuperseded": (frozenset({"requested", "approved"}), "superseded"),
+    "ConfirmationReopened": (frozenset({"approved"}), "requested"),
     "CallStarted": (frozenset({"absent", "approved"}), "started"),
     "CallSucceeded": (frozenset({"started"}), "succeeded"),
     "CallRefused": (frozenset({"started", "approved"}), "refused"),
-    "CallOutcomeUnknown": (frozenset({"started"}), "unknown"),
+    "CallOutcomeUnknown": (frozenset({"started", "approved"}), "unknown"),
     "OutcomeReconciled": (frozenset({"unknown"}), "settled"),
 }
 _ALWAYS_ASK = frozenset("DCMN")
@@ -91,6 +93,8 @@ class Effects:
                 story.asked = data
             case "ConfirmationApproved":
                 story.approved = data
+            case "ConfirmationReopened":
+                story.approved = {}
             case "CallStarted":
                 story.started = data
             case "CallSucceeded" | "CallRefused" | "CallOutcomeUnknown":
@@ -162,7 +166,6 @@ def _row_differs(row: EffectRow, story: _Story) -> list[str]:
     fingerprint = said.get("fingerprint")
     wrong = [] if row.fingerprint == fingerprint else ["fingerprint"]
     wrong += [] if iso(row.updated_at) == story.ts else ["updated_at"]
-    wrong += [] if row.epoch > 0 else ["epoch"]
     if not story.erased:
         wrong += _call_differs(row.call, said, fingerprint)
         wrong += [name for name in _SAME_OUTCOME if _both(name, row.outcome, story.outcome)]

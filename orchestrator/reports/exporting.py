@@ -16,7 +16,7 @@ from state.store import Store, StoredEvent
 
 Line = Callable[[StoredEvent], str]
 _HEADER: Final = "CEF:0|Sdelka|sdelka"
-_VIA: Final = {"button": "button", "typed": "typed", "api": "api", "cli": "cli", "model": "model"}
+_VIA: Final = {"button": "button", "typed": "typed", "api": "api", "http": "api", "cli": "cli", "model": "model"}
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 NAMES: Final = {
@@ -30,6 +30,7 @@ NAMES: Final = {
     "ConfirmationRequested": ("Confirmation requested", 3),
     "ConfirmationApproved": ("Confirmation approved", 4),
     "ConfirmationDenied": ("Confirmation denied", 4),
+    "DecisionRefused": ("Decision refused", 5),
     "ConfirmationExpired": ("Confirmation expired", 3),
     "ConfirmationSuperseded": ("Confirmation superseded", 3),
     "CallStarted": ("Call started", 4),
@@ -42,6 +43,7 @@ NAMES: Final = {
     "PortalEventReceived": ("Portal event received", 1),
     "PortalLookFailed": ("Portal could not be read", 5),
     "RecordsSeen": ("Records looked at", 1),
+    "BackupRestored": ("Backup restored", 7),
     "PersonErased": ("Person erased", 7),
     "EditAsked": ("New value asked for", 1),
     "EditClosed": ("Change of a card ended", 1),
@@ -59,10 +61,15 @@ NAMES: Final = {
     "PreferenceSet": ("Preference set", 1),
     "DenialReasonAsked": ("Reason of a denial asked for", 1),
     "DenialReasonGiven": ("Reason of a denial given", 1),
+    "WritesFrozen": ("Writing frozen", 7),
+    "WritesReleased": ("Writing allowed again", 7),
+    "ConfirmationReopened": ("Confirmation waits again", 3),
+    "BudgetWarned": ("Budget nearly used", 3),
     "LeadsAsked": ("Other leads asked", 1),
     "MessageEdited": ("Message edited", 1),
     "StopAsked": ("Stop asked for", 2),
     "RequestDropped": ("Request dropped", 2),
+    "AnswerGiven": ("Answer given", 1),
 }
 """The name and the severity (0 to 10) of each type of event; others are exported under their type with severity 3."""
 _SERIOUS: Final = {"D": 8, "M": 7, "C": 7, "N": 5}
@@ -71,6 +78,7 @@ _OUTCOMES: Final = {
     "CallSucceeded": "success",
     "CallRefused": "failure",
     "StepRefused": "failure",
+    "DecisionRefused": "failure",
     "ModelFailed": "failure",
     "PortalLookFailed": "failure",
     "CallOutcomeUnknown": "unknown",

@@ -178,7 +178,9 @@ def _decided(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> StoredEve
             return None
         case "ConfirmationDenied":
             return event if event.data["via"] != "model" else None
-        case "ConfirmationSuperseded" | "CallSucceeded" | "CallRefused" | "CallOutcomeUnknown" | "OutcomeReconciled":
+        case (
+            "ConfirmationSuperseded" | "ConfirmationReopened" | "CallSucceeded" | "CallRefused" | "CallOutcomeUnknown" | "OutcomeReconciled"
+        ):
             return open_ones.pop(effect_id, None)
         case _:
             return None

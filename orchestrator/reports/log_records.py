@@ -6,7 +6,8 @@ from typing import Any
 from orchestrator.audit import CONFIRMATION
 from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.errors import ModelClientError
-from orchestrator.gate.freeze import effect_id_of
+from orchestrator.gate import frozen
+from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.reports.log_turns import Iterated, Turn
 from state.agent_state import State
 from state.canonical import loads
@@ -66,6 +67,8 @@ def _outcome(end: StoredEvent, store: Store) -> Record:
             return {"notice": "card-denied"}
         case "ConfirmationSuperseded":
             return {"notice": end.data["why"]}
+        case "ConfirmationReopened":
+            return {"notice": frozen.CARD}
         case _:
             row = store.effect(end.data["effect_id"])
             kept = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}

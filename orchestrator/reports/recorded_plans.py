@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.errors import ModelClientError
-from orchestrator.gate.freeze import effect_id_of
+from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.messages import Provenance
 from orchestrator.reports.unreadable import Unreadable
 from state import agent_state

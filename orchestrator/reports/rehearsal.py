@@ -12,7 +12,6 @@ from typing import Any, Literal, assert_never
 from bitrix.catalogue import Catalogue
 from orchestrator.gate import decide, fields
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
-from orchestrator.gate.freeze import effect_id_of, essence
 from orchestrator.gate.judged import judged
 from orchestrator.gate.normalise import normalise
 from orchestrator.gate.policy import Policy
@@ -20,6 +19,7 @@ from orchestrator.gate.reasons import SENTENCES, english
 from orchestrator.gate.rejudged import unless_held
 from orchestrator.gate.rights import needed, visible_users
 from orchestrator.gate.standing import open_card, with_doubts
+from orchestrator.gate.stored_call import effect_id_of, essence
 from orchestrator.messages import Actor, Effect, Mode, Notice, Provenance
 from orchestrator.reports.recorded_plans import RecordedPlan, RecordedStep
 from state.canonical import dumps

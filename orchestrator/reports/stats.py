@@ -75,7 +75,7 @@ def _size(counts: Counts, event: StoredEvent) -> None:
 def _standing(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
     """What waits and what is unknown, and how long a decision took."""
     data = event.data
-    if event.type == "ConfirmationRequested":
+    if event.type in {"ConfirmationRequested", "ConfirmationReopened"}:
         counts.open_cards[data["confirmation_id"]] = event.ts
     elif event.type in _DECIDED:
         asked = counts.open_cards.pop(data["confirmation_id"], "")

@@ -25,6 +25,7 @@ _THOUGHT: Final = re.compile(r"THOUGHT:\s*(.*?)\s*(?=^\W{0,3}(?:ACTION|ASSISTANT
 _OUTCOMES: Final = {
     "ConfirmationRequested": "waiting",
     "ConfirmationApproved": "approved",
+    "ConfirmationReopened": "waiting",
     "ConfirmationDenied": "denied",
     "ConfirmationExpired": "expired",
     "ConfirmationSuperseded": "superseded",
@@ -178,7 +179,8 @@ def _card(trail: Trail, voice: Voice) -> Story | None:
         "replaces",
     )
     shown = {**cleaned({name: asked.data.get(name) for name in kept}), "erased": asked.erased}
-    closed = trail.first(*_CLOSING)
+    since = _since_reopened(trail)
+    closed = next((event for event in since if event.type in _CLOSING), None)
     if closed is None:
         return {**shown, "status": "requested", "decided": None}
     status = _OUTCOMES[closed.type]
@@ -193,13 +195,19 @@ def _card(trail: Trail, voice: Voice) -> Story | None:
         "replaced_by": closed.data.get("by", "") or (_OUTDATED if status == "superseded" else ""),
         "waited_seconds": _between(asked.ts, closed.ts),
     }
-    after = [event for event in trail.events if event.type == "ConfirmationSuperseded" and event is not closed]
+    after = [event for event in since if event.type == "ConfirmationSuperseded" and event is not closed]
     if after:  # approved, and the world had changed meanwhile
         decided["superseded"] = {"at": after[0].ts, "why": voice.say(after[0].data["why"])}
     return {**shown, "status": "requested", "decided": decided}
 
 
 _OUTDATED: Final = "a new card"
+
+
+def _since_reopened(trail: Trail) -> Sequence[StoredEvent]:
+    """What became of the card since it last waited again: an approval before that came to nothing."""
+    last = max((place for place, event in enumerate(trail.events) if event.type == "ConfirmationReopened"), default=-1)
+    return trail.events[last + 1 :]
 
 
 def _run(trail: Trail, store: Store, voice: Voice) -> Story | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from bitrix.catalogue import Catalogue
-from orchestrator.gate.freeze import effect_id_of
+from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.reports.reading import MILLISECOND, PAGE, NotFound, Several, scanned
 from orchestrator.reports.touching import Touch, made, touches
 from state.sql.sifting import Sift
@@ -23,6 +23,7 @@ _PORTAL: Final = ("RecordsSeen", "PortalEventReceived")
 _IDENTIFIED: Final = (*_CALLS, "CallSucceeded", "CallRefused", "CallOutcomeUnknown", "OutcomeReconciled")
 _OF_TURNS: Final = frozenset({"MessageReceived", "ModelAnswered", "PlanRecorded"})
 _SHORTEST: Final = 4
+_SHORTEST_TURN: Final = 8
 _SOON: Final = 3
 _MANY: Final = 5000
 """So many records one by one take longer than all of them page by page."""
@@ -87,15 +88,23 @@ def about_record(store: Store, record: str, catalogue: Catalogue, *, field_name:
 
 
 def about_id(store: Store, text: str) -> Found:
-    """The one call whose effect id or card begins or ends with `text`. NotFound for none, Several names all that fit."""
+    """The one call whose effect id or card begins or ends with `text`, or all of the turn (the trace) that is or ends with it.
+
+    NotFound for none, Several names all that fit.
+    """
     wanted = text.strip().lower().rstrip("…")
     if len(wanted) < _SHORTEST:
         raise NotFound(f"{text!r} is too short for an id: give at least {_SHORTEST} characters")
     hits: dict[str, Effects] = {}
+    turns: dict[str, Effects] = {}
     for event in scanned(store, _IDENTIFIED):
+        turn = _turn_of(event)
         for effect_id, card in _ids(event):
+            if len(wanted) >= _SHORTEST_TURN and turn.endswith(wanted):
+                _note(turns.setdefault(turn, {}), event, effect_id)
             if any(name.startswith(wanted) or name.endswith(wanted) for name in (effect_id, card) if name):
                 _note(hits.setdefault(effect_id, {}), event, effect_id)
+    hits = hits or turns
     if len(hits) > 1 and wanted not in hits:
         raise Several(text, sorted(hits))
     return Found(trails=_trails(store, hits.get(wanted) or next(iter(hits.values()), {})))

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from bitrix.batch import BatchError, parse_commands
 from bitrix.events import RECORDS
-from orchestrator.reports import words_daily, words_editing, words_leads, words_people
+from orchestrator.reports import words_daily, words_editing, words_freezing, words_leads, words_people
 from orchestrator.reports.people import Voice
 from orchestrator.reports.reading import gone, one_line, said
 from orchestrator.reports.unreadable import CANNOT, Unreadable
@@ -17,6 +17,7 @@ WAYS: Final = {
     "button": "by button",
     "typed": "by a typed word",
     "api": "through the API",
+    "http": "through the API",
     "cli": "in the terminal",
     "model": "by the model",
 }
@@ -30,6 +31,7 @@ _ENDS: Final = {
     "planned": "only planned (shadow mode)",
     "stopped": "was stopped",
     "failed": "failed",
+    "budget": "ended without the model, the person's budget of the month is used up",
 }
 _OWN_LOOK: Final = "START"
 """As `portal_events.catching_up` calls it, which is not loaded here: it could reach the portal."""
@@ -163,6 +165,13 @@ def _step_refused(event: StoredEvent, voice: Voice) -> str:
     return f"refused before sending, {_sent(event)}: {why} [{event.data['code']}]"
 
 
+def _decision_refused(event: StoredEvent, voice: Voice) -> str:
+    data = event.data
+    what = "approval" if data["approve"] else "denial"
+    way = WAYS.get(data["via"], data["via"])
+    return f"the {what} of card {data['confirmation_id']} by {voice.person(data['by'])} {way} did not count: {voice.code(data['code'])}"
+
+
 def _requested(event: StoredEvent, voice: Voice) -> str:
     data = event.data
     why = "; ".join(voice.reasons(data.get("reasons"))) or gone(event)
@@ -291,7 +300,19 @@ def _erased(event: StoredEvent, voice: Voice) -> str:
     return f"{voice.person(data['person'])} was erased by {voice.person(data['by'])}: {what}{left}"
 
 
+def _restored(event: StoredEvent, voice: Voice) -> str:
+    data = event.data
+    left = f"{data['cards']} open cards, {data['unknown']} calls of unknown outcome, {data['set_aside']} inputs set aside"
+    return f"the backup of {one_line(data['made_at'])} was restored by {voice.person(data['by'])}: {left}"
+
+
+def _given(event: StoredEvent, voice: Voice) -> str:
+    del voice
+    return f"an answer was given: {one_line(event.data['kind'])}"
+
+
 _WORDS: Final[dict[str, Words]] = {
+    "AnswerGiven": _given,
     "MessageReceived": _message,
     "ModelAnswered": _answered,
     "ModelFailed": _model_failed,
@@ -299,6 +320,7 @@ _WORDS: Final[dict[str, Words]] = {
     "NameAsked": _name_asked,
     "NameChosen": _name_chosen,
     "StepRefused": _step_refused,
+    "DecisionRefused": _decision_refused,
     "ConfirmationRequested": _requested,
     "ConfirmationApproved": _approved,
     "ConfirmationDenied": _denied,
@@ -314,9 +336,11 @@ _WORDS: Final[dict[str, Words]] = {
     "PortalEventReceived": _portal_event,
     "PortalLookFailed": _look_failed,
     "RecordsSeen": _seen,
+    "BackupRestored": _restored,
     "PersonErased": _erased,
     **words_daily.WORDS,
     **words_editing.WORDS,
+    **words_freezing.WORDS,
     **words_leads.WORDS,
     **words_people.WORDS,
 }

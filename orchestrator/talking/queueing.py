@@ -15,6 +15,7 @@ from state.store import InboxRow
 
 PRESS: Final = "requeue"
 _REQUESTS: Final = frozenset({"message", "voice"})
+_LEADING: Final = frozenset({"lead", "admin"})
 
 
 async def waiting(actor: Actor, session: Session, tools: Tools) -> int:
@@ -28,9 +29,23 @@ async def waiting(actor: Actor, session: Session, tools: Tools) -> int:
     return sum(not (row.attempts and at_work) for row in mine)
 
 
-def stop_of(row: InboxRow, actor: Actor) -> StopAsked:
-    """What a /stop is to the requests that came before it."""
-    return StopAsked(by=actor.key, at=moment(row))
+async def asked_by(session: Session, tools: Tools) -> Actor | None:
+    """Whoever asked for what is at work here, None where nothing is. Raises StoreError."""
+    at_work, turn = tools.running.get(session.key), session.state["turn"]
+    if at_work is not None:
+        return at_work.actor
+    rows = await tools.store.waiting_inbox(session.key, "turn") if turn else ()  # of a process that died
+    return next((Actor.model_validate(row.actor) for row in rows if row.id == turn["turn_id"]), None)
+
+
+def may_stop(actor: Actor, person: Actor | None) -> bool:
+    """Whether somebody may end what that person asked for: their own request, or any of them as a lead."""
+    return person is None or person.key == actor.key or actor.role in _LEADING
+
+
+def stop_of(row: InboxRow, person: str) -> StopAsked:
+    """What a /stop is to the requests of that person that came before it."""
+    return StopAsked(by=person, at=moment(row))
 
 
 def moment(row: InboxRow) -> int:

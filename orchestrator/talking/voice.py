@@ -82,7 +82,7 @@ class Ear:
         if refused is not None:
             await _over(row, actor, session, refused)
             return None
-        hearing = _Hearing(self._words(row, actor))
+        hearing = _Hearing(self._words(row, actor), actor)
         tools.running[session.key] = hearing
         try:
             await tools.partial(session.key, Notice(code="hearing"))
@@ -118,7 +118,8 @@ class Ear:
 class _Hearing:
     """A recording that is being heard, for /stop."""
 
-    def __init__(self, work: Awaitable[str]) -> None:
+    def __init__(self, work: Awaitable[str], actor: Actor) -> None:
+        self.actor = actor
         self._task = asyncio.ensure_future(work)
         self.stopped = False
 

@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import secrets
 import signal
 import socket
 import sys
@@ -22,6 +23,8 @@ from sandbox.demo.supervisor import serve_supervisor
 
 TOKEN = "1:sandbox"  # noqa: S105 - the sandbox Bot API accepts only this one
 EVENTS = tuple(f"{start}{verb}" for start in ("ONCRMDEAL", "ONCRMLEAD", "ONTASK") for verb in ("ADD", "UPDATE", "DELETE"))
+CLIENTS = {"site": "manager", "head": "lead", "ops": "admin"}
+"""Programs that may use the HTTP API, by the role of their token."""
 PEOPLE = (
     {"telegram_id": 1001, "name": "Ольга Романова", "bitrix_user_id": 1, "role": "admin"},
     {"telegram_id": 1006, "name": "Анна Ковалёва", "bitrix_user_id": 6, "role": "lead"},
@@ -55,14 +58,16 @@ async def _show(options: argparse.Namespace) -> None:
         async with contextlib.AsyncExitStack() as stack:
             supervisor_port = await serve_supervisor(stack)
             addresses = await _start(folder, options, stack, supervisor_port.address)
-            environment = _bot_environment(folder, addresses, options.mode) | await _events(addresses["portal"])
+            tokens = {name: secrets.token_urlsafe(24) for name in (*CLIENTS, "metrics")}
+            environment = _bot_environment(folder, addresses, options.mode) | await _events(addresses["portal"]) | _api(tokens)
+            addresses["api"] = f"http://127.0.0.1:{environment['HTTP_PORT']}"
             bot = Child([sys.executable, "-m", "bot", "run"], environment, folder / "bot.log")
             supervisor_port.bot = bot
             supervisor_port.portal = addresses["portal"]
             supervisor_port.telegram = addresses["telegram"]
             await stack.enter_async_context(bot)
             await _ready(addresses)
-            _announce(addresses, options)
+            _announce(addresses, tokens, options)
             await asyncio.Event().wait()
 
 
@@ -109,6 +114,12 @@ async def _events(portal: str) -> dict[str, str]:
     return {"BITRIX_EVENT_TOKEN": answer["application_token"], "HTTP_HOST": "127.0.0.1", "HTTP_PORT": str(port)}
 
 
+def _api(tokens: dict[str, str]) -> dict[str, str]:
+    """The settings of the HTTP API."""
+    listed = ",".join(f"{name}={tokens[name]}:{role}:full" for name, role in CLIENTS.items())
+    return {"HTTP_API_TOKENS": listed, "METRICS_TOKEN": tokens["metrics"]}
+
+
 async def _ready(addresses: dict[str, str]) -> None:
     """Wait until the bot has polled once; raises TimeoutError where it takes too long even for a busy machine."""
     async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(120):
@@ -119,7 +130,7 @@ async def _ready(addresses: dict[str, str]) -> None:
             await asyncio.sleep(0.1)
 
 
-def _announce(addresses: dict[str, str], options: argparse.Namespace) -> None:
+def _announce(addresses: dict[str, str], tokens: dict[str, str], options: argparse.Namespace) -> None:
     if options.json:
         line: dict[str, Any] = {
             "chat": addresses["telegram"],
@@ -127,6 +138,8 @@ def _announce(addresses: dict[str, str], options: argparse.Namespace) -> None:
             "portal": addresses["portal"],
             "model": addresses["model"],
             "console": None,
+            "api": addresses["api"],
+            "tokens": tokens,
             "people": [
                 {"name": person["name"], "role": person["role"], "telegram_id": person["telegram_id"], "chat_id": person["telegram_id"]}
                 for person in PEOPLE
@@ -134,7 +147,10 @@ def _announce(addresses: dict[str, str], options: argparse.Namespace) -> None:
         }
         sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(f"\n  Sdelka demo: open {addresses['telegram']} in a browser. Ctrl+C stops it.\n\n")
+        sys.stdout.write(f"\n  Sdelka demo: open {addresses['telegram']} in a browser. Ctrl+C stops it.\n")
+        sys.stdout.write(
+            f"  The HTTP API of the same bot: {addresses['api']}/docs, X-API-Key: {tokens['site']} (an admin's: {tokens['ops']})\n\n"
+        )
     sys.stdout.flush()
 
 

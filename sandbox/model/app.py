@@ -42,11 +42,11 @@ def _model_routes(desk: Desk, pace: float) -> APIRouter:
 
     @router.post("/chat/completions")
     async def chat(body: wire.ChatBody, request: Request) -> Response:
-        fault = desk.faults.next("chat")
+        fault, trace = desk.faults.next("chat"), request.headers.get("x-trace-id")
         if fault and fault.kind in NO_ANSWER:
-            desk.note(body.messages, answer=None, rule="fault", fault=fault, stream=body.stream)
+            desk.note(body.messages, answer=None, rule="fault", fault=fault, stream=body.stream, trace=trace)
             return await _failed(fault, request)
-        made = desk.answer(body, fault)
+        made = desk.answer(body, fault, trace)
         if body.stream:
             return StreamingResponse(_streamed(made, body, request, pace=pace), media_type="text/event-stream")
         if fault and fault.kind == "drop_mid_stream":

@@ -1,4 +1,4 @@
-"""Where answers are made: script first, then rules; every request and answer is kept for tests to read. Headers never are."""
+"""Where answers are made: script first, then rules; every request and answer is kept for tests to read. Of headers only the trace id is."""
 
 import itertools
 from collections import deque
@@ -36,7 +36,7 @@ class Desk:
         self.script = Script()
         self.faults = Faults()
 
-    def answer(self, body: ChatBody, fault: Fault | None) -> Made:
+    def answer(self, body: ChatBody, fault: Fault | None, trace: str | None = None) -> Made:
         """Make the answer; a scripted one that will not arrive whole stays queued for the retry."""
         request = read(body.messages)
         scripted = self.script.next((request.text, request.pasted, last_user_content(body.messages)))
@@ -44,12 +44,21 @@ class Desk:
         if scripted is not None and fault and fault.kind in SPOILING:
             self.script.put_back(scripted)
         sent, finish = spoiled(fault, text)
-        number = self.note(body.messages, answer=sent, rule=rule, fault=fault, stream=body.stream)
+        number = self.note(body.messages, answer=sent, rule=rule, fault=fault, stream=body.stream, trace=trace)
         prompt = sum(tokens(content_of(message)) for message in body.messages)
         made = Completion(id=f"chatcmpl-demo-{number}", created=int(self._now()), text=sent, finish=finish, prompt_tokens=prompt)
         return Made(completion=made, fault=fault)
 
-    def note(self, messages: Sequence[Mapping[str, Any]], *, answer: str | None, rule: str, fault: Fault | None, stream: bool) -> int:
+    def note(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        answer: str | None,
+        rule: str,
+        fault: Fault | None,
+        stream: bool,
+        trace: str | None = None,
+    ) -> int:
         """Keep a request with what was answered; `answer` None means that nothing was."""
         number = next(self._numbers)
         self._seen.append(
@@ -60,6 +69,7 @@ class Desk:
                 "rule": rule,
                 "fault": fault.kind if fault else None,
                 "stream": stream,
+                "trace": trace,
             }
         )
         return number

@@ -64,6 +64,7 @@ class Request:
     api: Literal[2, 3] = 2
     body: Any = None
     key: str | None = None
+    trace: str | None = None
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,8 @@ class Portal:
 
     def _open(self, request: Request) -> Row:
         name, params = canonical(request.method), request.body if isinstance(request.body, list) else request.params
-        return self.ledger.open_call(request.method, params, self.now, name=name, http=request.http, user=request.user_id)
+        told = {"http": request.http, "user": request.user_id, "trace": request.trace}
+        return self.ledger.open_call(request.method, params, self.now, name=name, **told)
 
     def _answer(self, request: Request, line: Row, way: Way) -> Answer:
         try:

@@ -35,6 +35,7 @@ async def read_request(http: HttpRequest) -> Request:
         api=3 if v3 else 2,
         body=body,
         key=http.headers.get("idempotency-key"),
+        trace=http.headers.get("x-trace-id"),
     )
 
 

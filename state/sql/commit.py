@@ -14,7 +14,17 @@ from state.sql.database import Transaction
 from state.sql.gathered import Gathering
 from state.sql.statements import Statements
 from state.sql.vouched import vouched
-from state.store import Commit, EffectChange, EffectConflict, InboxRow, StaleEpoch, StoredEvent, Timer
+from state.store import (
+    SWITCH,
+    Commit,
+    EffectChange,
+    EffectConflict,
+    InboxRow,
+    StaleEpoch,
+    StoredEvent,
+    Timer,
+    WriteStopped,
+)
 
 
 class Draft(NamedTuple):
@@ -97,6 +107,10 @@ def write(transaction: Transaction, statements: Statements, steps: Sequence[Step
 
 def _write_rest(transaction: Transaction, statements: Statements, commit: Commit) -> None:
     """What goes with the events of a step."""
+    if commit.switch is not None:
+        _set_switch(transaction, statements, commit.switch)
+    if any(change.status == "started" and not change.though_frozen for change in commit.effects):
+        _unless_frozen(transaction, statements)
     for change in commit.effects:
         _change_effect(transaction, statements, commit, change)
     for row in commit.outbox:
@@ -168,7 +182,6 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
     common = {
         "status": change.status,
         "fingerprint": change.fingerprint,
-        "epoch": commit.epoch,
         "updated_at": iso(commit.now),
         "outcome": vouched(rows.outcome_of(change.effect_id), change.outcome),
     }
@@ -191,6 +204,28 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
         if transaction.run(statements.change_effect(len(expected)), {**old, **found}) == 1:
             return
     raise EffectConflict(told)
+
+
+def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
+    """Who holds the lock alone knows that no call is about to start that has not seen the value."""
+    if isinstance(transaction, Gathering):
+        transaction.set_switch(value)
+        return
+    if statements.lock_switch is not None:
+        transaction.rows(statements.lock_switch, {})
+    transaction.run(statements.set_value, {"key": SWITCH, "value": value})
+
+
+def _unless_frozen(transaction: Transaction, statements: Statements) -> None:
+    """WriteStopped where writes are frozen; till the end of the transaction nobody freezes them."""
+    if isinstance(transaction, Gathering):
+        transaction.start_a_write()
+        return
+    if statements.share_switch is not None:
+        transaction.rows(statements.share_switch, {})
+    found = transaction.row(statements.value, {"at_key": SWITCH})
+    if found is not None and found[0] != "":
+        raise WriteStopped("writes are frozen")
 
 
 def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -> None:

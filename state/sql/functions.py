@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-STALE, CONFLICT, MOVED = "SD001", "SD002", "SD003"
-"""What a commit raises: the epoch is over; an effect stands elsewhere; another commit came between reading and writing."""
+from state.store import SWITCH
+
+STALE, CONFLICT, MOVED, FROZEN = "SD001", "SD002", "SD003", "SD004"
+"""What a commit raises: the epoch is over; an effect stands elsewhere; another commit came in between; writes are frozen."""
+SWITCH_LOCK = 0x5DE1CF
+"""The number of the advisory lock that who starts a write shares, and who freezes writes has alone."""
 
 _COMMIT = f"""
 DECLARE
@@ -39,6 +43,17 @@ BEGIN
                WHERE NOT EXISTS (SELECT FROM person_keys WHERE key_id = used.id AND secret <> '')) THEN
         RAISE EXCEPTION USING ERRCODE = '{MOVED}', MESSAGE = 'an erasure came between';
     END IF;
+    IF p ? 'switch' THEN
+        PERFORM pg_advisory_xact_lock({SWITCH_LOCK});
+        INSERT INTO "values" (key, value) VALUES ('{SWITCH}', p->'switch'->>0)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+    END IF;
+    IF p ? 'starts' THEN
+        PERFORM pg_advisory_xact_lock_shared({SWITCH_LOCK});
+        IF EXISTS (SELECT FROM "values" WHERE key = '{SWITCH}' AND value <> '') THEN
+            RAISE EXCEPTION USING ERRCODE = '{FROZEN}', MESSAGE = 'writes are frozen';
+        END IF;
+    END IF;
     IF p ? 'events' THEN
         INSERT INTO events (stream, seq, id, ts, type, v, actor, data, hash)
         SELECT stream, seq, id, ts, type, v, actor, data, hash FROM jsonb_to_recordset(p->'events')
@@ -50,9 +65,9 @@ BEGIN
             one := many->i;
             IF one ? 'new' THEN
                 item := one->'new';
-                INSERT INTO effects (effect_id, stream, status, fingerprint, call, epoch, updated_at, outcome)
+                INSERT INTO effects (effect_id, stream, status, fingerprint, call, updated_at, outcome)
                 VALUES (item->>'effect_id', item->>'stream', item->>'status', item->>'fingerprint', item->>'call',
-                    (item->>'epoch')::bigint, item->>'updated_at', item->>'outcome')
+                    item->>'updated_at', item->>'outcome')
                 ON CONFLICT (effect_id) DO NOTHING;
                 IF FOUND THEN CONTINUE; END IF;
             END IF;
@@ -61,7 +76,6 @@ BEGIN
                 UPDATE effects SET status = item->>'status',
                     fingerprint = COALESCE(NULLIF(item->>'fingerprint', ''), effects.fingerprint),
                     call = COALESCE(item->>'call', effects.call),
-                    epoch = (item->>'epoch')::bigint,
                     updated_at = item->>'updated_at',
                     outcome = COALESCE(item->>'outcome', effects.outcome)
                 WHERE effect_id = item->>'at_effect_id' AND (one->'expected') ? effects.status;

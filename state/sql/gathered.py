@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from state.sql.database import UNDONE, Contended, Params, Row, Statement, Transaction
-from state.sql.functions import COMMIT, CONFLICT, MOVED, STALE
+from state.sql.functions import COMMIT, CONFLICT, FROZEN, MOVED, STALE
 from state.sql.statements import Statements
-from state.store import EffectConflict, StaleEpoch, StoreError
+from state.store import EffectConflict, StaleEpoch, StoreError, WriteStopped
 
-_MEANING = {**UNDONE, STALE: StaleEpoch, CONFLICT: EffectConflict, MOVED: Contended}
+_MEANING = {**UNDONE, STALE: StaleEpoch, CONFLICT: EffectConflict, MOVED: Contended, FROZEN: WriteStopped}
 Changes = Mapping[str, Sequence[Any]]
 """What a commit changes, as the function takes it: list by list."""
 
@@ -128,6 +128,14 @@ class Gathering(Transaction):
         one |= {"new": add} if add is not None else {}
         one |= {"old": change} if change is not None else {}
         self._changes.setdefault("effects", []).append(one)
+
+    def set_switch(self, value: str) -> None:
+        """Gather what the switch that freezes writes is set to."""
+        self._changes["switch"] = [value]
+
+    def start_a_write(self) -> None:
+        """Gather that a call starts which may not while writes are frozen."""
+        self._changes["starts"] = [True]
 
     def changes(self) -> dict[str, list[Any]]:
         """All that was gathered."""

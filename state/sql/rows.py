@@ -11,7 +11,7 @@ from state.journal import RecordHead, record_text
 from state.sealing import DamagedSeal
 from state.sql.database import Params, Row
 from state.sql.vouched import trusted
-from state.store import EffectRow, InboxRow, OutboxRow, Snapshot, StoredEvent, Timer
+from state.store import ClearEvent, EffectRow, InboxRow, OutboxRow, Snapshot, StoredEvent, StoreError, Timer
 
 LONGEST_SOURCE = 500
 _SEALED = f'"{sealing.FIELD}":"'
@@ -67,6 +67,17 @@ def stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent
     shown = event_data.joined(head.type, head.v, clear, told)
     raw = record_text(head, data)
     return StoredEvent(**head._asdict(), data=shown, raw=raw, prev=prev, hash=hash_, erased=bool(text) and not told)
+
+
+def clear_event(row: Row) -> ClearEvent:
+    """What of a record is readable without a key; StoreError where it is no JSON object."""
+    head = RecordHead(*row[:7])
+    try:
+        data = orjson.loads(row[7])
+        data.pop(sealing.FIELD, None)
+    except (ValueError, AttributeError) as error:
+        raise StoreError(f"the data of {place(head)} cannot be read") from error
+    return ClearEvent(head.id, head.ts, head.type, head.actor, data)
 
 
 def known_as(source: str) -> str:
@@ -155,14 +166,13 @@ def outcome_of(effect_id: str) -> str:
 
 def effect_row(row: Row) -> EffectRow:
     """Where an effect stands; DamagedRow where its call or outcome is not as it was written."""
-    effect_id, stream, status, fingerprint, call, epoch, updated_at, outcome = row
+    effect_id, stream, status, fingerprint, call, updated_at, outcome = row
     return EffectRow(
         effect_id=effect_id,
         stream=stream,
         status=status,
         fingerprint=fingerprint,
         call=trusted(call_of(effect_id), call),
-        epoch=epoch,
         updated_at=parse_iso(updated_at),
         outcome=None if outcome is None else trusted(outcome_of(effect_id), outcome),
     )

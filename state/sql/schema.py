@@ -5,7 +5,7 @@ import logging
 from sqlalchemy import Connection, inspect, text
 
 from state.migrations import HEAD
-from state.sql import functions
+from state.sql import closed, functions
 from state.sql.dialect import Dialect
 from state.store import StoreError
 
@@ -17,31 +17,39 @@ class NewerDatabase(StoreError):
 
 
 def upgrade(dialect: Dialect) -> None:
-    """Run the missing migrations in one transaction; raise NewerDatabase where the database is ahead of us."""
+    """Run the missing migrations in one transaction; NewerDatabase where it is ahead of us, ClosedDatabase where nobody may start on it."""
     with dialect.engine.begin() as connection:
         dialect.lock_schema(connection)
-        present = _revision(connection)
-        if present != HEAD:
-            _migrate(connection, present)
-        if dialect.gathers:
-            functions.create(connection)
+        present = revision(connection)
+        if present:
+            closed.refuse(connection)
+        bring(dialect, connection, present)
+
+
+def bring(dialect: Dialect, connection: Connection, present: str, to: str = HEAD) -> None:
+    """From schema `present` ("" = none) to `to`, within the caller's transaction."""
+    if present != to:
+        _migrate(connection, present, to)
+    if dialect.gathers and to == HEAD:
+        functions.create(connection)
 
 
 def check(dialect: Dialect) -> None:
     """Raise StoreError where the schema is not today's; changes nothing."""
     with dialect.engine.connect() as connection:
-        present = _revision(connection)
+        present = revision(connection)
     if present != HEAD:
         raise StoreError(f"the database has schema {present or 'nothing'!r}, this program reads {HEAD!r}: start the bot once to upgrade it")
 
 
-def _revision(connection: Connection) -> str:
+def revision(connection: Connection) -> str:
+    """The schema that the database has; "" for none."""
     if not inspect(connection).has_table("alembic_version"):
         return ""
     return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
 
 
-def _migrate(connection: Connection, present: str) -> None:
+def _migrate(connection: Connection, present: str, to: str) -> None:
     # Loaded only when there is something to do: Alembic costs a tenth of a second at every start.
     from alembic import command  # noqa: PLC0415  see above
     from alembic.config import Config  # noqa: PLC0415
@@ -51,11 +59,11 @@ def _migrate(connection: Connection, present: str) -> None:
     config.set_main_option("script_location", "state:migrations")
     config.set_main_option("path_separator", "os")
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if present and present not in known:
+    for wanted in {present, to} - {""} - known:
         raise NewerDatabase(
-            f"the database has schema {present!r}, which this program (schema {HEAD!r}) does not know: "
+            f"the database has schema {wanted!r}, which this program (schema {HEAD!r}) does not know: "
             "it was written by a newer version; start that version, or restore a backup made before the upgrade"
         )
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
-    log.info("schema brought from %s to %s", present or "nothing", HEAD, extra={"action": "schema.upgrade"})
+    command.upgrade(config, to)
+    log.info("schema brought from %s to %s", present or "nothing", to, extra={"action": "schema.upgrade"})

@@ -23,13 +23,14 @@ from sqlalchemy import (
 
 from state.sql.database import Statement, compiled
 from state.sql.dialect import Dialect
+from state.sql.functions import SWITCH_LOCK
 from state.sql.tables import LIVE, blobs, deliveries, effects, events, inbox, leases, outbox, person_keys, snapshots, timers, values
 from state.store import StaleEpoch
 
 EVENT = ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash")
 INBOX = ("id", "source", "session", "lane", "kind", "actor", "body", "received_at", "status", "attempts")
 OUTBOX = ("id", "session", "channel", "kind", "body", "key", "created_at", "status", "attempts", "due_at")
-EFFECT = ("effect_id", "stream", "status", "fingerprint", "call", "epoch", "updated_at", "outcome")
+EFFECT = ("effect_id", "stream", "status", "fingerprint", "call", "updated_at", "outcome")
 TIMER = ("id", "due_at", "session", "kind", "body")
 KEY = ("key_id", "person", "secret", "created_at", "erased_at")
 NEW: ColumnElement[str] = literal_column("'new'")
@@ -55,6 +56,7 @@ class Statements:
     def __init__(self, dialect: Dialect) -> None:
         self._compile = partial(compiled, dialect.engine.dialect)  # and not the engine: they outlive the store they are made for
         self._insert = dialect.insert
+        self._locks = dialect.gathers
         self._change_effect: dict[int, Statement] = {}
         self._scan: dict[int, Statement] = {}
         self._secrets: dict[int, Statement] = {}
@@ -146,6 +148,7 @@ class Statements:
             inbox.c.session == bindparam("at_session"), inbox.c.lane == bindparam("at_lane"), inbox.c.status == NEW
         )
         self.waiting_inbox = self._compile(waiting.order_by(inbox.c.pos).limit(bindparam("at_most")))
+        self.input_of = self._compile(select(*_columns(inbox, INBOX)).where(inbox.c.source == bindparam("at_source")))
         tried = and_(inbox.c.id == bindparam("at_id"), inbox.c.status == "new", inbox.c.attempts > 0)
         self.give_back = self._compile(update(inbox).where(tried).values(attempts=inbox.c.attempts - 1))
         self.finish_inbox = self._compile(
@@ -249,6 +252,10 @@ class Statements:
         self.add_value = self._compile(
             self._insert(values).values(key=bindparam("key"), value=bindparam("value")).on_conflict_do_nothing(index_elements=["key"])
         )
+        alone, shared = func.pg_advisory_xact_lock(SWITCH_LOCK), func.pg_advisory_xact_lock_shared(SWITCH_LOCK)
+        self.lock_switch = self._compile(select(alone)) if self._locks else None
+        self.share_switch = self._compile(select(shared)) if self._locks else None
+        """None where a writing transaction is alone anyway."""
         self.swap_value = self._compile(
             update(values)
             .where(values.c.key == bindparam("at_key"), values.c.value == bindparam("at_value"))
@@ -269,7 +276,6 @@ def _effect_update(expected: ColumnElement[bool]) -> Update:
             status=bindparam("status"),
             fingerprint=case((fingerprint == "", effects.c.fingerprint), else_=fingerprint),
             call=func.coalesce(bindparam("call"), effects.c.call),
-            epoch=bindparam("epoch"),
             updated_at=bindparam("updated_at"),
             outcome=func.coalesce(bindparam("outcome"), effects.c.outcome),
         )

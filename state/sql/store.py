@@ -20,6 +20,7 @@ from state.sql.functions import Function
 from state.sql.gathered import Changes, Gathering, Known, Sent
 from state.sql.statements import statements_of
 from state.store import (
+    ClearEvent,
     Commit,
     EffectRow,
     EffectStatus,
@@ -118,6 +119,11 @@ class SqlStore:
         wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
         return [rows.inbox_row(row) for row in self._rows(self._statements.waiting_inbox, wanted)]
 
+    def input_of(self, source: str) -> InboxRow | None:
+        """The input with that source, whatever has become of it."""
+        found = self._rows(self._statements.input_of, {"at_source": rows.known_as(source)})
+        return rows.inbox_row(found[0]) if found else None
+
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """Close an input without events."""
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
@@ -211,6 +217,11 @@ class SqlStore:
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
         journal, secrets = self._journal_rows(self._statements.scan(len(types)), wanted)
         return [rows.stored_event(row, "", secrets) for row in journal]
+
+    def clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
+        """As `scan`, only what is readable without a key. StoreError where a record is no JSON."""
+        wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
+        return [rows.clear_event(row) for row in self._rows(self._statements.scan(len(types)), wanted)]
 
     def streams(self) -> list[str]:
         """Every stream that has events."""

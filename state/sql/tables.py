@@ -126,7 +126,6 @@ effects = _keyed(
     _text("status"),
     _text("fingerprint"),
     _text("call"),
-    _number("epoch"),
     _text("updated_at"),
     Column("outcome", Text),
 )

@@ -8,8 +8,8 @@ from typing import Any, get_args
 from orchestrator import pasting, session, turns
 from orchestrator.context import Recorded
 from orchestrator.gate import approved, confirmations, executor, gate
-from orchestrator.gate.freeze import thaw
 from orchestrator.gate.ports import Reconciled, Unknown
+from orchestrator.gate.stored_call import thaw
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.session import Session
 from orchestrator.workers import Orchestrator

@@ -3,9 +3,10 @@
 import asyncio
 import json
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, chdir
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,9 +16,12 @@ import httpx
 import yaml
 from e2e_people import Person, until
 from e2e_servers import ROOT, TOKEN, Servers
+from typer.testing import CliRunner
 
 from bot.access import load_access
 from bot.bootstrap import build_orchestrator, opened_store
+from bot.cli.app import app
+from bot.running import run_bot
 from bot.settings import Settings
 from bot.telegram.door import TelegramDoor, make_bot
 from bot.telegram.files import TelegramFiles
@@ -121,7 +125,8 @@ class World:
         told = {name.lower(): value for name, value in self.environment(**over).items()}
         settings = Settings(_env_file=None, **told)  # type: ignore[arg-type]
         clock = clock or SystemClock()
-        async with opened_store(settings) as store:
+        async with AsyncExitStack() as stack:
+            store = await stack.enter_async_context(opened_store(settings))
             access = load_access(settings.access_file)
             await access.begin(store)
             bot = make_bot(TOKEN, settings.telegram_api_base)
@@ -132,10 +137,14 @@ class World:
                 trouble=door.delivery.trouble,
                 partial=door.delivery.partial,
                 clock=clock,
+                present=access.present,
+                audience=access,
                 members=access,
                 files=TelegramFiles(bot),
             )
-            working = asyncio.gather(made.run(), door.run(made))
+            for part in closing:
+                stack.push_async_callback(part.aclose)
+            working = asyncio.ensure_future(_at_work(made, door))
             self.running = Running(made, store)
             try:
                 yield self.running
@@ -145,8 +154,6 @@ class World:
                 self.running = None
                 working.cancel()
                 await asyncio.gather(working, return_exceptions=True)
-                for part in closing:
-                    await part.aclose()
 
     async def settled(self) -> None:
         """Wait until the bot in this process has nothing to work on and nothing to deliver."""
@@ -180,6 +187,43 @@ class World:
             if process.returncode is None:
                 process.kill()
             await process.communicate()
+
+    @asynccontextmanager
+    async def running_bot(self, **over: Any) -> AsyncIterator[httpx.AsyncClient]:
+        """All that `sdelka run` is, its HTTP door too, in this process: a process of its own takes five seconds to import the same."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        told = {name.lower(): value for name, value in self.environment(http_port=port, **over).items() if value}
+        serves = asyncio.Event()
+        working = asyncio.ensure_future(run_bot(Settings(_env_file=None, **told), ready=serves.set))  # type: ignore[arg-type]
+        begun = asyncio.ensure_future(serves.wait())
+        try:
+            await asyncio.wait({working, begun}, return_when=asyncio.FIRST_COMPLETED)
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=20) as http:
+                if not working.done():
+                    yield http
+            if working.done():
+                await working  # the bot fell: its own error is what the test should show
+        finally:
+            for task in (begun, working):
+                task.cancel()
+            await asyncio.gather(begun, working, return_exceptions=True)
+
+    async def command(self, *arguments: str, **over: Any) -> tuple[int, str]:
+        """`sdelka …` in this process, with the settings of this world and no others: its exit code, and all it says.
+
+        Not for `doctor`, which may end its whole process, nor for `run` and `chat`, which set up the log of theirs.
+        """
+        told = {name.upper(): None for name in Settings.model_fields} | self.environment(**over)
+
+        def invoked() -> tuple[int, str]:
+            with chdir(self.folder):
+                result = CliRunner().invoke(app, arguments, env=told)
+            if result.exception is not None and not isinstance(result.exception, SystemExit):
+                raise result.exception
+            return result.exit_code, result.output
+
+        return await asyncio.to_thread(invoked)
 
     # the other parties
 
@@ -236,6 +280,13 @@ class World:
         return list(await self.running.store.read_events(f"session:{person.session}"))
 
     asked_before: int = 0
+
+
+async def _at_work(made: Orchestrator, door: TelegramDoor) -> None:
+    """Both of them, until cancelled; where one falls the other ends too."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(made.run())
+        group.create_task(door.run(made))
 
 
 async def _post(http: httpx.AsyncClient, path: str, body: Any) -> Any:

@@ -10,7 +10,7 @@ from spine_kit import CHAT, World, until
 
 from orchestrator import session as sessions
 from state import agent_state
-from state.events import MessageReceived, ModelAnswered, TurnFinished
+from state.events import CallRefused, CallSucceeded, Event, MessageReceived, ModelAnswered, TurnFinished
 from state.journal import SNAPSHOT_EVERY, Verified, state_of, verify_stream
 from state.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
 
@@ -29,6 +29,37 @@ def card(effect_id: str, *expect: str, status: Any = "requested") -> EffectChang
 def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is stored by itself while a test looks."""
     monkeypatch.setattr(sessions, "SOON", 3600)
+
+
+def answered(number: int, call_class: str = "R") -> CallSucceeded:
+    return CallSucceeded(effect_id=f"e{number}", turn_id="t1", slot=f"t1/1/{number}", method="crm.deal.get", call_class=call_class)
+
+
+@pytest.mark.req("S004-14")
+@pytest.mark.parametrize(
+    ("event", "effects", "stored"),
+    [
+        (answered(2), [], False),
+        (CallRefused(effect_id="e2", turn_id="t1", slot="t1/1/2", method="crm.deal.get", call_class="R"), [], False),
+        (answered(2, "W"), [], True),
+        (answered(2), [card("e2", "absent")], True),
+        (said(2), [], True),
+    ],
+)
+async def test_before_a_read_all_is_stored_but_the_answers_of_reads(
+    world: World, event: Event, effects: list[EffectChange], stored: object
+) -> None:
+    """The plan is stored before its first read; before the next one only what is more than an answer to a read, and then all of it."""
+    session = await world.session()
+    await session.note(said(1), actor="tg:7")
+    await session.flush_plan()
+    assert world.types() == ["MessageReceived"]
+    await session.note(answered(1), actor="tg:7")
+    await session.note(event, actor="tg:7", effects=effects)
+    await session.flush_plan()
+    assert (len(world.types()) == 3) is stored
+    await session.flush()
+    assert len(world.types()) == 3
 
 
 @pytest.mark.req("S004-14", "S004-A2")
@@ -89,7 +120,7 @@ async def test_a_note_that_conflicts_after_all_is_taken_back(world: World) -> No
     await session.note(ModelAnswered(turn_id="t1", iteration=1, text="да"), actor="a", effects=[card("e1", "absent")])
     with world.sql._database.write() as transaction:
         transaction._cursor.execute(
-            "insert into effects (effect_id, stream, status, fingerprint, call, epoch, updated_at) values ('e1', 's', 'started', '', '{}', 1, '')"
+            "insert into effects (effect_id, stream, status, fingerprint, call, updated_at) values ('e1', 's', 'started', '', '{}', '')"
         )
     with pytest.raises(EffectConflict):
         await session.commit(said(2), actor="a")
@@ -157,8 +188,7 @@ async def test_a_conflict_that_nobody_waited_for_is_heard_of_by_the_next(world: 
         await session.note(said(1), actor="a", effects=[card(f"e-{ask_on}", "absent")])
         with world.sql._database.write() as transaction:
             transaction._cursor.execute(
-                "insert into effects (effect_id, stream, status, fingerprint, call, epoch, updated_at)"
-                " values (?, 's', 'started', '', '{}', 1, '')",
+                "insert into effects (effect_id, stream, status, fingerprint, call, updated_at) values (?, 's', 'started', '', '{}', '')",
                 (f"e-{ask_on}",),
             )
         await until(lambda held=session: held._dropped is not None)

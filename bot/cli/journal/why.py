@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from state.store import StoredEvent
 
-_WHAT = "The id of a call or a card (or its first or last characters), or a record: deal 481, contact 12, task 5, item 177 3."
+_WHAT = "The id of a call or a card (or its first or last characters), a trace id, or a record: deal 481, contact 12, task 5, item 177 3."
 
 
 def add(app: typer.Typer) -> None:

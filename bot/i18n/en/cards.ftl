@@ -74,11 +74,22 @@ card-expired-at = ⌛ Expired { $on }, nothing was done
 card-superseded-by = ↻ Replaced: things changed while it waited. The new card is below
 card-superseded-edited = ↻ Replaced: you changed a value. The new card is below
 card-refused = ⚠️ Not done. { $text }
+card-undo-refused = ⚠️ Not undone. { $text }
+card-undo-not-done = ⚠️ Not undone: checked in Bitrix24
 card-not-done = ⚠️ Not done: I checked in Bitrix24
+card-elsewhere = ↪ { $who } decides now, nothing is needed of you
 card-unknown = ❓ Outcome unknown: the answer of Bitrix24 was lost. Press “Check”, I will not repeat it myself
 card-sure = This cannot be undone. Run it for sure?
 card-sure-twice = Run it for sure? Please check once more what is written above.
 card-partly = ⚠️ Not everything was done: { $failed } of { $count } failed ({ $at }, approved by { $who })
+card-partly-known = { $unknown ->
+    [0] ⚠️ Checked: { $done } of { $count } done, { $failed } not done
+   *[other] ❓ What became of a part of the batch is unknown ({ $unknown } of { $count }): { $done } done{ $failed ->
+        [0] {""}
+       *[other] , { $failed } not done
+      }. Check the records with ❓: I do not repeat them by myself
+  }
+card-decided = { $on } · decided by { $who }
 card-unchanged = ⚠️ Bitrix24 said yes but did not change: { $fields }
 not-changed = ⚠️ Bitrix24 said yes but did not change: { gate-field }{ $more ->
     [0] {""}
@@ -99,6 +110,7 @@ button-leave = Leave as it is
 toast-running = Running…
 toast-denied = Denied
 card-outdated = This card is out of date: see /pending
+card-in-topic = The topic of this card is closed: here it can only be carried out or declined. Open the topic and send /pending there
 card-already-approved = Already approved: { $who }, { $at }
 card-already-executed = Already done: { $who }, { $at }
 card-already-denied = Already denied: { $who }, { $at }
@@ -131,6 +143,10 @@ no-access-any-more = You have no access any more. Please ask your administrator.
 same-call-unknown = The same call was sent before and its outcome is unknown: it might happen twice
 recovered-done = I checked: { call-named } was done in Bitrix24, although its answer never came.
 recovered-not-done = I checked: { call-named } was not done in Bitrix24. If you need the change, ask again.
+recovered-partly = Checked: { call-named }: { $done } of { $commands } done in Bitrix24{ $unknown ->
+    [0] {""}
+   *[other] , { $unknown } unknown
+  }. I do not repeat it by myself.
 recovered-unclear = The answer never came, the outcome is unknown for now: { call-named }. Please look at the record in Bitrix24, I will not repeat it myself.
 # How a call is named inside a sentence: “changing the deal «Romashka» (Amount: $1 → $2)”.
 call-of = { $entity ->

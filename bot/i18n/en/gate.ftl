@@ -118,6 +118,7 @@ gate-sum-jump = A sharp change of { gate-field }: { $times } times
 gate-sum-lost = A sharp change of { gate-field }
 gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
 gate-model-asks = The bot is not sure and asks you to check
+gate-undo = Undoing puts the former values back
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The request does not name record No. { $id }
 gate-taint-value = The value comes from text in the CRM: { gate-field }

@@ -13,6 +13,7 @@ lead-why-ask = Write the reason in your next message; whoever asked will see it.
 lead-answer-how = In words I only take a refusal: begin with “no” and the reason, such as “no, the contract first”. To approve, press the button. Nothing is decided yet
 lead-why-toast = Waiting for the reason
 lead-reason-sent = Denied. { $who } will see the reason
+lead-press-failed = Something went wrong, your decision on “{ $what }” ({ $who }) was not handled. /pending shows how it stands now. Give your administrator the code { $id }.
 lead-moved = The request “{ $what }” now waits for: { $who }
 lead-gone = Nobody can decide on the request “{ $what }” at the moment. Withdraw it on its card and ask the administrator to name your lead
 lead-pending = { $count ->

@@ -2,7 +2,6 @@
 button-undo = ↩ Undo
 card-undo = ↩ Put back as it was
 card-undone = ↩ Undone { $on } · { $who }
-gate-undo = A person confirms an undo: check what will be put back
 undo-shown = Check the card: what will be put back
 undo-refused = Not undone, see the chat for the reason
 undo-elsewhere = This was not done in this chat: undo it where it was done

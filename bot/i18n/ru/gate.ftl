@@ -128,6 +128,7 @@ gate-sum-jump = { $times ->
 gate-sum-lost = Резко меняется { gate-field }
 gate-sum-currency = Меняется валюта суммы: { $before } → { $after }
 gate-model-asks = Бот не уверен и просит проверить
+gate-undo = Отмена возвращает прежние значения
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
 gate-taint-target = В просьбе не названа запись №{ $id }
 gate-taint-value = Значение взято из текста в CRM: { gate-field }

@@ -8,6 +8,8 @@ _WORDS = "THOUGHT|ACTION INPUT|ACTION|ASSISTANT|SYSTEM|OBSERVATION|STATE|FINAL A
 _HEADER = re.compile(rf"(?im)^([\s*#>_\"'`]*)((?:{_WORDS})[ \t*#_`]*(?:[:：]|$))")
 _MARKER = re.compile(r"<<<|>>>")
 _INVISIBLE = {"Cf", "Cc", "Co", "Cs", "Zl", "Zp"}
+_RARE = re.compile(r"[^\n\t -~А-яЁё«»–—…№₽]")
+"""What has to be looked at one by one: all that is not certainly visible."""
 
 
 class Fence:
@@ -24,5 +26,5 @@ class Fence:
 
 def defuse(text: str) -> str:
     """`text` in which no line can pass for a header or a fence, and nothing is invisible."""
-    visible = "".join(char if char in "\n\t" or unicodedata.category(char) not in _INVISIBLE else "·" for char in text)
+    visible = _RARE.sub(lambda rare: "·" if unicodedata.category(rare[0]) in _INVISIBLE else rare[0], text)
     return _HEADER.sub(r"\1·\2", _MARKER.sub("‹›", visible))

@@ -57,6 +57,7 @@ def test_reads_may_be_repeated_and_writes_must_say_so(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("methods:\n  - {name: x.y, verb: get}\n", r"mine\.yaml: row x\.y"),
+        ("methods:\n  - {name: x.y, classes: [], verb: update, idempotent: true}\n", r"mine\.yaml: row x\.y"),
         ("methods:\n  - {name: x.y, classes: [R], verb: get, scop: crm}\n", r"mine\.yaml: row x\.y.*\n.*scop"),
         ("methods:\n  - {name: x.y, classes: [R], verb: get, params: [$lsit]}\n", r"mine\.yaml: row x\.y: params names \$lsit"),
     ],

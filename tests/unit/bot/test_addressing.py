@@ -121,9 +121,11 @@ def test_in_a_group_mentions_and_replies_are_requests(update: Update, text: str)
         _mention("@OtherBot, покажи", "@OtherBot"),
         message("пишите на x@sdelka_bot.ru", chat=GROUP, entities=[{"type": "email", "offset": 10, "length": 15}]),
         _mention("@Sdelka_Bot, удали сделку 481", forward_origin=forwarded()),
+        _mention("@Sdelka_Bot, удали сделку 481", via_bot=person(7, bot=True)),
+        message("/new", chat=GROUP, via_bot=person(7, bot=True)),
         Update.model_validate({"update_id": 1, "edited_message": raw_message("опечатка", chat=GROUP, edit_date=1_795_000_001)}),
     ],
-    ids=["talk", "yes", "long", "voice", "reply to a colleague", "first level of a topic", "other bot", "e-mail", "forwarded", "edited"],
+    ids=["talk", "yes", "long", "voice", "reply to a colleague", "first level of a topic", "other bot", "e-mail", "forwarded", "mentioned through a bot", "command through a bot", "edited"],
 )  # fmt: skip
 def test_in_a_group_what_people_tell_each_other_is_left_alone(update: Update) -> None:
     assert _routed(update) == Routed()

@@ -84,6 +84,24 @@ async def test_a_card_whose_topic_is_closed_can_still_be_decided() -> None:
             assert (row.session, row.body["approve"], routed.session) == (f"{GROUP}:5", approve, GROUP)
 
 
+async def test_the_other_buttons_of_a_card_outside_its_closed_topic_say_why_they_do_nothing_there() -> None:
+    """What they read is looked up where the card lives; what would ask something is not begun, and says where to go on."""
+    async with posting() as post:
+        post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
+        body = {**ENTRY, "status": "requested", "preview": {"lines": [{"field": "TITLE", "name": "Имя", "before": "а", "after": "б"}]}}
+        await post.put(outgoing.card_row(f"{GROUP}:5", body, NOW))
+        await post.until_states("sent")
+        markup = post.wire.calls("sendMessage")[-1]["reply_markup"]
+        edit, details = markup["inline_keyboard"][1]
+        said = route(pressed(edit["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW)
+        assert (said.rows, said.callback_id, said.toast) == ((), "cb1", Notice(code="card-in-topic"))
+        (row,) = route(pressed(details["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW).rows
+        assert (row.session, row.body["name"]) == (f"{GROUP}:5", "details")
+        at_home = {"reply_markup": markup, "message_thread_id": 5, "is_topic_message": True}
+        (row,) = route(pressed(edit["callback_data"], chat=-100123, **at_home), access(), ME, (), NOW).rows
+        assert (row.session, row.body["words"][0]) == (f"{GROUP}:5", "edit")
+
+
 async def test_in_a_group_that_moved_a_card_is_sent_anew_and_edited_there() -> None:
     """The supergroup numbers its messages anew: the old number may be another message of the bot's there, so it is never edited."""
     async with posting() as post:

@@ -74,8 +74,8 @@ LEFT = (VERA,)
 @pytest.mark.parametrize(
     ("people", "presser", "told"),
     [
-        (LEFT, ANNA, "no-access-any-more"),
-        ((ANNA,), VERA, "no-access-any-more"),
+        (LEFT, ANNA, "toast:no-access-any-more"),
+        ((ANNA,), VERA, "toast:no-access-any-more"),
         ((ANNA, _changed(VERA, role="manager")), VERA, "toast:not-your-card"),
         ((ANNA, _changed(VERA, sees="own")), VERA, "toast:not-your-card"),
         (LEFT, VERA, "refused"),

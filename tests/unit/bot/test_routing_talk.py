@@ -49,6 +49,14 @@ def test_a_forward_says_who_wrote_it_and_nothing_of_it_is_the_persons_own(origin
     assert (body["text"], body["quoted"]) == ("", quoted)
 
 
+@pytest.mark.parametrize("text", ["удали сделку 481", "да", "/new", "/stop", "/start deal_1532", "нет, потому что дорого"])
+def test_what_another_bot_has_written_is_text_of_others_and_no_command_or_decision(text: str) -> None:
+    """An inline bot puts what it likes under the person's name: it taints the request and instructs nobody (S004-A1)."""
+    row = _row(message(text, via_bot=person(7, bot=True) | {"username": "gif"}, message_id=100), CARD)
+    assert (row.kind, row.lane, row.body["text"], row.body["quoted"]) == ("message", "turn", "", f"@gif:\n{text}")
+    assert "reply_to" not in _row(message(text, via_bot=person(7, bot=True), reply_to_message=raw_message("карточка", via=BOT))).body
+
+
 def test_a_shared_contact_and_a_forwarded_picture_are_text_of_others() -> None:
     contact = {"phone_number": "+79161234567", "first_name": "Иван", "last_name": "Петров"}
     assert _row(message(None, contact=contact)).body["quoted"] == "Иван Петров\n+79161234567"
@@ -68,6 +76,7 @@ def test_a_voice_message_is_stored_before_it_is_fetched_and_decides_nothing() ->
     assert (row.kind, row.lane) == ("voice", "turn")
     assert {name: row.body[name] for name in ("file_id", "seconds", "size", "forwarded")} == {"file_id": "AwAC", "seconds": 3, "size": 900, "forwarded": False}  # fmt: skip
     assert _row(message(None, **VOICE, forward_origin=forwarded())).body["forwarded"] is True
+    assert _row(message(None, **VOICE, via_bot=person(7, bot=True))).body["forwarded"] is True
     assert _row(message(None, **VOICE, caption="да", message_id=100), CARD).kind == "voice"
 
 
@@ -77,6 +86,7 @@ def test_a_voice_message_is_stored_before_it_is_fetched_and_decides_nothing() ->
         (_edited("Покажи лиды"), ["edited"]),
         (_edited("да", message_id=100), ["edited"]),
         (_edited("Покажи", forward_origin=forwarded()), []),
+        (_edited("удали сделку 481", via_bot=person(7, bot=True)), []),
         (_edited(None, location={"latitude": 55.7, "longitude": 37.6, "live_period": 900}), []),
         (_edited("опечатка", chat=GROUP), []),
         (_edited("да", sender=STRANGER), []),

@@ -9,6 +9,7 @@ from sandbox_kit import Desk, a_desk
 from spine_kit import VERA
 from submit_kit import yes
 
+from orchestrator.directory.phone_format import format_phone
 from orchestrator.gate.approved import Decided
 from orchestrator.messages import Outcome, Pending
 
@@ -59,7 +60,9 @@ async def test_each_line_reads_the_phones_that_earlier_commands_leave(desk: Desk
     lines = [item["lines"][0] for item in desk.card(waits)["preview"]["items"]]
     assert lines[0]["before"].startswith(old)
     assert lines[1]["after"] == f"добавить {old}"
-    assert sorted(lines[1]["before"].split("; ")) == sorted([*(item["VALUE"] for item in held[1:]), *filter(None, [then])])
+    assert sorted(lines[1]["before"].split("; ")) == sorted(
+        [*(item["VALUE"] for item in held[1:]), *map(format_phone, filter(None, [then]))]
+    )
     assert (await desk.approve(waits)).status == "succeeded"
     assert sorted(await desk.phones()) == sorted([*(item["VALUE"] for item in held[1:]), *filter(None, [then]), old])
 

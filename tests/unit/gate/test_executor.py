@@ -11,9 +11,9 @@ from spine_kit import ANNA, World, effect
 from orchestrator.gate import executor
 from orchestrator.gate.effects import Call
 from orchestrator.gate.executor import Order
-from orchestrator.gate.freeze import effect_id_of
 from orchestrator.gate.normalise import normalise
 from orchestrator.gate.ports import Performed, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.messages import CommandReport
 from orchestrator.session import Session
 from state.events import StateChanges

@@ -150,6 +150,7 @@ def test_the_models_own_word_never_confirms() -> None:
     change = {"id": 481, "fields": {"OPPORTUNITY": 5}}
     assert said(judged(effect("crm.deal.update", change, confirmed=True, confirmation_decision="approve"))) == ["gate-critical"]
     assert said(judged(effect("crm.deal.get", {"id": 481}, requires_confirmation=True))) == ["gate-model-asks"]
+    assert said(judged(effect("crm.deal.get", {"id": 481}, requires_confirmation=True, proposed_by="undo"))) == ["gate-undo"]
     assert said(judged(effect(*UPDATE, requires_confirmation=False))) == []
     assert said(judged(effect(*UPDATE, confirmation_decision=" Deny "))) == ["gate-withdrawn"]
 

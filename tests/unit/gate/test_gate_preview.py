@@ -1,6 +1,7 @@
 """What a card shows is what will be sent: names for codes, before and after, nothing hidden."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -8,6 +9,7 @@ import pytest
 from gate_kit import ANNA, FIRST, LEAD, RECORDS, NoOwnNames, call
 
 from bitrix.errors import NotSent
+from orchestrator.directory.money_style import Style
 from orchestrator.gate.effects import Facts
 from orchestrator.gate.preview import preview
 from orchestrator.gate.shown import Reader, plain
@@ -224,3 +226,36 @@ async def test_what_is_shown_is_what_is_sent() -> None:
     found = await preview(what, FACTS, Book(), locale="ru")
     assert {line["field"] for line in found["lines"]} == set(what.params["fields"]) - {"ORIGINATOR_ID", "ORIGIN_ID"}
     assert [line["after"] for line in found["lines"] if line["field"] == "OPPORTUNITY"] == ["7,50\u00a0€"]
+
+
+class Own(Book):
+    """A portal whose own currency is the tenge."""
+
+    async def book(self) -> Mapping[str, Style]:
+        return {"USD": Style(), "KZT": Style(is_base=True)}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "said"),
+    [
+        ("crm.deal.add", {"fields": {"TITLE": "x", "OPPORTUNITY": 500}}, "500\u00a0₸"),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "OPPORTUNITY": 500, "CURRENCY_ID": "USD"}}, "500\u00a0$"),
+        ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 500}}, "500\u00a0₽"),
+        ("batch", {"cmd": {"a": "crm.deal.add?fields[TITLE]=x&fields[OPPORTUNITY]=500"}}, "500\u00a0₸"),
+    ],
+)
+async def test_a_new_record_without_a_currency_is_shown_with_the_one_it_will_get(method: str, params: dict[str, Any], said: str) -> None:
+    """The portal writes its own into it; a sum without a sign left that open."""
+    found = await preview(call(method, params, actor=LEAD), FACTS, Own(), locale="ru")
+    lines = [line for item in [found, *found["items"]] for line in item["lines"]]
+    assert [line["after"] for line in lines if line["field"] == "OPPORTUNITY"] == [said]
+    assert found.get("sum", said) in {"", said}
+
+
+@pytest.mark.parametrize(("now", "after"), [("2026-11-21", "сб, 26 декабря"), ("2027-01-02", "сб, 26 декабря 2026")])
+async def test_days_of_this_year_are_said_without_it(now: str, after: str) -> None:
+    """As people write them; the year of the person's own clock counts."""
+    found = await card(
+        "crm.deal.update", {"id": 481, "fields": {"CLOSEDATE": "2026-12-26"}}, now=datetime.fromisoformat(f"{now}T12:00:00+00:00")
+    )
+    assert shown(found)[0][2] == after

@@ -18,7 +18,7 @@ EARLY = {  # refused while the call is brought into form, before commands are ju
     "gate-param-twice", "gate-param-reserved", "gate-origin", "gate-responsible", "gate-batch-broken", "gate-filter-foreign",
     "gate-filter-unclear", "gate-denied-now", "gate-withdrawn", "gate-no-user", "gate-delete", "gate-cap-batch", "gate-cap-day",
 }  # fmt: skip
-WHOLE = {"gate-policy-person", "gate-policy-amount", "gate-four-eyes", "gate-model-asks", "gate-denied-before"}
+WHOLE = {"gate-policy-person", "gate-policy-amount", "gate-four-eyes", "gate-model-asks", "gate-undo", "gate-denied-before"}
 
 
 def _path(language: str) -> Path:

@@ -17,11 +17,11 @@ from orchestrator.gate.before import before_image
 from orchestrator.gate.confirmations import Decision
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, Verdict
-from orchestrator.gate.freeze import freeze, thaw
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.preview import preview
 from orchestrator.gate.rejudged import again
 from orchestrator.gate.rights import needed
+from orchestrator.gate.stored_call import freeze, thaw
 from orchestrator.messages import Actor, Notice, Outcome, Pending, Provenance
 from orchestrator.session import Session
 

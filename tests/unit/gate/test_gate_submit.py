@@ -8,7 +8,7 @@ from spine_kit import NOW, World, a_world, card, effect
 from spine_portal import lost, says
 from submit_kit import SUM, TASK, TITLE, Wish, decide, yes
 
-from orchestrator.gate.freeze import effect_id_of
+from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.messages import Outcome, Pending, Provenance
 from state.clock import iso
 from state.events import MessageReceived

@@ -326,6 +326,25 @@ async def test_what_is_unclear_is_told_too(world: World, monkeypatch: pytest.Mon
     assert world.codes() == ["recovered-unclear", "card:unknown"]
 
 
+@pytest.mark.parametrize(("later", "second"), [(timedelta(), "unknown"), (SETTLED, "not_run")], ids=["too early", "settled"])
+async def test_of_a_batch_is_told_what_became_of_each_command(
+    world: World, later: timedelta, second: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One ran and one did not: the card says so of each; before the portal is done with it, that one is not there proves nothing."""
+    await died(world, BATCH, monkeypatch=monkeypatch)
+    world.portal.records["deal", 482]["OPPORTUNITY"] = "50000.00"
+    world.clock.advance(later)
+    session = await world.session(owner="two")
+    world.outbox()
+    await recovering.recover(session, world.tools)
+    rows = world.outbox()
+    shown = next(row.body for row in rows if row.kind == "card")
+    assert (shown["status"], [report["status"] for report in shown["commands"]]) == ("unknown", ["success", second])
+    told = next(row.body["notices"][0] for row in rows if row.kind == "reply")
+    assert told["code"] == "recovered-partly"
+    assert (told["args"]["done"], told["args"]["commands"], told["args"]["unknown"]) == (1, 2, int(second == "unknown"))
+
+
 async def test_a_call_without_a_card_is_told_by_a_sentence(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A free create has no card to edit."""
     await died(world, DEAL_ADD, monkeypatch=monkeypatch)

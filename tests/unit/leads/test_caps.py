@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from spine_kit import World, a_world, effect
+from spine_kit import ANNA, BORIS, World, a_world, effect
 
 from orchestrator.leads.tally import JournalTally
 from orchestrator.messages import Outcome
@@ -41,3 +41,18 @@ async def test_many_small_batches_are_one_sum_over_midnight_and_a_restart(tmp_pa
         world.clock.advance(timedelta(hours=23, minutes=41))
         assert await tasks(world, session, "t1/3/1", 4) == "succeeded"
         await session.close()
+
+
+async def test_a_cap_counts_the_person_and_not_the_account(tmp_path: Path) -> None:
+    """Two Telegram accounts of one employee share one cap; a colleague has their own."""
+    phone = ANNA.model_copy(update={"key": "tg:2007"})
+    async with a_world(tmp_path, policy={"caps": {"writes_per_day": 2}}) as world:
+        found = []
+        for number, actor in enumerate((ANNA, phone, phone, ANNA, BORIS)):
+            session = await world.session(actor.key)
+            wish = effect("tasks.task.add", {"fields": {"TITLE": f"Задача {number}"}}, slot=f"t1/1/{number}")
+            made = await world.submit(session, wish, actor=actor)
+            assert isinstance(made, Outcome)
+            found.append(made.reason.code if made.reason else made.status)
+            await session.close()
+        assert found == ["succeeded", "succeeded", "gate-cap-day", "gate-cap-day", "succeeded"]

@@ -14,6 +14,8 @@ from bot.rendering.cards import card_text
 from bot.rendering.spans import plain
 from bot.telegram.callbacks import ActionPress, CardPress, unpack
 from bot.telegram.keyboards import card_keyboard
+from orchestrator import workers
+from orchestrator.gate.gate import Gate
 from orchestrator.messages import Actor
 from state.clock import new_id
 from state.store import InboxRow
@@ -291,3 +293,27 @@ async def test_a_leads_copy_of_a_settled_card_has_no_button_that_leads_nowhere(t
         for status in ("executed", "unknown", "refused", "expired", "denied", "superseded"):
             body = {**entry, "status": status, "home": CHAT, "undo_until": "2026-11-21T15:00:00.000000Z"}
             assert card_keyboard(body, Translator("ru")) is None, status
+
+
+@pytest.mark.parametrize("kind", ["decision", "reason"])
+async def test_a_leads_word_that_was_given_up_is_told_to_the_lead_and_to_the_one_who_asked(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After three crashes only the requester's chat heard of it, and the lead thought it done."""
+
+    async def stumbling(*_: Any, **__: Any) -> Any:
+        raise KeyError("an answer nobody foresaw")
+
+    monkeypatch.setattr(workers, "POLL", 0.02)
+    async with a_department(tmp_path) as world:
+        entry = await ask_for(world)
+        monkeypatch.setattr(Gate, "decide_card", stumbling)
+        row = press(entry, actor=VERA)
+        if kind == "reason":
+            row = replace(row, kind="reason", body={**row.body, "home": CHAT, "text": "рано"})
+        await world.work(row)
+        rows = world.outbox()
+        assert by_chat(rows) == {CHAT: ["failed"], VERA.key: ["lead-press-failed"]}
+        told = next(one for one in rows if one.session == VERA.key)
+        assert told.body["notices"][0]["args"] == {"what": "Ромашка", "who": "Анна", "id": row.id[-8:]}
+        assert world.portal.ledger == []

@@ -89,6 +89,7 @@ async def test_each_command_of_a_batch_is_looked_at(world: World) -> None:
     found = await reconcile(call, {"deal:481": {"TITLE": "Ромашка"}}, world.client, world.gate._records)
     assert found.verdict == "unclear"
     assert found.detail == "a crm.deal.add: done; b crm.deal.update: not_done"
+    assert [(report.key, report.status) for report in found.commands] == [("a", "success"), ("b", "not_run")]
 
 
 async def test_a_list_in_a_box_is_counted(world: World) -> None:

@@ -89,7 +89,7 @@ async def test_a_rebuilt_log_tells_what_the_lost_one_told(tmp_path: Path) -> Non
     assert sum(counts.values()) == 17
     for user, records in before.items():
         for number, (old, new) in enumerate(zip(records, after[user], strict=True)):
-            for key in old | new:
+            for key in (old | new).keys() - {"trace_id"}:  # which input a record goes back to only its turn tells afterwards
                 assert new.get(key) == old.get(key), (user, number, key)
     assert list(verify_logs(tmp_path / "rebuilt")) == []
     assert {record["rebuilt"] for user in after for record in read_records(tmp_path / "rebuilt", user)} == {True}

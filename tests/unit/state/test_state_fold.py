@@ -16,7 +16,17 @@ from state.store import Commit, Snapshot
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 STREAM = "session:tg:1"
-WITHOUT_MEANING = {"MessageEdited", "RequestDropped", "ModelAnswered", "ModelFailed", "PersonErased", "StepRefused"}
+WITHOUT_MEANING = {
+    "BackupRestored",
+    "DecisionRefused",
+    "MessageEdited",
+    "RequestDropped",
+    "ModelAnswered",
+    "ModelFailed",
+    "PersonErased",
+    "StepRefused",
+}
+WITHOUT_MEANING |= {"WritesFrozen", "WritesReleased", "BudgetWarned", "AnswerGiven"}
 
 histories = st.lists(st.sampled_from(sorted(CORE)).flatmap(lambda name: event_of(CORE[name])), max_size=12)
 

@@ -66,7 +66,7 @@ def test_what_cannot_be_checked_is_a_sentence(database: Path) -> None:
 
 def test_a_version_that_never_was_is_damage(database: Path) -> None:
     """One flipped bit must not make the whole check a matter of wrong use."""
-    written(database, "UPDATE alembic_version SET version_num='0003'")
+    written(database, "UPDATE alembic_version SET version_num='0083'")
 
     assert called("--no-logs")[0] == 1
 

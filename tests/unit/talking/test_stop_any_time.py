@@ -6,11 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import BORIS, CHAT, NOW, World, command, message, raise_sum, reply, step, until
+from spine_kit import BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, step, until
 from talking_kit import Wire, pressed, said_of, voice
 
 from orchestrator import pasting
 from orchestrator.commands import run_command
+from orchestrator.messages import Actor
 from orchestrator.session import Session
 from state.store import InboxRow
 
@@ -139,3 +140,19 @@ async def test_a_stop_that_is_worked_before_the_turn_is_gone_on_with_is_not_forg
     await world.work()
     assert len(world.model.prompts) == 2
     assert world.events("TurnFinished")[-1].data["reason"] == "stopped"
+
+
+@pytest.mark.parametrize(("actor", "code", "asked"), [(BORIS, "stop-not-yours", 3), (VERA, "stopping", 2)])
+async def test_a_turn_that_a_crash_cut_short_is_not_stopped_by_others_either(world: World, actor: Actor, code: str, asked: int) -> None:
+    """A lead may; whoever goes on with it finds the stop."""
+    await _died(world, TASK)
+    world.model.will(*[reply(text="Готово.")] * (asked - 2))
+    session = await world.session(owner="two")
+    await world.put(replace(_stop(), actor=actor.model_dump(mode="json")))
+    taken = await world.store.next_inbox(CHAT, "express")
+    assert taken is not None
+    await run_command(taken, session, world.tools)
+    await session.close()
+    await world.work()
+    assert code in _notices(world)
+    assert len(world.model.prompts) == asked

@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import BORIS, CHAT, NOW, World, command, message, raise_sum, reply, until
+from spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, until
 from talking_kit import Wire, pressed, said_of, voice, wired
 
 from orchestrator.errors import ModelClientError
+from orchestrator.messages import Actor
 from orchestrator.talking.voice import Ear, FileUnavailable
 from state.store import InboxRow
 
@@ -93,6 +94,43 @@ async def test_stop_ends_the_hearing(world: World, wire: Wire) -> None:
         assert asyncio.get_running_loop().time() - begun < 1
     assert sorted(world.codes()) == ["stopped", "stopping"]
     assert "MessageReceived" not in world.types()
+
+
+@pytest.mark.parametrize(
+    ("actor", "codes"), [(BORIS, ["stop-not-yours"]), (VERA, ["stopping", "stopped"]), (ANNA, ["stopping", "stopped"])]
+)
+async def test_a_request_is_stopped_by_whoever_made_it_or_by_a_lead(world: World, wire: Wire, actor: Actor, codes: list[str]) -> None:
+    """Anybody in a group could end anybody's turn; now the others are told in one sentence whose request it is."""
+    world.model.gate = asyncio.Event()
+    world.model.will(reply(text="Готово."))
+    async with world.working():
+        await world.orchestrator.receive([message("покажи сделки")])
+        await until(lambda: len(world.model.prompts) == 1)
+        await world.orchestrator.receive([_stop(actor=actor)])
+        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        world.model.gate.set()
+        await world.idle()
+    rows = world.outbox()
+    told = [notice for row in rows for notice in row.body["notices"]]
+    assert sorted(notice["code"] for notice in told) == sorted(codes)
+    assert (world.events("TurnFinished")[-1].data["reason"] == "stopped") == ("stopped" in codes)
+    if actor is BORIS:
+        assert told[0]["args"] == {"who": "Анна"}
+
+
+async def test_a_recording_of_somebody_else_is_heard_to_its_end_and_ones_own_queue_is_still_left_out(world: World, wire: Wire) -> None:
+    world.model.will(reply())
+    wire.gate = asyncio.Event()
+    async with world.working():
+        await world.orchestrator.receive([voice()])
+        await until(lambda: len(wire.asked) == 2)
+        await world.orchestrator.receive([message("Борис", actor=BORIS), _stop(actor=BORIS)])
+        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        wire.gate.set()
+        await world.idle()
+    told = next(row for row in world.outbox() if row.kind == "reply" and row.body["actions"])
+    assert [notice["code"] for notice in told.body["notices"]] == ["stop-not-yours", "stop-queue"]
+    assert [text for text, _ in said_of(world)] == ["покажи мои сделки"]
 
 
 async def _stopped_with_a_queue(world: World, wire: Wire) -> list[str]:

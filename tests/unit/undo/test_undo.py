@@ -69,6 +69,8 @@ async def test_the_card_of_an_undo_shows_what_returns(office: World) -> None:
     lines = {line["field"]: (line["before"], line["after"]) for line in card["preview"]["lines"]}
     assert lines["OPPORTUNITY"] == ("1\u00a0500\u00a0000\u00a0₽", "1\u00a0000\u00a0000\u00a0₽")
     assert lines["COMMENTS"][1] == "—"
+    assert "gate-undo" in [reason["code"] for reason in card["reasons"]]
+    assert "gate-model-asks" not in str(card["reasons"])  # no model took part in it
     assert len(office.portal.ledger) == 1
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bitrix.catalogue import Catalogue
 from orchestrator.gate.effects import MARKS, Call
-from orchestrator.gate.freeze import Unthawable, essence, freeze, thaw
+from orchestrator.gate.stored_call import Unthawable, essence, freeze, thaw
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1.5, "TITLE": "Ё 🙂"}}),

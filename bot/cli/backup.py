@@ -1,0 +1,97 @@
+"""`sdelka backup`: database and audit logs in one file, beside a running bot. Ring 3; it changes nothing but that file."""
+
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli.ops import AS_JSON, print_lines
+from bot.settings import load_settings
+from orchestrator.errors import SettingsError
+
+if TYPE_CHECKING:
+    from state.moving.backup import Made
+
+app = typer.Typer(add_completion=False)
+
+SUFFIX = ".backup"
+TELL_EVERY = 2.0
+_TO = "A folder, in which the file is named by the moment (sdelka-20261122T140000Z.backup), or a file whose name ends in .backup."
+_KEEP = "Afterwards remove older sdelka-*.backup files of that folder, but for so many. 0 removes none."
+
+
+@app.command()
+def backup(
+    to: Annotated[Path, typer.Option(help=_TO)],
+    *,
+    keep: Annotated[int, typer.Option(min=0, help=_KEEP)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+) -> None:
+    """Copy the database and the audit logs into one file, as they are at this moment. The bot may run.
+
+    The file holds what people wrote and the keys to it: keep it as you keep the database. It holds nothing of the settings.
+    Exit codes: 0 written, 2 not written (nothing is left of it). See docs/backup.md.
+    """
+    from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
+    from state.clock import SystemClock  # noqa: PLC0415 - see above
+    from state.moving.backup import make  # noqa: PLC0415 - see above
+    from state.store import StoreError  # noqa: PLC0415 - see above
+
+    settings, clock = load_settings(), SystemClock()
+    path = to if to.suffix == SUFFIX and not to.is_dir() else to / f"sdelka-{clock.now():%Y%m%dT%H%M%SZ}{SUFFIX}"
+    try:
+        made = make(
+            settings.database.get_secret_value(), settings.log_dir, path, now=clock.now, program=program_version(), progress=progress()
+        )
+    except StoreError as error:
+        raise SettingsError(f"no backup: {mask(str(error))}") from None
+    removed = _removed(path, keep)
+    _print(made, removed, as_json=as_json)
+
+
+def program_version() -> str:
+    """Of the installed program."""
+    try:
+        return version("sdelka")
+    except PackageNotFoundError:  # run from its folder
+        return "unknown"
+
+
+def progress() -> Callable[[str], None]:
+    """Tells on stderr how far it is, now and then, so that long work does not look like dead work."""
+    told = time.monotonic()
+
+    def tell(line: str) -> None:
+        nonlocal told
+        if time.monotonic() - told > TELL_EVERY:
+            told = time.monotonic()
+            sys.stderr.write(f"{line}\n")
+
+    return tell
+
+
+def _removed(newest: Path, keep: int) -> list[str]:
+    if not keep:
+        return []
+    old = sorted(newest.parent.glob(f"sdelka-[0-9]*T[0-9]*Z{SUFFIX}"))[:-keep]
+    gone = [path for path in old if path != newest]
+    for path in gone:
+        path.unlink(missing_ok=True)
+    return [path.name for path in gone]
+
+
+def _print(made: "Made", removed: list[str], *, as_json: bool) -> None:
+    manifest = made.manifest
+    rows = sum(part.rows for part in manifest.tables.values())
+    facts = {"rows": rows, "streams": manifest.heads.streams, "records": manifest.heads.records, "log_files": len(manifest.logs)}
+    if as_json:
+        told = {"file": str(made.path), "bytes": made.size, "id": manifest.id, "made_at": manifest.made_at, "schema": manifest.revision}
+        print_lines([{**told, **facts, "removed": removed}])
+        return
+    counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in facts.items())
+    sys.stdout.write(f"{made.path}: {counts}, {made.size:,} bytes, as of {manifest.made_at}\n")
+    sys.stdout.writelines(f"removed {name}\n" for name in removed)

@@ -1,0 +1,80 @@
+"""`sdelka db …`: the database as a whole: move it to another kind, take a moved one back. Ring 3."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from bot.cli.backup import progress
+from bot.cli.ops import AS_JSON, print_lines, print_table
+from bot.settings import Settings, load_settings
+from orchestrator.errors import SettingsError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Move the database, or take a moved one back.")
+
+_TO = """postgresql://user@host/name, the password better in PGPASSWORD or ~/.pgpass, where no list of processes shows it;
+or "embedded" for the SQLite file in STATE_DIR."""
+
+
+@app.callback()
+def group() -> None:
+    """Move the database, or take a moved one back."""
+
+
+@app.command()
+def move(
+    to: Annotated[str, typer.Option(help=_TO)],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+) -> None:
+    """Copy everything from today's database (DATABASE_URL, or STATE_DIR) into an empty one, compare the two, and mark the old one as moved.
+
+    Stop every bot first. The old database stays as it is; whoever starts a bot on it by mistake is refused.
+    Exit codes: 0 moved and the same, 2 refused or failed: the old database is as before.
+    """
+    from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
+    from state.moving.move import move as bring  # noqa: PLC0415 - see above
+    from state.store import StoreError  # noqa: PLC0415 - see above
+
+    settings = load_settings()
+    try:
+        moved = bring(settings.database.get_secret_value(), _target(settings, to), progress())
+    except (StoreError, ValueError) as error:
+        raise SettingsError(f"not moved: {mask(str(error))}") from None
+    total, heads = sum(moved.rows.values()), moved.heads
+    if as_json:
+        print_lines([{"from": moved.source, "to": moved.target, "rows": moved.rows, "streams": heads.streams, "heads": heads.sha256}])
+        return
+    print_table(["table", "rows"], [(name, f"{count:,}") for name, count in sorted(moved.rows.items())])
+    sys.stdout.write(f"{total:,} rows, {heads.streams:,} streams with {heads.records:,} records are the same in {moved.target}\n")
+    then = "remove DATABASE_URL" if to == "embedded" else "set DATABASE_URL to the new one"
+    sys.stdout.write(f"{moved.source} is marked as moved. Now {then} and start the bot; `sdelka journal verify` checks it once more.\n")
+
+
+@app.command()
+def reopen(
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
+) -> None:
+    """Take back a database that was moved: from then on bots start on it again. What was done in the other one is not in it.
+
+    Exit codes: 0 open again (or it never was closed), 2 refused.
+    """
+    from bitrix.masking import mask  # noqa: PLC0415 - see move
+    from state.moving.move import named  # noqa: PLC0415 - see move
+    from state.moving.move import reopen as take_back  # noqa: PLC0415 - see move
+    from state.store import StoreError  # noqa: PLC0415 - see move
+
+    url = load_settings().database.get_secret_value()
+    sys.stderr.write("What bots did with the other database since it was moved is not in this one, and may be done a second time.\n")
+    if not yes and not typer.confirm(f"Open {named(url)} again?", err=True):
+        raise SettingsError("nothing was changed")
+    try:
+        was = take_back(url)
+    except (StoreError, ValueError) as error:
+        raise SettingsError(f"not opened: {mask(str(error))}") from None
+    sys.stdout.write(f"{named(url)} is open again, it was moved to {was}\n" if was else f"{named(url)} was not marked as moved\n")
+
+
+def _target(settings: Settings, to: str) -> str:
+    return f"sqlite:///{settings.state_dir / 'sdelka.db'}" if to == "embedded" else to

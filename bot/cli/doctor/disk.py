@@ -1,0 +1,65 @@
+"""The disks under STATE_DIR and LOG_DIR: space, rights. Ring 3; reads only, so it tries no write."""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from bot.cli.doctor.findings import Area, Finding
+from bot.settings import Settings
+
+AREA = Area("disk")
+_MB: Final = 1_000_000
+FULL: Final = 100 * _MB
+SCARCE: Final = 1000 * _MB
+_FEW_INODES: Final = 1000
+_READ_ONLY: Final = getattr(os, "ST_RDONLY", 1)
+
+
+def disk_look(settings: Settings) -> Iterable[Finding]:
+    """Both folders; the same disk is named twice, since each folder may move."""
+    if settings.database_url is None:
+        yield from folder_look("STATE_DIR", settings.state_dir)
+    yield from folder_look("LOG_DIR", settings.log_dir)
+
+
+def folder_look(name: str, folder: Path) -> Iterable[Finding]:
+    """One folder, or where it will be made."""
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        yield AREA.wrong(name, f"{place} is no folder.", f"Choose another {name}.")
+        return
+    yield _rights(name, folder, place)
+    yield _space(name, place)
+
+
+def _rights(name: str, folder: Path, place: Path) -> Finding:
+    if os.statvfs(place).f_flag & _READ_ONLY:
+        return AREA.wrong(
+            name, f"The disk of {folder} is mounted read-only.", "Look at dmesg for errors of the disk, then mount it for writing."
+        )
+    if not os.access(place, os.W_OK | os.X_OK):
+        return AREA.wrong(
+            name, f"This user may not write into {place}.", f"chown it to the user of the bot (now uid {os.getuid()}), or run as that user."
+        )
+    if folder.exists() and folder.stat().st_mode & (stat.S_IRWXO):
+        says = f"Everybody on this machine may look into {folder}."
+        return AREA.warning(name, says, f"chmod o-rwx {folder}: what people wrote is sealed, names and sums of calls are not.")
+    return AREA.ok(name, f"{folder} can be written to." if folder.exists() else f"{folder} will be made at the first start.")
+
+
+def _space(name: str, place: Path) -> Finding:
+    told = os.statvfs(place)
+    free, check = told.f_bavail * told.f_frsize, f"{name} space"
+    says = f"{free / _MB:,.0f} MB are free."
+    if free < FULL:
+        mending = "Make room now: a change is refused when its intent cannot be stored. docs/runbook.md, «The disk is full»."
+        return AREA.wrong(check, says, mending)
+    if told.f_files and told.f_favail < _FEW_INODES:
+        return AREA.wrong(check, f"Only {told.f_favail} more files can be made.", "Remove small files you do not need (df -i).")
+    if free < SCARCE:
+        return AREA.warning(check, says, "Make room before it is full. docs/runbook.md, «The disk is full».")
+    return AREA.ok(check, says)

@@ -1,0 +1,52 @@
+"""The machine: time zones, open files. Ring 3; reads only."""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from bot.cli.doctor.findings import Area, Finding
+
+AREA = Area("machine")
+FILES: Final = 2500
+"""2,000 connections of the HTTP door, 50 to the portal, and what databases, logs and Telegram need."""
+_FEW: Final = 256
+_OLD_YEARS: Final = 2
+
+
+def machine_look(now: datetime) -> Iterable[Finding]:
+    """What the machine gives."""
+    yield _zones(now)
+    yield _files()
+
+
+def _zones(now: datetime) -> Finding:
+    try:
+        ZoneInfo("Europe/Moscow")
+        ZoneInfo("Asia/Vladivostok")
+    except (ZoneInfoNotFoundError, OSError):
+        return AREA.wrong("time zones", "There are no time zones on this machine.", "Install the package tzdata.")
+    try:
+        released = version("tzdata")
+    except PackageNotFoundError:
+        return AREA.ok("time zones", "Those of the machine are used.")
+    year = re.match(r"\d{4}", released)
+    if year and now.year - int(year[0]) >= _OLD_YEARS:
+        says = f"The list is of {year[0]}; zones that changed since then are shown as they were."
+        return AREA.warning("time zones", says, "pip install --upgrade tzdata, or take a newer release of the bot.")
+    return AREA.ok("time zones", f"The list is {released}.")
+
+
+def _files() -> Finding:
+    try:
+        import resource  # noqa: PLC0415 - Unix has it, Windows has no such limit
+    except ImportError:
+        return AREA.ok("open files", "This system has no limit.")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= FILES:
+        return AREA.ok("open files", "There is no limit." if soft == resource.RLIM_INFINITY else f"The limit is {soft}.")
+    says = f"Only {soft} files and connections may be open in this shell; the HTTP door alone takes up to 2,000."
+    mending = f"ulimit -n {FILES} before the start, or LimitNOFILE={FILES * 2} in the systemd unit; the hard limit is {hard}."
+    return (AREA.wrong if soft < _FEW else AREA.warning)("open files", says, mending)

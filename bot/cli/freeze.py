@@ -1,0 +1,132 @@
+"""`sdelka freeze`: stop all writing to the portal at once, let it start again, tell how it stands. Ring 3.
+
+It sets the switch in the database itself, so it works whether or not a bot runs, and for every process on that database.
+"""
+
+import getpass
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bot.cli.ops import AS_JSON, beside, opened_reader, print_lines, visible
+from orchestrator.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from state.freezing import Hand, Standing, Turned
+    from state.store import Store
+
+FROZEN = 1
+
+app = typer.Typer(add_completion=False, help="Stop all writing to the portal at once, or let it start again.")
+
+
+@app.command()
+def freeze(
+    *,
+    reason: Annotated[str, typer.Option("--reason", help="Why: everybody who asks for a change reads it.")] = "",
+    off: Annotated[bool, typer.Option("--off", help="Let writing start again; what waits still waits for its press.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Only tell how it stands.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+) -> None:
+    """Stop all writing to the portal, in every process, from the moment at which this command returns.
+
+    A call that is on its way is heard to its end. Reading goes on, cards wait. Administrators are told by the bot.
+    Exit codes: 0 = done (with --status: writing may start), 1 = with --status: writing is frozen, 2 = wrong use, or the database cannot
+    be used: nothing was changed.
+    """
+    if sum((off, status, bool(reason))) > 1:
+        raise SettingsError("sdelka freeze takes one of --reason, --off and --status")
+    if status:
+        _status(as_json=as_json)
+        return
+    with beside() as store:
+        turned = _turned(store, reason=reason.strip(), off=off)
+    if as_json:
+        print_lines([{"changed": turned.changed, **_told(turned.standing)}])
+    elif off:
+        _say("Writing may start again. Cards that wait can be approved." if turned.changed else "Writing was not frozen.")
+    elif turned.changed:
+        _say("All writing to the portal is stopped from now on. `sdelka freeze --off` lets it start again.")
+    else:
+        _say(f"It was stopped already. {_sentence(turned.standing)}")
+
+
+def _status(*, as_json: bool) -> None:
+    from state.freezing import standing  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from state.store import StoreError  # noqa: PLC0415 - as above
+
+    with opened_reader() as store:
+        try:
+            found = standing(store)
+        except StoreError as error:
+            raise SettingsError(f"the database cannot be read, so no write starts: {error}") from None
+    if as_json:
+        print_lines([_told(found)])
+    else:
+        _say(_sentence(found))
+    if found is not None:
+        raise typer.Exit(FROZEN)
+
+
+def _turned(store: "Store", *, reason: str, off: bool) -> "Turned":
+    """What came of it; waits for somebody who has the hand on the switch. SettingsError where that takes too long."""
+    from orchestrator.freezing.news import news_row  # noqa: PLC0415 - see _status
+    from orchestrator.freezing.switch import PATIENCE  # noqa: PLC0415 - see _status
+    from state import freezing  # noqa: PLC0415 - see _status
+    from state.canonical import clean_text  # noqa: PLC0415 - see _status
+
+    reason = clean_text(reason)[: freezing.LONGEST_REASON]
+
+    def attempt() -> "Turned":
+        hand = _hand()
+        if off:
+            return freezing.release(store, hand, None, [news_row("released", hand)])
+        return freezing.freeze(store, hand, reason, [news_row("frozen", hand, reason=reason)])
+
+    return _patiently(attempt, PATIENCE)
+
+
+def _patiently(attempt: "Callable[[], Turned]", patience: float) -> "Turned":
+    from bitrix.masking import mask  # noqa: PLC0415 - see _status
+    from state.clock import elapsing  # noqa: PLC0415 - see _status
+    from state.freezing import SwitchBusy  # noqa: PLC0415 - see _status
+    from state.store import StoreUnwritable  # noqa: PLC0415 - see _status
+
+    until = elapsing() + patience
+    while True:
+        try:
+            return attempt()
+        except (SwitchBusy, StoreUnwritable) as error:  # others write without a pause: what stops them must not give up first
+            if elapsing() > until:
+                raise SettingsError(f"{mask(str(error))}: try again; nothing was changed") from None
+            time.sleep(0.05)
+
+
+def _hand() -> "Hand":
+    from state.clock import SystemClock  # noqa: PLC0415 - see _status
+    from state.freezing import Hand  # noqa: PLC0415 - see _status
+
+    user = getpass.getuser()
+    return Hand(key=f"cli:{user}", name=user, via="cli", at=SystemClock().now())
+
+
+def _told(standing: "Standing | None") -> dict[str, Any]:
+    if standing is None:
+        return {"frozen": False}
+    return {"frozen": True, "at": standing.at, "by": standing.by, "name": standing.name, "reason": standing.reason}
+
+
+def _sentence(standing: "Standing | None") -> str:
+    if standing is None:
+        return "Writing may start: it is not frozen."
+    when = f" since {standing.at[:16].replace('T', ' ')}Z" if standing.at else ""
+    named = f"{standing.name} ({standing.by})" if standing.name and standing.name != standing.by else standing.by
+    why = f": {standing.reason}" if standing.reason else ""
+    return f"All writing to the portal is frozen{when}{f' by {named}' if named else ''}{why}."
+
+
+def _say(line: str) -> None:
+    typer.echo(visible(line))

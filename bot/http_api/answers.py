@@ -1,0 +1,162 @@
+"""The answer to one input, worked out of what happened: the same for whoever asks again, after a restart, or in another process. Ring 3."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bot.http_api.card_models import Confirmation, told
+from bot.http_api.mailbox import Happened
+from bot.i18n.translate import Translator
+from bot.rendering.kinds import text_of
+from bot.rendering.spans import plain
+from orchestrator.messages import Reply
+from orchestrator.reports.cards_found import Card
+from orchestrator.reports.viewing import Viewer
+from state.journal import state_of
+from state.store import InboxRow, Store
+
+State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "working"]
+WANTED: Final = frozenset({"AnswerGiven", "CallSucceeded", "ConfirmationRequested", "TurnFinished"})
+_PAGE: Final = 100
+_RECORDS: Final = ("deal", "contact", "company", "task")
+
+
+class Choice(BaseModel):
+    """One of several records that a name fits."""
+
+    model_config = ConfigDict(frozen=True)
+    token: str = Field(description="Send it back as `message` to choose.")
+    label: str
+
+
+class Done(BaseModel):
+    """A change that was carried out without anybody being asked."""
+
+    model_config = ConfigDict(frozen=True)
+    method: str = Field(examples=["crm.timeline.comment.add"])
+    text: str = Field("", description="What was done, in words.")
+    record: str = Field("", examples=["deal:481"])
+    url: str = Field("", description="The record's card in the portal.")
+
+
+class ChatAnswer(BaseModel):
+    """What came of a message. `assistant` is all that a person needs; the other fields are for programs."""
+
+    model_config = ConfigDict(frozen=True)
+    assistant: str
+    session: str = Field(examples=["http:site:42"])
+    turn_id: str = Field(description="Also the trace id, and the header X-Trace-Id.")
+    state: State = Field(description="`working`: not through yet; the answer comes under /sessions/{session}/events.")
+    waiting: Sequence[Confirmation] = Field((), description="Calls that wait for a decision: POST /confirmations/{id}.")
+    done: Sequence[Done] = ()
+    choices: Sequence[Choice] = ()
+    notices: Sequence[str] = Field((), description="What else there is to say; it stands in `assistant` too.")
+
+
+def read_events(store: Store, row: InboxRow) -> list[Happened]:
+    """What the journal holds of that input; raises StoreError."""
+    stream = f"session:{row.session}"
+    after = _before(store, stream, row.id)
+    found: list[Happened] = []
+    while page := store.read_events(stream, after=after, limit=_PAGE):
+        mine = [item for item in page if item.type in WANTED and row.id in (item.data.get("cause"), item.data.get("turn_id"))]
+        if found and not mine:
+            break
+        found += [Happened(item.type, dict(item.data)) for item in mine]
+        after = page[-1].seq
+    return found
+
+
+def _before(store: Store, stream: str, row_id: str) -> int:
+    """A place in the stream before all that came of the input: ids grow with time, and so do those of events."""
+    low, high = 0, store.head(stream)[0]
+    if high <= _PAGE:
+        return 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        event = store.read_events(stream, after=middle - 1, limit=1)
+        if event and event[0].id <= row_id:
+            low = middle
+        else:
+            high = middle - 1
+    return max(0, low - 1)
+
+
+def until_told(happened: Sequence[Happened]) -> Sequence[Happened]:
+    """What belongs to the answer: a card of it may be decided later, and then its call names the same turn."""
+    ends = (number for number, item in enumerate(happened, start=1) if item.type in {"AnswerGiven", "TurnFinished"})
+    return happened[: max(ends, default=0)]
+
+
+def read_befores(store: Store, session: str) -> dict[str, Any]:
+    """The values that the cards of a session were made upon; raises StoreError."""
+    state, _ = state_of(store, f"session:{session}")
+    return {key: entry.get("before") or {} for key, entry in state["agent"]["confirmations"].items()}
+
+
+def shown_cards(happened: Sequence[Happened]) -> list[dict[str, Any]]:
+    """The cards that were shown open, each as it was shown last; without the values before where the events do not tell them."""
+    befores = {item.data["confirmation_id"]: item.data.get("before") or {} for item in happened if item.type == "ConfirmationRequested"}
+    bodies = {item.data["body"]["confirmation_id"]: item.data["body"] for item in _told(happened) if item.data["kind"] == "card"}
+    known = ({**body, "before": befores[key]} if key in befores else dict(body) for key, body in bodies.items())
+    return [body for body in known if body["status"] == "requested" and not body.get("home")]
+
+
+def answer_of(
+    happened: Sequence[Happened], row: InboxRow, viewer: Viewer, tr: Translator, befores: Mapping[str, Any], urls: Mapping[str, str]
+) -> ChatAnswer:
+    """The whole answer. `befores` are those of cards whose request was not part of it; `urls` the cards of `records`."""
+    replies = [Reply.model_validate(item.data["body"]) for item in _told(happened) if item.data["kind"] == "reply"]
+    cards = [{**body, "before": body.get("before") or befores.get(body["confirmation_id"], {})} for body in shown_cards(happened)]
+    entries = {body["confirmation_id"]: body for body in cards}
+    ends = [item.data["reason"] for item in happened if item.type == "TurnFinished"]
+    return ChatAnswer(
+        assistant="\n\n".join(text for item in _told(happened) if (text := _text(item, tr))),
+        session=row.session,
+        turn_id=row.id,
+        state=ends[-1] if ends else "answered",
+        waiting=[told(Card(session=row.session, entry=body, seq=0, entries=entries), viewer, tr) for body in cards],
+        done=[_done(item.data, urls) for item in _changes(happened)],
+        choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
+        notices=[tr.notice(notice) for reply in replies for notice in reply.notices],
+    )
+
+
+def records(happened: Sequence[Happened]) -> list[str]:
+    """The records that were changed, as "deal:481"."""
+    return [record for item in _changes(happened) if (record := _record(item.data))]
+
+
+def _told(happened: Sequence[Happened]) -> list[Happened]:
+    """What was said, each key as it was said last, in the order of the first time."""
+    last: dict[str, Happened] = {}
+    for number, item in enumerate(happened):
+        if item.type == "AnswerGiven" and item.data.get("body"):  # an erased one has none
+            last[item.data["outbox_key"] or f"#{number}"] = item
+    return list(last.values())
+
+
+def _text(item: Happened, tr: Translator) -> str:
+    """Cards stand in `waiting`; a list comes as lines with tabs."""
+    kind, body = item.data["kind"], item.data["body"]
+    if kind in {"card", "toast"}:
+        return ""
+    if kind == "file":
+        return "\n".join("\t".join(str(cell) for cell in cells) for cells in (body["columns"], *body["rows"]))
+    return plain(text_of(kind, body, tr))
+
+
+def _changes(happened: Sequence[Happened]) -> list[Happened]:
+    return [item for item in happened if item.type == "CallSucceeded" and item.data["call_class"] != "R"]
+
+
+def _done(data: Mapping[str, Any], urls: Mapping[str, str]) -> Done:
+    record = _record(data)
+    return Done(method=data["method"], text=str((data.get("changes") or {}).get("done") or ""), record=record, url=urls.get(record, ""))
+
+
+def _record(data: Mapping[str, Any]) -> str:
+    objects = (data.get("changes") or {}).get("objects") or {}
+    known = (f"{kind}:{number}" for kind in _RECORDS if (number := objects.get(f"current_{kind}_id")))
+    return str(data.get("created") or next(known, ""))

@@ -1,0 +1,211 @@
+"""`GET /audit`: who asked for which call, who decided, what was sent, what came of it. Ring 3; a projection of the journal, reads only."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+
+from bot.http_api.card_models import Moment, Person, Told, way
+from bot.http_api.cursors import CursorText, cursor, place_of
+from bot.http_api.desk import Desk, words_for
+from bot.http_api.errors import ApiError, documented
+from bot.http_api.identity import ClientOf
+from bot.http_api.tokens import Client
+from orchestrator.history.calls import Auditor, Calls, Wanted
+from orchestrator.messages import Actor
+from orchestrator.reports.people import Voice
+from orchestrator.reports.touching import record_named
+
+_KIND: Final = "a"
+_ID: Final = 36
+_YEARS: Final = range(2000, 3000)
+LATELY: Final = timedelta(days=7)
+"""How far back is looked where nobody says since when; what was done to a record is told whole."""
+
+
+def _within_reason(moment: datetime) -> datetime:
+    if moment.year not in _YEARS:
+        raise ValueError("a year from 2000 to 2999 is needed")
+    return moment
+
+
+When = Annotated[AwareDatetime, AfterValidator(_within_reason)]
+
+
+class Asked(BaseModel):
+    """Which calls; without any of it those of the last seven days."""
+
+    model_config = ConfigDict(extra="forbid")
+    person: str | None = Field(
+        None, pattern=r"^[a-z]{2,10}:[!-~]{1,200}$", description="Asked for or decided by them.", examples=["tg:1007"]
+    )
+    entity: str | None = Field(None, pattern=r"^[A-Za-z]{1,30}(:[0-9]{1,9}){1,2}$", description="About this record.", examples=["deal:481"])
+    since: When | None = Field(None, alias="from", description="Asked for at or after it, with its zone.")
+    until: When | None = Field(None, alias="to", description="Asked for before it, with its zone.")
+    cursor: CursorText | None = None
+    limit: int = Field(50, ge=1, le=200)
+
+
+class AuditChange(Told):
+    """One field of one record."""
+
+    record: str = Field(examples=["deal:481"])
+    field: str = Field(examples=["OPPORTUNITY"])
+    name: str = Field(examples=["Сумма"])
+    before: str = Field(description="Empty where it is not known.", examples=["1 000 000 ₽"])
+    after: str = Field(examples=["1 200 000 ₽"])
+
+
+class AuditDecision(Told):
+    """How the confirmation ended, and by whom."""
+
+    state: str = Field(description="approved, denied, expired or superseded.", examples=["approved"])
+    by: Person | None = None
+    at: Moment
+    via: str = Field("", examples=["api"])
+    reason: str = ""
+
+
+class Attempt(Told):
+    """A decision over the API that did not count."""
+
+    by: Person
+    at: Moment
+    code: str = Field(examples=["not-your-card"])
+
+
+class AuditSent(Told):
+    """What was sent to Bitrix24; secrets are hidden."""
+
+    at: Moment
+    method: str = Field(examples=["crm.deal.update"])
+    params: Mapping[str, Any] = Field(examples=[{"id": 481, "fields": {"OPPORTUNITY": 1200000}}])
+    answered_at: str = ""
+    answer: str = Field("", description="What Bitrix24 said, shortened.", examples=["True"])
+
+
+class AuditRecord(Told):
+    """One call: from the request to what came of it."""
+
+    id: str = Field(description="The effect: the same in the journal and in the logs.")
+    at: Moment
+    session: str = Field(examples=["tg:1007"])
+    method: str = Field(examples=["crm.deal.update"])
+    call_class: str = Field(description="R read, W write, D destructive, C configuration, M money, N outward message.", examples=["W"])
+    records: Sequence[str] = Field(examples=[["deal:481"]])
+    changes: Sequence[AuditChange]
+    outcome: str = Field(description="waiting, approved, denied, expired, superseded, succeeded, refused, unknown.", examples=["succeeded"])
+    asked_by: Person
+    reasons: Sequence[str] = Field(description="Why it was asked for or refused.")
+    confirmation_id: str = ""
+    decision: AuditDecision | None = None
+    attempts: Sequence[Attempt] = ()
+    sent: AuditSent | None = None
+    undoes: str = Field("", description="The call that it took back.")
+    erased: bool = False
+    complete: bool = Field(True, description="Whether its end was found; of `outcome` that is known even so.")
+
+
+class Audit(BaseModel):
+    """Some of them, in the order in which they were asked for."""
+
+    records: Sequence[AuditRecord]
+    next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")
+
+
+def audit(desk: Desk) -> APIRouter:
+    """The endpoint (S004-58)."""
+    router = APIRouter(tags=["audit"])
+    auditor = Auditor(store=desk.store, index=desk.index)
+
+    @router.get("/audit", summary="Who asked, who approved, what was sent", responses=documented(400, 401, 429, 500, 503))
+    async def told(client: ClientOf, asked: Annotated[Asked, Query()]) -> Audit:
+        place = place_of(asked.cursor, _KIND, 1)
+        after = _checked(place[0]) if place else ""
+        voice = _voice(desk, client)
+        found: Calls = await auditor.page(desk.viewer(client), _wanted(asked, desk), voice, after=after, limit=asked.limit)
+        records = [_record(story, voice) for story in found.stories]
+        return Audit(records=records, next=cursor(_KIND, found.after) if found.after else None)
+
+    return router
+
+
+def _wanted(asked: Asked, desk: Desk) -> Wanted:
+    record = ""
+    if asked.entity:
+        record = record_named([asked.entity], desk.orchestrator.tools.gate.means.catalogue)
+        if not record:
+            raise ApiError(400, "invalid_entity", "entity is a kind of record and its number, such as deal:481.")
+    if asked.since and asked.until and asked.since >= asked.until:
+        raise ApiError(400, "invalid_time", "from must lie before to.")
+    since: datetime | None = asked.since
+    if since is None and not record:
+        since = (asked.until or desk.clock.now()) - LATELY
+    return Wanted(person=asked.person or "", record=record, since=since, until=asked.until)
+
+
+def _checked(event_id: str) -> str:
+    if len(event_id) != _ID or not event_id.isascii() or not event_id.isprintable():
+        raise ApiError(400, "invalid_cursor", "The cursor is none of this list.")
+    return event_id
+
+
+def _voice(desk: Desk, client: Client) -> Voice:
+    tr, means = words_for(client), desk.orchestrator.tools.gate.means
+
+    def name_of(key: str) -> str:
+        person = means.present(Actor(key=key, name=""))
+        return person.name if person is not None else ""
+
+    return Voice(lambda code, args: tr.say(code, **args), name_of)
+
+
+def _record(story: Mapping[str, Any], voice: Voice) -> AuditRecord:
+    return AuditRecord(
+        id=story["effect_id"],
+        at=story["asked_at"],
+        session=story["session"],
+        method=story["method"],
+        call_class=story["class"],
+        records=story["records"],
+        changes=[_change(change) for change in story["changes"]],
+        outcome=story["outcome"],
+        asked_by=Person(id=story["by"], name=story["by_name"]),
+        reasons=[reason for reason in story["judged"]["reasons"] if story["judged"]["decision"] in {"asked", "refused"}],
+        confirmation_id=story["confirmation_id"],
+        decision=_decision(story, voice),
+        attempts=[
+            Attempt(by=Person(id=one["by"], name=voice.name(one["by"])), at=one["at"], code=one["code"]) for one in story["attempts"]
+        ],
+        sent=_sent(story),
+        undoes=story["undoes"],
+        erased=story["erased"],
+        complete=story["whole"],
+    )
+
+
+def _change(change: Mapping[str, Any]) -> AuditChange:
+    known = change["before_recorded"] and change["before"] is not None
+    before, after = str(change["before"]) if known else "", str(change["after"])
+    return AuditChange(record=change["record"], field=change["field"], name=change["name"], before=before, after=after)
+
+
+def _decision(story: Mapping[str, Any], voice: Voice) -> AuditDecision | None:
+    decided = (story["card"] or {}).get("decided")
+    if decided is None:
+        return None
+    by = Person(id=decided["by"], name=voice.name(decided["by"])) if decided["by"] else None
+    superseded = decided.get("superseded") or {}
+    state = "superseded" if superseded else decided["status"]
+    reason = superseded.get("why") or decided["reason"]
+    return AuditDecision(state=state, by=by, at=decided["at"], via=way(decided["via"]), reason=reason)
+
+
+def _sent(story: Mapping[str, Any]) -> AuditSent | None:
+    run = story["run"]
+    if run is None or not run["started_at"]:
+        return None
+    answer = str(run.get("answer") or "")
+    return AuditSent(at=run["started_at"], method=story["method"], params=story["params"], answered_at=run["ended_at"], answer=answer)

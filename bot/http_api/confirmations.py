@@ -1,0 +1,116 @@
+"""`/confirmations`: what waits for a decision, one of them, and the decision. Ring 3; the gate decides, for every door alike."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from bot.http_api.card_models import Confirmation, Filter, told
+from bot.http_api.cursors import CursorText, cursor, place_of
+from bot.http_api.deciding import SENTENCES, NotAsSeen, Status, Wish, decide, not_found
+from bot.http_api.desk import LONGEST_SESSION, SESSION, Desk, words_for
+from bot.http_api.errors import ErrorBody, documented
+from bot.http_api.identity import ClientOf, Guarded
+from orchestrator.decisions import LONGEST_REASON
+from orchestrator.reports.cards_found import cards_page
+
+_KIND: Final = "c"
+_PARTS: Final = 3
+_ID = Path(description="The number of a confirmation.", examples=["5f0c2a9b1e"])
+
+
+class Listed(BaseModel):
+    """What to list."""
+
+    model_config = ConfigDict(extra="forbid")
+    session: str | None = Field(
+        None, pattern=f"^{SESSION.pattern}$", max_length=LONGEST_SESSION, description="Only of this session.", examples=["http:site:42"]
+    )
+    state: Filter = Field("requested", description="Only in this state; `requested` are those that wait.")
+    cursor: CursorText | None = None
+    limit: int = Field(20, ge=1, le=100)
+
+
+class Confirmations(BaseModel):
+    """Some of them, by session and in it the oldest first."""
+
+    confirmations: Sequence[Confirmation]
+    next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")
+
+
+class DecisionBody(BaseModel):
+    """A person's decision about exactly what they were shown."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    decision: Literal["approve", "deny"]
+    fingerprint: str = Field(min_length=1, max_length=200, description="`fingerprint` of the confirmation as the caller saw it.")
+    reason: str = Field("", max_length=LONGEST_REASON, description="Why not: the person who asked reads it.")
+
+
+class Decision(BaseModel):
+    """What the decision came to."""
+
+    status: Status = Field(examples=["executed"])
+    message: str = Field(description="The same in words.", examples=[SENTENCES["executed"]])
+    confirmation: Confirmation
+
+
+class Conflict(ErrorBody):
+    """The decision did not count; the confirmation as it stands now."""
+
+    confirmation: Confirmation
+
+
+def confirmations(desk: Desk) -> APIRouter:
+    """The three endpoints (S004-58, facts: approval and safety 25)."""
+    router = APIRouter(prefix="/confirmations", tags=["confirmations"], route_class=Guarded)
+
+    @router.get("", summary="What waits for a decision", responses=documented(400, 401, 429, 500, 503))
+    async def list_them(client: ClientOf, asked: Annotated[Listed, Query()]) -> Confirmations:
+        place = place_of(asked.cursor, _KIND, _PARTS)
+        after = (place[0], place[1], place[2]) if place else None
+        viewer, tr = desk.viewer(client), words_for(client)
+        session, state = asked.session or "", asked.state
+        page = await cards_page(desk.store, viewer, session=session, state=state, after=after, limit=asked.limit)
+        found = [told(card, viewer, tr) for card in page.cards]
+        return Confirmations(confirmations=found, next=cursor(_KIND, *page.after) if page.after else None)
+
+    @router.get("/{confirmation_id}", summary="One confirmation", responses=documented(401, 404, 429, 500, 503))
+    async def show(client: ClientOf, confirmation_id: Annotated[str, _ID]) -> Confirmation:
+        card = await desk.card(client, confirmation_id)
+        if card is None:
+            raise not_found()
+        return told(card, desk.viewer(client), words_for(client))
+
+    @router.post("/{confirmation_id}", summary="Approve or deny", responses=_DECIDING)
+    async def decided(client: ClientOf, confirmation_id: Annotated[str, _ID], body: DecisionBody, response: Response) -> Decision:
+        wish = Wish(approve=body.decision == "approve", fingerprint=body.fingerprint, reason=body.reason)
+        try:
+            outcome = await decide(desk, client, confirmation_id, wish)
+        except NotAsSeen as why:
+            return _conflict(why)  # type: ignore[return-value]  # FastAPI sends a response as it is
+        if outcome.trace:
+            response.headers["X-Trace-Id"] = outcome.trace
+        if outcome.status in {"accepted", "running"}:
+            response.status_code = 202
+        return Decision(status=outcome.status, message=SENTENCES[outcome.status], confirmation=outcome.card)
+
+    return router
+
+
+_DECIDING: Final[dict[int | str, dict[str, Any]]] = {
+    202: {"model": Decision, "description": "Stored, and not through yet."},
+    **documented(400, 401, 403, 404, 408, 413, 415, 429, 500, 503),
+    409: {
+        "model": Conflict,
+        "description": "Decided before, not what the caller saw, or changed meanwhile: the confirmation as it stands.",
+    },
+    410: {"model": Conflict, "description": "Its time is over."},
+}
+
+
+def _conflict(why: NotAsSeen) -> JSONResponse:
+    body = {"error": {"code": why.code, "message": why.message}, "confirmation": why.card.model_dump(mode="json")}
+    return JSONResponse(body, why.status, {"X-Trace-Id": why.trace} if why.trace else {})

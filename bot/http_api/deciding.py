@@ -1,0 +1,207 @@
+"""A decision over the API: an input like any other, whose outcome is read from the card as it stands afterwards. Ring 3; decides nothing.
+
+The same decision sent again is not a second one: it is answered by what came of the first.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from bot.http_api.card_models import Confirmation, told
+from bot.http_api.desk import CARD, Desk, words_for
+from bot.http_api.errors import ApiError
+from bot.http_api.tokens import Client
+from bot.i18n.translate import Translator
+from orchestrator.decisions import OVER_HTTP
+from orchestrator.gate import frozen
+from orchestrator.gate.stored_call import effect_id_of
+from orchestrator.reports.cards_found import Card, cards_of
+from orchestrator.reports.viewing import nonce_of, tap_of
+from state.canonical import clean_text
+from state.clock import new_id, parse_iso
+from state.store import InboxRow
+
+WITHIN: Final = 30.0
+"""Seconds for which an outcome is waited for; afterwards the answer says that it is under way."""
+Status = Literal["executed", "partly", "denied", "refused", "unknown", "running", "accepted", "second_confirmation_required"]
+SENTENCES: Final[dict[str, str]] = {
+    "executed": "The call was made, and Bitrix24 said yes.",
+    "partly": "The batch was made, and some of its commands failed: see `commands`.",
+    "denied": "The request is denied; nothing was sent.",
+    "refused": "The decision counts, but the call was not carried out: nothing was changed.",
+    "unknown": "The call was sent and its answer was lost: it may have happened. Check in Bitrix24; it is not sent again.",
+    "running": "The decision counts and the call is under way: ask for this confirmation again.",
+    "accepted": "The decision is stored and will be worked soon: ask for this confirmation again.",
+    "second_confirmation_required": "This cannot be undone: send the decision once more with the new `fingerprint`.",
+}
+_FORBIDDEN: Final = frozenset({"may-not-approve", "four-eyes", "lead-only", "lead-nobody", "not-your-card", "no-access-any-more"})
+_OUTDATED: Final = "card-outdated"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What the caller sent."""
+
+    approve: bool
+    fingerprint: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What the decision came to, with the card as it stands now, and the id under which it was worked."""
+
+    status: Status
+    card: Confirmation
+    trace: str = ""
+
+
+class NotAsSeen(Exception):
+    """The decision does not count (409, or 410 when its time is over); the card as it stands comes along."""
+
+    def __init__(self, status: int, code: str, message: str, *, card: Confirmation, trace: str = "") -> None:
+        """Keep the parts."""
+        super().__init__(code)
+        self.status, self.code, self.message, self.card, self.trace = status, code, message, card, trace
+
+
+def not_found() -> ApiError:
+    """The one answer for what is not there and for what the caller may not see."""
+    return ApiError(404, "confirmation_not_found", "There is no such confirmation.")
+
+
+async def decide(desk: Desk, client: Client, confirmation_id: str, wish: Wish) -> Told:
+    """Hand the decision in and wait for what comes of it. Raises ApiError, NotAsSeen and StoreError (S004-58)."""
+    card = await desk.card(client, confirmation_id)
+    if card is None and CARD.fullmatch(confirmation_id):
+        await desk.orchestrator.receive([_row(client, confirmation_id, client.actor.key, wish, "", desk)])
+    if card is None:
+        raise not_found()
+    asking = _Asking(desk, client, card, wish)
+    if card.entry["status"] != "requested" or parse_iso(card.entry["expires_at"]) <= desk.clock.now():
+        return asking.standing(await asking.settled(card), "")
+    if wish.approve and card.entry["taps"] > 1 and tap_of(card.entry, wish.fingerprint) == 1 and asking.may_approve:
+        return Told(status="second_confirmation_required", card=asking.shown(card, tap=2))
+    nonce = nonce_of(card.entry, wish.fingerprint, approve=wish.approve)
+    row = _row(client, confirmation_id, card.session, wish, nonce, desk)
+    await desk.orchestrator.receive([row])
+    return await asking.outcome(row)
+
+
+class _Asking:
+    """One decision on its way."""
+
+    def __init__(self, desk: Desk, client: Client, card: Card, wish: Wish) -> None:
+        self._desk, self._client, self._card, self._wish = desk, client, card, wish
+        self._tr = words_for(client)
+
+    @property
+    def may_approve(self) -> bool:
+        return self._desk.viewer(self._client).objection(self._card.entry, approve=True) is None
+
+    def shown(self, card: Card, *, tap: int = 1) -> Confirmation:
+        return told(card, self._desk.viewer(self._client), self._tr, tap=tap)
+
+    async def outcome(self, row: InboxRow) -> Told:
+        """What came of the input; where that takes too long, how far it is."""
+
+        async def worked() -> bool | None:
+            stored = await self._desk.store.input_of(row.source)
+            return True if stored is None or stored.status != "new" else None
+
+        is_over = await self._desk.until(worked, WITHIN)
+        card = await self._now() or self._card
+        refused = await self._refused(row.id)
+        if card.entry["status"] == "requested" and refused:
+            raise self._refusal(card, refused, row.id)
+        if card.entry["status"] == "requested" and is_over:
+            raise ApiError(503, "unavailable", "The decision could not be worked; nothing was sent.", headers={"X-Trace-Id": row.id})
+        if card.entry["status"] == "requested":
+            return Told(status="accepted", card=self.shown(card), trace=row.id)
+        return self.standing(await self.settled(card), row.id)
+
+    async def settled(self, card: Card) -> Card:
+        """The card once its call is through, if that comes in time: a decision that is sent again waits for the same outcome."""
+
+        async def through() -> Card | None:
+            now = await self._now() or card
+            return now if now.entry["status"] != "approved" else None
+
+        if card.entry["status"] != "approved":
+            return card
+        return await self._desk.until(through, WITHIN) or card
+
+    def standing(self, card: Card, trace: str) -> Told:
+        """What a card that is decided says to this decision; raises NotAsSeen where somebody else decided, or nobody in time."""
+        entry, status = card.entry, str(card.entry["status"])
+        by = entry.get("approved_by" if self._wish.approve else "denied_by")
+        if by != self._client.actor.key or not tap_of(entry, self._wish.fingerprint):
+            raise self._conflict(card, trace)
+        if status == "superseded":
+            now = next((one for one in _cards(card) if _follows(one, card)), card)
+            message = "What it would change has changed meanwhile, so nothing was sent: decide on the confirmation as it is now."
+            raise NotAsSeen(409, "confirmation_changed", message, card=self.shown(now), trace=trace)
+        failed = status == "executed" and any(report["status"] != "success" for report in entry.get("commands") or ())
+        words: dict[str, Status] = {"approved": "running", "executed": "partly" if failed else "executed", "denied": "denied"}
+        words |= {"refused": "refused", "unknown": "unknown"}
+        return Told(status=words[status], card=self.shown(card), trace=trace)
+
+    def _conflict(self, card: Card, trace: str) -> NotAsSeen:
+        status = str(card.entry["status"])
+        if status in {"requested", "expired"}:
+            return NotAsSeen(410, "confirmation_expired", "The time of this confirmation is over.", card=self.shown(card), trace=trace)
+        message = f"This confirmation was decided before: it is {status} now."
+        return NotAsSeen(409, f"confirmation_{status}", message, card=self.shown(card), trace=trace)
+
+    def _refusal(self, card: Card, code: str, trace: str) -> Exception:
+        if code in _FORBIDDEN:
+            why = self._desk.viewer(self._client).objection(card.entry, approve=self._wish.approve)
+            sentence = Translator("en").notice(why) if why is not None else "This token may not decide."
+            return ApiError(403, code.replace("-", "_"), sentence, headers={"X-Trace-Id": trace})
+        if code == "card-expired":
+            return self._conflict(card, trace)
+        if code == _OUTDATED:
+            message = "The fingerprint is not that of this confirmation as it stands: look at it again."
+            return NotAsSeen(409, "fingerprint_mismatch", message, card=self.shown(card), trace=trace)
+        if code == frozen.CARD:
+            message = "Writing is stopped for everybody: nothing was sent, and the confirmation waits."
+            return NotAsSeen(409, "frozen", message, card=self.shown(card), trace=trace)
+        message = f"The decision did not count ({code}); nothing was sent."
+        return NotAsSeen(409, code.replace("-", "_"), message, card=self.shown(card), trace=trace)
+
+    async def _now(self) -> Card | None:
+        cards = await cards_of(self._desk.store, self._card.session)
+        return next((card for card in cards if card.entry["confirmation_id"] == self._card.entry["confirmation_id"]), None)
+
+    async def _refused(self, row_id: str) -> str:
+        """The code of the refusal that the journal has for the input, "" for none."""
+        after = self._card.seq
+        while page := await self._desk.store.read_events(f"session:{self._card.session}", after):
+            for event in page:
+                if event.type == "DecisionRefused" and event.data["turn_id"] == row_id:
+                    return str(event.data["code"])
+            after = page[-1].seq
+        return ""
+
+
+def _cards(card: Card) -> list[Card]:
+    return [Card(session=card.session, entry=entry, seq=card.seq, entries=card.entries) for entry in card.entries.values()]
+
+
+def _follows(one: Card, card: Card) -> bool:
+    """Whether `one` took the place of `card` when the record had changed."""
+    return bool(one.entry["effect_id"] == effect_id_of(f"{card.entry['effect_id']}/again")) and "requested_at" in one.entry
+
+
+def _row(client: Client, confirmation_id: str, session: str, wish: Wish, nonce: str, desk: Desk) -> InboxRow:
+    row_id = new_id()
+    body: dict[str, Any] = {"confirmation_id": confirmation_id, "nonce": nonce, "approve": wish.approve, "via": OVER_HTTP}
+    return InboxRow(
+        id=row_id,
+        source=f"{client.actor.key}:decision:{row_id}",
+        session=session,
+        lane="express",
+        kind="decision",
+        actor=client.actor.model_dump(mode="json"),
+        body=body | {"reason": clean_text(wish.reason)},
+        received_at=desk.clock.now(),
+    )

@@ -1,0 +1,112 @@
+"""Who comes too often, or with wrong tokens: counters in memory, bounded whatever is sent. Ring 3.
+
+They are of this process; several processes behind one address each count for themselves.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+MOST: Final = 10_000
+"""Addresses and tokens that are remembered; beyond it the one seen longest ago is forgotten."""
+FAILURES: Final = 5
+WITHIN: Final = 15 * 60.0
+LOCKED_FOR: Final = 15 * 60.0
+_MINUTE: Final = 60.0
+
+
+class _Recent(Generic[T]):
+    """A table that forgets whom it has not seen for longest."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._kept: OrderedDict[str, T] = OrderedDict()
+
+    def get(self, key: str) -> T | None:
+        """What is kept for `key`, which counts as seen."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def put(self, key: str, value: T) -> None:
+        self._kept[key] = value
+        self._kept.move_to_end(key)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+
+    def drop(self, key: str) -> None:
+        self._kept.pop(key, None)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+@dataclass
+class _Bucket:
+    level: float
+    at: float
+
+
+class Rate:
+    """So many requests a minute each, all of them at once if need be; 0 = no limit."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
+        """Nobody has come yet."""
+        self._size, self._clock = float(per_minute), clock
+        self._buckets: _Recent[_Bucket] = _Recent()
+
+    def wait(self, key: str) -> int:
+        """Take one request of `key`: 0, or the seconds until there is room for one."""
+        if not self._size:
+            return 0
+        now = self._clock()
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = _Bucket(self._size, now)
+            self._buckets.put(key, bucket)
+        bucket.level = min(self._size, bucket.level + (now - bucket.at) * self._size / _MINUTE)
+        bucket.at = now
+        if bucket.level < 1:
+            return ceil((1 - bucket.level) * _MINUTE / self._size)
+        bucket.level -= 1
+        return 0
+
+
+class Lockout:
+    """After five wrong tokens within 15 minutes an address is not heard for 15 minutes, whatever it sends (row X10)."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Nobody has failed yet."""
+        self._clock = clock
+        self._failed: _Recent[deque[float]] = _Recent()
+        self._locked: _Recent[float] = _Recent()
+
+    def wait(self, address: str) -> int:
+        """0, or the seconds that the address has to wait."""
+        until = self._locked.get(address)
+        left = until - self._clock() if until is not None else 0.0
+        if until is not None and left <= 0:
+            self._locked.drop(address)
+        return max(0, ceil(left))
+
+    def failed(self, address: str) -> bool:
+        """Count one wrong token; whether that was the one too many."""
+        now = self._clock()
+        times = self._failed.get(address)
+        if times is None:
+            times = deque(maxlen=FAILURES)
+            self._failed.put(address, times)
+        times.append(now)
+        if len(times) < FAILURES or now - times[0] > WITHIN:
+            return False
+        self._failed.drop(address)
+        self._locked.put(address, now + LOCKED_FOR)
+        return True
+
+    def __len__(self) -> int:
+        """How many addresses are remembered."""
+        return len(self._failed) + len(self._locked)

@@ -1,0 +1,176 @@
+"""Who waits for the answer to an input: told by the very commit that ends it, or by a look at the database. Ring 3; keeps no truth."""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from orchestrator.messages import Notice
+from state.events import CallSucceeded, ConfirmationRequested, Event, MessageReceived, TurnFinished
+from state.events_telling import AnswerGiven
+from state.store import Commit, InboxRow, Store, StoreError
+from state.worker import AsyncStore
+
+LOOK_EVERY: Final = 1.0
+"""Seconds after which it is looked although nobody has told that there is something: what another process did may go untold."""
+
+
+MOST_STEPS: Final = 50
+
+
+class Happened(NamedTuple):
+    """An event as both the journal and a commit tell it."""
+
+    type: str
+    data: dict[str, Any]
+
+
+class Ticket:
+    """One caller who waits for one input."""
+
+    def __init__(self, row: InboxRow) -> None:
+        """Nothing is known yet."""
+        self.row = row
+        self.over = row.status != "new"
+        """The input is closed: its answer can be had."""
+        self.whole = row.kind != "message" and not self.over
+        """`happened` holds everything: the turn began before our eyes."""
+        self.happened: list[Happened] = []
+        self.text = ""
+        """What the model has said so far."""
+        self.steps: deque[Notice] = deque(maxlen=MOST_STEPS)
+        """What it did since somebody looked."""
+        self.trouble = False
+        """Nothing can be stored at the moment."""
+        self.news = asyncio.Event()
+
+    async def told(self, within: float) -> None:
+        """Wait until something is new, for so many seconds at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self.news.wait()
+        self.news.clear()
+
+
+class Mailbox:
+    """See the module docstring. `partial` and `trouble` are what the orchestrator tells sessions of this door."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        """Nobody waits yet."""
+        self._store = store
+        self._tickets: dict[str, list[Ticket]] = {}
+        self._followed: dict[str, list[Ticket]] = {}
+        self._turns: dict[str, str] = {}
+        """The input that each session is at."""
+        self._look = asyncio.Event()
+
+    @contextlib.contextmanager
+    def waiting(self, row: InboxRow) -> Iterator[Ticket]:
+        """A ticket for that input, for the time of the block; it is told only of the end."""
+        ticket = Ticket(row)
+        with _listed(self._tickets, ticket):
+            yield ticket
+
+    @contextlib.contextmanager
+    def following(self, row: InboxRow) -> Iterator[Ticket]:
+        """A ticket that is told of each step too."""
+        with self.waiting(row) as ticket, _listed(self._followed, ticket):
+            yield ticket
+
+    async def run(self) -> None:
+        """Watch what is stored, until cancelled."""
+        self._store.watchers.append(self._stored)
+        self._store.listeners.append(self._look.set)
+        try:
+            while True:
+                self._look.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY):
+                        await self._look.wait()
+                with contextlib.suppress(StoreError):
+                    await self._look_all()
+        finally:
+            self._store.watchers.remove(self._stored)
+            self._store.listeners.remove(self._look.set)
+
+    async def look(self, ticket: Ticket) -> None:
+        """See whether the input was closed before the ticket was made. Raises StoreError."""
+        closed = await self._store.read(_closed, [ticket.row.source])
+        if closed and not ticket.over:
+            ticket.over, ticket.whole = True, False
+
+    async def _look_all(self) -> None:
+        """Find the inputs that were closed without our seeing it. Raises StoreError."""
+        sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].over}
+        if not sources:
+            return
+        for source in await self._store.read(_closed, list(sources)):
+            for ticket in self._tickets.get(sources[source], ()):
+                ticket.over, ticket.whole = True, False
+                ticket.news.set()
+
+    async def partial(self, session: str, what: Any) -> None:
+        """Keep how far a turn is: the text so far, or a notice."""
+        if isinstance(what, Notice) and what.code == "turn-begun":
+            self._turns[session] = str(what.args["turn"])
+        elif isinstance(what, Notice) and what.code == "turn-over":
+            self._turns.pop(session, None)
+        for ticket in self._followed.get(self._turns.get(session, ""), ()):
+            if not isinstance(what, Notice):
+                ticket.text = str(what)
+            elif what.code not in {"turn-begun", "turn-over"}:
+                ticket.steps.append(what)
+            ticket.news.set()
+
+    async def trouble(self, session: str, notice: Notice) -> None:
+        """Nothing can be stored for that session: those who wait are told so."""
+        del notice
+        for tickets in self._tickets.values():
+            for ticket in tickets:
+                if ticket.row.session == session:
+                    ticket.trouble = True
+                    ticket.news.set()
+
+    def _stored(self, commit: Commit) -> None:
+        if not self._tickets:
+            return
+        for step in (*commit.earlier, commit):
+            for event in step.events:
+                self._note(event)
+            for row_id in step.inbox_done:
+                for ticket in self._tickets.get(row_id, ()):
+                    ticket.over = True
+                    ticket.news.set()
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case AnswerGiven():
+                cause = event.cause
+            case MessageReceived() | CallSucceeded() | ConfirmationRequested() | TurnFinished():
+                cause = event.turn_id
+            case _:
+                return
+        if isinstance(event, CallSucceeded) and event.call_class == "R":
+            return
+        for ticket in self._tickets.get(cause, ()):
+            ticket.whole = ticket.whole or isinstance(event, MessageReceived)
+            ticket.happened.append(Happened(type(event).__name__, event.model_dump(mode="json")))
+
+
+@contextlib.contextmanager
+def _listed(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
+    """Among those of its input, for the time of the block."""
+    of_input = tickets.setdefault(ticket.row.id, [])
+    of_input.append(ticket)
+    try:
+        yield
+    finally:
+        of_input.remove(ticket)
+        if not of_input:
+            del tickets[ticket.row.id]
+
+
+def _closed(store: Store, sources: list[str]) -> list[str]:
+    found = ((source, store.input_of(source)) for source in sources)
+    return [source for source, row in found if row is not None and row.status != "new"]

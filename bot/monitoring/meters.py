@@ -1,0 +1,131 @@
+"""The counters of this process, in a registry of their own. Ring 3; the only place that knows prometheus_client, besides `gauges`.
+
+No label holds a person, an id or a text, and none takes more than a fixed number of values, whatever comes from outside.
+"""
+
+import platform
+import re
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram, Info, ProcessCollector, disable_created_metrics
+
+from orchestrator.measuring import OTHER
+
+MOST_MODELS: Final = 20
+"""Names of models that get a label of their own: a provider may call itself anything."""
+_MODEL: Final = re.compile(r"[A-Za-z][A-Za-z0-9._:/-]{0,62}[A-Za-z0-9]", re.ASCII)
+_VERBS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+_MODEL_SECONDS: Final = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
+_WAITS: Final = (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60)
+_LAGS: Final = (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 5)
+_REQUESTS: Final = (0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120)
+
+Price = Callable[[str, int, int], tuple[float, str] | None]
+"""(model, prompt tokens, completion tokens) → cost and currency; None where no price is known."""
+
+
+class Labels:
+    """Values of one label that were met: plain ones, and no more than a fixed number; anything else is "other"."""
+
+    def __init__(self, most: int, plain: re.Pattern[str]) -> None:
+        """None was met yet."""
+        self._most, self._plain = most, plain
+        self._known: set[str] = set()
+
+    def of(self, value: str) -> str:
+        """The label for that value."""
+        if value in self._known:
+            return value
+        if len(self._known) >= self._most or not self._plain.fullmatch(value):
+            return OTHER
+        self._known.add(value)
+        return value
+
+
+class Meters:
+    """Implements `orchestrator.measuring.Meter`, and counts what the door and the clients say."""
+
+    def __init__(self, *, database: str = "", price: Price = lambda *_: None) -> None:
+        """`database` is the kind of database, for the build's own line; `price` may be set later."""
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # when a series began is of no use here, and doubles the page
+        self.registry = made = CollectorRegistry()
+        self.price = price
+        self._models = Labels(MOST_MODELS, _MODEL)
+        self._turns = Counter("sdelka_turns", "Turns that ended, by how.", ["result"], registry=made)
+        self._iterations = Counter("sdelka_iterations", "Times that the model was asked, by result.", ["result"], registry=made)
+        self._calls = Counter("sdelka_calls", "Calls of the portal, by class and outcome.", ["class", "outcome"], registry=made)
+        self._refused = Counter("sdelka_gate_refused", "Steps that the gate refused, by reason.", ["reason"], registry=made)
+        self._cards = Counter("sdelka_confirmations", "Confirmations, by what became of them.", ["became"], registry=made)
+        self._latency = Histogram(
+            "sdelka_model_answer_seconds", "How long the model took for an answer.", ["model"], buckets=_MODEL_SECONDS, registry=made
+        )
+        self._tokens = Counter("sdelka_model_tokens", "Tokens, as the provider counted them.", ["model", "direction"], registry=made)
+        self._cost = Counter("sdelka_model_cost", "Cost of the tokens where their price is known.", ["model", "currency"], registry=made)
+        self._waits = Histogram("sdelka_limiter_wait_seconds", "How long a call waited for its place.", buckets=_WAITS, registry=made)
+        self._requests = Counter("sdelka_http_requests", "HTTP requests, by route.", ["method", "route", "status"], registry=made)
+        self._served = Histogram("sdelka_http_request_seconds", "Until the answer began.", ["route"], buckets=_REQUESTS, registry=made)
+        self._turned_away = Counter("sdelka_http_refused", "Requests without a valid token, or over a limit.", ["reason"], registry=made)
+        self._lag = Histogram("sdelka_event_loop_lag_seconds", "How late the loop was.", buckets=_LAGS, registry=made)
+        Info("sdelka_build", "What runs.", registry=made).info(
+            {"version": _version(), "python": platform.python_version(), "database": database}
+        )
+        ProcessCollector(registry=made)
+        GCCollector(registry=made)
+
+    def turn_ended(self, result: str) -> None:
+        """See `Meter`."""
+        self._turns.labels(result).inc()
+
+    def model_answered(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
+        """See `Meter`."""
+        name = self._models.of(model)
+        self._iterations.labels("answered").inc()
+        self._latency.labels(name).observe(max(0.0, seconds))
+        self._tokens.labels(name, "prompt").inc(max(0, prompt))
+        self._tokens.labels(name, "completion").inc(max(0, completion))
+        cost = self.price(model, prompt, completion)
+        if cost is not None:
+            self._cost.labels(name, cost[1]).inc(cost[0])
+
+    def model_failed(self) -> None:
+        """See `Meter`."""
+        self._iterations.labels("failed").inc()
+
+    def call_ended(self, call_class: str, outcome: str) -> None:
+        """See `Meter`."""
+        self._calls.labels(call_class, outcome).inc()
+
+    def refused(self, code: str) -> None:
+        """See `Meter`."""
+        self._refused.labels(code).inc()
+
+    def confirmation(self, became: str) -> None:
+        """See `Meter`."""
+        self._cards.labels(became).inc()
+
+    def waited(self, seconds: float) -> None:
+        """A call of the portal had its place after that time."""
+        self._waits.observe(max(0.0, seconds))
+
+    def requested(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A request was answered; `route` is the template of our own, "" where there is none."""
+        route = route or "none"
+        self._requests.labels(method if method in _VERBS else OTHER, route, str(status)).inc()
+        self._served.labels(route).observe(max(0.0, seconds))
+
+    def turned_away(self, reason: str) -> None:
+        """A request was not heard; `reason` is a word of our own."""
+        self._turned_away.labels(reason).inc()
+
+    def lagged(self, seconds: float) -> None:
+        """The loop came to a task of ours that much too late."""
+        self._lag.observe(max(0.0, seconds))
+
+
+def _version() -> str:
+    try:
+        return version("sdelka")
+    except PackageNotFoundError:
+        return "source"

@@ -1,0 +1,84 @@
+"""The portal, asked by a command that only looks. Ring 3: it renews no token, notes nothing, and calls named reads only."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final
+
+from bitrix.answers import Answer
+from bitrix.client import BitrixClient
+from bitrix.errors import NotSent
+from bitrix.limiter import Limiter
+from bot.portal_auth import auth_with
+from bot.settings import Settings
+from state.clock import SystemClock
+from state.store import StoreError
+
+READS: Final = frozenset({"profile", "scope", "server.time", "user.get", "crm.currency.base.get", "app.info"})
+NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
+"""The code of a call that would have needed a new token."""
+
+
+class StoredTokens:
+    """The pairs of the application as they are stored; nothing is ever put in their place."""
+
+    def __init__(self, load: Callable[[str], str | None]) -> None:
+        """`load` answers with what is stored under a name."""
+        self._load = load
+        self.wanted_more = False
+
+    async def load(self, name: str) -> str | None:
+        """What is stored under the name; raise OSError if it cannot be read."""
+        try:
+            return await asyncio.to_thread(self._load, name)
+        except StoreError as error:
+            raise OSError(type(error).__name__) from None
+
+    async def swap(self, name: str, expected: str | None, text: str) -> bool:
+        """Store nothing: raise OSError, before the authorization server is asked."""
+        del name, expected, text
+        self.wanted_more = True
+        raise OSError("a look stores nothing")
+
+
+class PortalLook:
+    """Made by `looking_at_portal`."""
+
+    def __init__(self, client: BitrixClient, tokens: StoredTokens, within: float) -> None:
+        """Ask over `client`; `within` is how many seconds one answer may take."""
+        self._client, self._tokens, self._within = client, tokens, within
+
+    @property
+    def portal(self) -> str:
+        """Host and port; no secret."""
+        return self._client.portal
+
+    @property
+    def is_application(self) -> bool:
+        """Whether an application asks, not a webhook."""
+        return self._client.is_application
+
+    async def ask(self, method: str, params: Mapping[str, Any] | None = None) -> Answer:
+        """The answer to one of READS; raises BitrixError, ValueError for any other method."""
+        if method not in READS:
+            msg = f"{method} is none of the reads"
+            raise ValueError(msg)
+        try:
+            async with asyncio.timeout(self._within):
+                return await self._client.call(method, params or {})
+        except TimeoutError:
+            raise NotSent(f"the portal does not answer within {self._within:g} s") from None
+        except NotSent:
+            if self._tokens.wanted_more:
+                raise NotSent("a new access token is needed, and a look asks for none", code=NO_TOKEN) from None
+            raise
+
+
+@contextlib.asynccontextmanager
+async def looking_at_portal(settings: Settings, load: Callable[[str], str | None], *, within: float) -> AsyncIterator[PortalLook]:
+    """The portal of the settings, closed at the end; raises SettingsError for settings that are missing or wrong."""
+    tokens = StoredTokens(load)
+    clock = SystemClock()
+    auth = auth_with(settings, tokens, clock.now)
+    async with BitrixClient(auth, limiter=Limiter(), read_timeout=within, now=clock.now) as client:
+        yield PortalLook(client, tokens, within)

@@ -1,0 +1,117 @@
+"""How much of the model each person used in a month: a projection of the journal that reads only what is new. Ring 2; judges nothing."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from orchestrator.gate.budget import Tokens, month_began, month_of, person_of
+from state.clock import SystemClock, id_at, parse_iso
+from state.store import ClearEvent, Store
+from state.worker import AsyncStore
+
+TYPES: Final = ("ModelAnswered", "BudgetWarned")
+PAGE: Final = 2000
+
+
+class Totals:
+    """Counts by person, month and model; as much memory as there are people who asked within two months."""
+
+    def __init__(self) -> None:
+        """Nobody has used anything."""
+        self._used: dict[tuple[str, int], dict[str, Tokens]] = {}
+        self._warned: set[tuple[str, int]] = set()
+
+    def see(self, event: ClearEvent) -> None:
+        """Count one event."""
+        data = event.data
+        if event.type == "BudgetWarned":
+            self._warned.add((str(data["person"]), int(data["month"])))
+            return
+        person = person_of(event.actor, data.get("user"))
+        month = data.get("month") or month_of(parse_iso(event.ts), "UTC")  # before answers said it themselves
+        used = self._used.setdefault((person, month), {})
+        model = str(data.get("model") or "")
+        read, written = used.get(model, (0, 0))
+        used[model] = read + int(data.get("prompt_tokens") or 0), written + int(data.get("completion_tokens") or 0)
+
+    def used(self, person: str, month: int) -> dict[str, Tokens]:
+        """What the person used in that month, by model."""
+        return dict(self._used.get((person, month), {}))
+
+    def people(self, month: int) -> list[str]:
+        """Whoever used anything in it."""
+        return sorted(person for person, at in self._used if at == month)
+
+    def months(self) -> list[int]:
+        """The months in which anybody used anything."""
+        return sorted({at for _, at in self._used})
+
+    def warned(self, person: str, month: int) -> bool:
+        """Whether they were told in that month that most of it is used."""
+        return (person, month) in self._warned
+
+    def forget(self, before: int) -> None:
+        """Months before that one count for nobody any more."""
+        self._used = {place: used for place, used in self._used.items() if place[1] >= before}
+        self._warned = {place for place in self._warned if place[1] >= before}
+
+
+class Usage:
+    """The totals as the journal has them now. One for a process."""
+
+    def __init__(
+        self, store: AsyncStore, wall: Callable[[], datetime] = lambda: SystemClock().now(), *, overlap: timedelta = timedelta(seconds=10)
+    ) -> None:
+        """`wall` is the clock that ids are made by; without an `overlap` only this process may write."""
+        self._store = store
+        self._wall = wall
+        self._overlap = overlap
+        self._read_to: datetime | None = None
+        self._recent: dict[str, datetime] = {}
+        """Events of the overlap that were counted; they are met again."""
+        self.totals = Totals()
+
+    async def catch_up(self, now: datetime) -> Totals:
+        """The totals, with all that is stored; months that are over everywhere at `now` are forgotten. Raises StoreError."""
+        wall = self._wall()
+        since = month_began(wall)
+        self.totals.forget(month_of(month_began(now), "UTC"))
+        if self._read_to is not None:
+            since = max(since, self._read_to - self._overlap)
+        after = id_at(since)
+        while True:
+            events = await self._store.read(_page, after)
+            self._count(events, wall)
+            if len(events) < PAGE:
+                break
+            after = events[-1].id
+        oldest = wall - 2 * self._overlap
+        self._recent = {known: at for known, at in self._recent.items() if at >= oldest}
+        self._read_to = wall
+        return self.totals
+
+    def _count(self, events: Iterable[ClearEvent], wall: datetime) -> None:
+        for event in events:
+            if event.id not in self._recent:
+                self._recent[event.id] = max(wall, parse_iso(event.ts))
+                self.totals.see(event)
+
+
+def _page(store: Store, after: str) -> list[ClearEvent]:
+    return store.clear(TYPES, after, PAGE)
+
+
+def totals_since(store: Store, since: datetime) -> Totals:
+    """The totals of everything from `since` on, read in one go; for reports. Raises StoreError."""
+    totals = Totals()
+    after = id_at(since)
+    while events := store.clear(TYPES, after, PAGE):
+        for event in events:
+            totals.see(event)
+        after = events[-1].id
+    return totals
+
+
+def as_numbers(used: dict[str, Tokens]) -> dict[str, Any]:
+    """Tokens by model for machines."""
+    return {model: {"input": read, "output": written} for model, (read, written) in sorted(used.items())}

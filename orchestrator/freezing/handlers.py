@@ -1,0 +1,91 @@
+"""/freeze, /unfreeze and its button: an administrator stops all writing to the portal at once, or lets it start again. Ring 2.
+
+To freeze takes one word. To lift it takes a press more, of a button that counts only for the very freeze under which it was shown.
+"""
+
+from functools import partial
+from typing import Final
+
+from orchestrator import outgoing
+from orchestrator.freezing import news
+from orchestrator.gate.frozen import Switch, told_of
+from orchestrator.leads.choosing import Staff
+from orchestrator.messages import Action, Actor, Notice, Reply, say
+from orchestrator.session import Session
+from orchestrator.turns import Handlers, Tools, admitted
+from state.canonical import clean_text
+from state.freezing import LONGEST_REASON, Hand, Standing
+from state.store import InboxRow, OutboxRow
+
+PRESS: Final = "unfreeze"
+
+
+def handlers(switch: Switch, staff: Staff | None = None) -> Handlers:
+    """The two commands and the press; the news where there is somebody to tell."""
+    return Handlers(
+        inbox={news.KIND: partial(news.told, staff=staff)} if staff is not None else {},
+        commands={"freeze": partial(_freeze, switch=switch), "unfreeze": partial(_ask, switch=switch)},
+        presses={PRESS: partial(_release, switch=switch)},
+    )
+
+
+async def _freeze(row: InboxRow, session: Session, tools: Tools, *, switch: Switch) -> None:
+    """The command /freeze [reason]. Raises StoreError."""
+    actor = await _administrator(row, session, tools)
+    if actor is None:
+        return
+    reason = clean_text(str(row.body.get("args") or "")).strip()[:LONGEST_REASON]
+    turned = await switch.freeze(_hand(actor, session), reason)
+    code = "frozen-done" if turned.changed else "frozen-already"
+    await _answer(Notice(code=code, args=told_of(turned.standing or Standing())), row, actor, session)
+
+
+async def _ask(row: InboxRow, session: Session, tools: Tools, *, switch: Switch) -> None:
+    """The command /unfreeze: how things stand, and the button. Raises StoreError."""
+    actor = await _administrator(row, session, tools)
+    if actor is None:
+        return
+    standing = await switch.standing()
+    if standing is None:
+        await _answer(Notice(code="frozen-not"), row, actor, session)
+        return
+    button = Action(words=(PRESS, str(standing.seq)), label=Notice(code="button-unfreeze"))
+    reply = Reply(notices=(Notice(code="unfreeze-ask", args=told_of(standing)),), actions=(button,))
+    await session.commit(actor=actor.key, outbox=[outgoing.reply_row(session.key, reply, session.now)], inbox_done=[row.id])
+
+
+async def _release(row: InboxRow, session: Session, tools: Tools, *, switch: Switch) -> None:
+    """The press ("unfreeze", number of the freeze). Raises StoreError."""
+    actor = await _administrator(row, session, tools)
+    if actor is None:
+        return
+    words = [str(word) for word in row.body["words"]]
+    seq = int(words[1]) if len(words) > 1 and words[1].isdecimal() else -1
+    turned = await switch.release(_hand(actor, session), seq)
+    if turned.changed:
+        await _answer(Notice(code="released-done"), row, actor, session)
+    elif turned.standing is None:
+        await _answer(Notice(code="frozen-not"), row, actor, session)
+    else:  # lifted and frozen again since the button was shown
+        await _answer(Notice(code="frozen-again", args=told_of(turned.standing or Standing())), row, actor, session)
+
+
+async def _administrator(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+    """The sender if they are an administrator now; others are told that it is not for them."""
+    actor = await admitted(row, session, tools)
+    if actor is None or actor.role == "admin":
+        return actor
+    await _answer(Notice(code="freeze-admins-only"), row, actor, session)
+    return None
+
+
+async def _answer(notice: Notice, row: InboxRow, actor: Actor, session: Session) -> None:
+    callback = str(row.body.get("callback_id") or "")
+    rows: list[OutboxRow] = [outgoing.reply_row(session.key, say(notice), session.now)]
+    if callback:
+        rows.insert(0, outgoing.toast_row(session.key, callback, Notice(code="toast-doing"), session.now))
+    await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+def _hand(actor: Actor, session: Session) -> Hand:
+    return Hand(key=actor.key, name=actor.name, via=outgoing.channel_of(session.key), at=session.now)

@@ -1,0 +1,182 @@
+"""Calls for an audit, page by page: who asked, who decided, what was sent, what came of it. Ring 2; reads only.
+
+A request looks at a bounded part of the journal, in small pieces, so that nobody waits for it; where there is more its page is short and
+the next one goes on. What was done to one record is found by the index, everything else by time.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from orchestrator.gate.stored_call import effect_id_of
+from orchestrator.history.index import RecordIndex
+from orchestrator.reports.people import Voice
+from orchestrator.reports.reading import session_of
+from orchestrator.reports.stories import Story, story_of
+from orchestrator.reports.unreadable import PastDamage
+from orchestrator.reports.viewing import Viewer
+from orchestrator.reports.why import Trail
+from state.clock import iso
+from state.store import EffectRow, Store, StoredEvent
+from state.worker import AsyncStore
+
+_FIRST: Final = ("ConfirmationRequested", "CallStarted", "StepRefused")
+"""The events with which a call may enter the journal."""
+_SLICE: Final = 100
+LOOKED_AT: Final = 1000
+"""Calls that one request looks at."""
+_FOLLOWED: Final = 5000
+"""Records that are looked through for the end of one call: within a day nobody's conversation has more."""
+_PIECE: Final = 500
+_ENDS: Final = frozenset({"CallSucceeded", "CallRefused", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded"})
+_UNCLEAR: Final = '"verdict":"unclear"'
+_LATE: Final = timedelta(minutes=1)
+"""Events stand in the order of their ids only nearly."""
+_OUTCOMES: Final[Mapping[str, str]] = {"requested": "waiting"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which calls: by or decided by that person, about that record ("deal:481"), asked for in that time; "" and None for all."""
+
+    person: str = ""
+    record: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """Stories in the order in which the calls were asked for; `after` is where the next page begins, "" where there is none."""
+
+    stories: Sequence[Story]
+    after: str
+
+
+@dataclass(kw_only=True)
+class Auditor:
+    """See the module docstring; the index belongs to the process."""
+
+    store: AsyncStore
+    index: RecordIndex
+
+    async def page(self, viewer: Viewer, wanted: Wanted, voice: Voice, *, after: str, limit: int) -> Calls:
+        """The next calls that the viewer may see. Raises StoreError."""
+        if wanted.record:
+            await self.index.refresh()
+        found: list[Story] = []
+        looked, last = 0, after
+        async for event in self._firsts(wanted, max(after, _id_at(wanted.since))):
+            if len(found) == limit or looked == LOOKED_AT:
+                return Calls(stories=found, after=last)
+            looked, last = looked + 1, event.id
+            if self._fits(event, viewer, wanted) and await self._is_about(event, wanted.person):
+                found.append(await self.store.read(_story, event, voice, viewer, wanted.record))
+        return Calls(stories=found, after="")
+
+    async def _firsts(self, wanted: Wanted, after: str) -> AsyncIterator[StoredEvent]:
+        """The first events of calls behind that place, till the end of the time that is asked for."""
+        if wanted.record:
+            ids = sorted(self.index.began_at(row.effect_id) for row in await self.index.calls(wanted.record))
+            for one in ids:
+                if one > after:
+                    for event in await self.store.read(_at, one):
+                        yield event
+            return
+        end = _id_at(wanted.until + _LATE) if wanted.until else ""
+        while page := await self.store.read(_slice, after):
+            for event in page:
+                if end and event.id > end:
+                    return
+                yield event
+            after = page[-1].id
+
+    def _fits(self, event: StoredEvent, viewer: Viewer, wanted: Wanted) -> bool:
+        data = event.data
+        if event.type == "CallStarted" and data.get("confirmation_id"):  # it is told with its card
+            return False
+        if (wanted.until and event.ts >= iso(wanted.until)) or (wanted.since and event.ts < iso(wanted.since)):
+            return False
+        by = str(data.get("requested_by") or event.actor)
+        before: Mapping[str, Any] = data.get("before") or {}
+        return viewer.sees_call(session_of(event.stream), before=before, by=by, user=data.get("requested_by_user"))
+
+    async def _is_about(self, event: StoredEvent, person: str) -> bool:
+        """Whether that person asked for the call or decided it; everybody where nobody is named."""
+        if person in {"", str(event.data.get("requested_by") or event.actor)}:
+            return True
+        return event.type == "ConfirmationRequested" and await self.store.read(_decided_by, event) == person
+
+
+def _decided_by(store: Store, first: StoredEvent) -> str:
+    """Who decided a card: the row of a call that ran knows it, for others the end of the card does."""
+    row = store.effect(first.data["effect_id"])
+    if row is None or row.status in {"requested", "expired"}:
+        return ""
+    if row.call.get("approved_by"):
+        return str(row.call["approved_by"])
+    past: Any = PastDamage(store)
+    trail, _ = _followed(past, first, row.effect_id, row)
+    closing = {"ConfirmationApproved", "ConfirmationDenied"}
+    closed = next((event for event in reversed(trail.events) if event.type in closing), None)  # an approval may have come to nothing
+    return str(closed.data.get("approved_by") or closed.data.get("denied_by") or "") if closed is not None else ""
+
+
+def _story(store: Store, first: StoredEvent, voice: Voice, viewer: Viewer, record: str) -> Story:
+    """The call as the journal tells it, with the attempts to decide it that did not count."""
+    past: Any = PastDamage(store)
+    effect_id = str(first.data.get("effect_id") or effect_id_of(first.data["slot"]))
+    row = None if first.type == "StepRefused" else store.effect(effect_id)
+    trail, whole = _followed(past, first, effect_id, row)
+    story = story_of(trail, past, voice=voice, catalogue=viewer.means.catalogue, record=record)
+    if not whole and row is not None:
+        story["outcome"] = _OUTCOMES.get(row.status, row.status)
+    refused = [event for event in trail.events if event.type == "DecisionRefused"]
+    attempts = [{"by": event.data["by"], "at": event.ts, "code": event.data["code"], "via": event.data["via"]} for event in refused]
+    by = str(first.data.get("requested_by") or first.actor)
+    return story | {"attempts": attempts, "by": by, "by_name": voice.name(by), "asked_at": first.ts, "whole": whole}
+
+
+def _followed(store: Store, first: StoredEvent, effect_id: str, row: EffectRow | None) -> tuple[Trail, bool]:
+    """The events of one call from its first on, and whether these are all."""
+    trail = Trail(stream=first.stream, effect_id=effect_id, events=[first], slot=str(first.data.get("slot") or ""))
+    if row is None:
+        return trail, True
+    named = f'"effect_id":"{effect_id}"'
+    after, over, end = first.seq, row.status == "requested", first.seq + _FOLLOWED
+    seqs: list[int] = []
+    while page := store.unopened(first.stream, after, _PIECE):
+        for seq, kind, data in page:
+            if named in data and not over:
+                seqs.append(seq)
+                over = _ends(kind, data, row.status)
+        after = page[-1][0]
+        if over or after >= end:
+            break
+    trail.events.extend(event for seq in seqs for event in store.read_events(first.stream, seq - 1, 1))
+    return trail, over
+
+
+def _ends(kind: str, data: str, status: str) -> bool:
+    """Whether nothing more is to come for a call that stands so."""
+    if kind == "CallOutcomeUnknown":
+        return status == "unknown"
+    return kind in _ENDS or (kind == "OutcomeReconciled" and _UNCLEAR not in data)
+
+
+def _slice(store: Store, after: str) -> Sequence[StoredEvent]:
+    return list(PastDamage(store).scan(_FIRST, after, _SLICE))
+
+
+def _at(store: Store, event_id: str) -> Sequence[StoredEvent]:
+    """The event with that id: it is what follows the place just before it."""
+    return list(PastDamage(store).scan((), event_id[:-1], 1))
+
+
+def _id_at(moment: datetime | None) -> str:
+    """A place in the order of ids just before everything made from that moment on; ids begin with the time of their making."""
+    if moment is None:
+        return ""
+    digits = f"{max(0, int((moment - _LATE).timestamp() * 1000)):012x}"
+    return f"{digits[:8]}-{digits[8:]}"

@@ -1,0 +1,90 @@
+"""Cards across sessions, page by page, and one by its number: as their sessions hold them at that moment. Ring 2; reads only.
+
+A request reads no more than `SESSIONS` sessions; where there are more, its page is short and the next one goes on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from orchestrator.gate import confirmations
+from orchestrator.reports.viewing import PERSONS, Viewer
+from state.journal import state_of
+from state.store import Store, Timer
+from state.worker import AsyncStore
+
+SESSIONS: Final = 100
+_TIMERS: Final = 10_000
+_FAR: Final = datetime(9000, 1, 1, tzinfo=UTC)
+ANY: Final = "any"
+Place = tuple[str, str, str]
+"""Behind which card a page begins: session, when it was asked, its id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """One card, and where it lives."""
+
+    session: str
+    entry: Mapping[str, Any]
+    seq: int
+    """Where the journal of its session stood."""
+    entries: Mapping[str, Mapping[str, Any]]
+    """All cards of its session."""
+
+    @property
+    def place(self) -> Place:
+        """Its place in the order of lists."""
+        return self.session, str(self.entry["requested_at"]), str(self.entry["confirmation_id"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Some cards in order; `after` is where the next page begins, None where there is none."""
+
+    cards: Sequence[Card]
+    after: Place | None
+
+
+async def cards_page(store: AsyncStore, viewer: Viewer, *, session: str, state: str, after: Place | None, limit: int) -> Page:
+    """The cards in that state that the viewer may see, by session and, within one, the oldest first. Raises StoreError."""
+    start = after[0] if after else ""
+    homes = [session] if session else await _homes(store, viewer, state)
+    homes = [home for home in homes if home >= start]
+    found: list[Card] = []
+    for home in homes[:SESSIONS]:
+        cards = await cards_of(store, home)
+        wanted = (card for card in cards if state in (ANY, card.entry["status"]) and viewer.sees_card(home, card.entry))
+        found.extend(card for card in wanted if after is None or card.place > after)
+        if len(found) > limit:
+            return Page(cards=found[:limit], after=found[limit - 1].place)
+    more = homes[SESSIONS:]
+    return Page(cards=found, after=(more[0], "", "") if more else None)
+
+
+async def cards_of(store: AsyncStore, session: str) -> list[Card]:
+    """The cards of one session in the order in which they were asked. Raises StoreError."""
+    state, seq = await store.read(state_of, f"session:{session}")
+    entries = state["agent"]["confirmations"]
+    cards = [Card(session=session, entry=entry, seq=seq, entries=entries) for entry in entries.values() if entry.get("requested_at")]
+    return sorted(cards, key=lambda card: card.place)
+
+
+async def _homes(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
+    """The sessions that may hold such cards and that the viewer may look into."""
+    names = await (store.read(_waiting) if state == "requested" else store.read(_all))
+    return [name for name in names if viewer.owns(name) or (viewer.is_lead and name.partition(":")[0] in PERSONS)]
+
+
+def timers_of_cards(store: Store) -> list[Timer]:
+    """Each card that waits has a timer, which ends its waiting."""
+    return [timer for timer in store.due_timers(_FAR, _TIMERS) if timer.kind == confirmations.TIMER]
+
+
+def _waiting(store: Store) -> list[str]:
+    return sorted({timer.session for timer in timers_of_cards(store)})
+
+
+def _all(store: Store) -> list[str]:
+    return sorted(stream.removeprefix("session:") for stream in store.streams() if stream.startswith("session:"))

@@ -1,0 +1,13 @@
+"""`effects.epoch` goes: it was written with every change and read by nobody; what fences a commit is the epoch of its lease."""
+
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Drop the column."""
+    op.execute("ALTER TABLE effects DROP COLUMN epoch")

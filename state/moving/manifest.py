@@ -1,0 +1,88 @@
+"""What a backup says of itself (ring 1): versions, counts, where the chains end, and the digest of each part."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+FORMAT = 1
+"""Raised when an older program could not read what a newer one writes."""
+MANIFEST = "manifest.json"
+LONGEST_MANIFEST = 64 * 1024 * 1024
+_NAME = re.compile(r"[a-z_]{1,60}", re.ASCII)
+_LOG = re.compile(r"\.?[A-Za-z0-9%_.=+,@~-]{1,250}", re.ASCII)
+_OF_A_LOG = re.compile(r".*\.jsonl(\.\d{8}T\d{6}Z(-\d{3,})?(\.gz)?|\.lock|\.archives)?", re.ASCII)
+
+
+def _column(name: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        msg = "that is no name of a table or column"
+        raise ValueError(msg)
+    return name
+
+
+def log_name(name: str) -> str:
+    """A file of an audit log, in no folder; ValueError for any other name."""
+    if _LOG.fullmatch(name) is None or _OF_A_LOG.fullmatch(name) is None:
+        msg = f"{name[:80]!r} is no file of an audit log"
+        raise ValueError(msg)
+    return name
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Part(_Frozen):
+    """One part: its bytes, unpacked."""
+
+    size: int = Field(ge=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class TablePart(Part):
+    """A table."""
+
+    columns: tuple[Annotated[str, AfterValidator(_column)], ...]
+    key: tuple[Annotated[str, AfterValidator(_column)], ...]
+    rows: int = Field(ge=0)
+
+
+class Heads(_Frozen):
+    """Where the chains end: how many streams and records, and a digest over all (stream, number, hash)."""
+
+    streams: int
+    records: int
+    sha256: str
+
+
+class ErasedPerson(_Frozen):
+    """Somebody whose key was gone already when the backup was made."""
+
+    person: str
+    key_id: str
+    erased_at: str
+
+
+class Manifest(_Frozen):
+    """See the module docstring."""
+
+    format: int
+    id: str
+    made_at: str
+    program: str
+    kind: Literal["sqlite", "postgresql"]
+    revision: str
+    """The schema of the rows."""
+    tables: dict[Annotated[str, AfterValidator(_column)], TablePart]
+    logs: dict[Annotated[str, AfterValidator(log_name)], Part]
+    heads: Heads
+    open: dict[str, int]
+    """Cards that wait, approved and started calls, inputs: what a restore has to do with."""
+    erased: tuple[ErasedPerson, ...]
+    """They are to be erased again wherever an older backup is restored."""
+
+    def parts(self) -> dict[str, Part]:
+        """Every part by its name in the archive."""
+        tables = {f"tables/{name}.jsonl": part for name, part in self.tables.items()}
+        return {**tables, **{f"logs/{name}": part for name, part in self.logs.items()}}

@@ -1,0 +1,156 @@
+"""From one database to another, row for row (ring 1). The source stays as it is, but for a mark that nobody may start on it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, make_url, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from state.migrations import HEAD
+from state.moving.archive import Progress
+from state.moving.backup import heads_of
+from state.moving.loading import InUse, alone, filling, sqlite_path
+from state.moving.manifest import Heads
+from state.moving.restore import Differs
+from state.moving.tables import NothingThere, Reading, Rows, Shape, Sum, Summing, lines, reading
+from state.sql import closed
+from state.sql.dialect import SCHEMA_LOCK, Dialect, opening
+from state.store import StoreError, StoreUnwritable
+
+_OTHERS = """
+SELECT count(*), string_agg(DISTINCT COALESCE(NULLIF(application_name, ''), usename::text), ', ') FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+
+
+class SamePlace(StoreError):
+    """Source and target are one database."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """What was moved, the same at both ends."""
+
+    rows: dict[str, int]
+    heads: Heads
+    source: str
+    target: str
+
+
+def named(url: str) -> str:
+    """A database for people: without user and password."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return f"SQLite {parsed.database}"
+    return f"PostgreSQL {parsed.host or 'localhost'}/{parsed.database}"
+
+
+def move(source: str, target: str, progress: Progress = lambda _: None) -> Moved:
+    """Copy every row of `source` into the empty `target`, read both again, compare, and mark the source as moved.
+
+    InUse, NothingThere, SamePlace, NotEmpty before anything is changed; after any other error the source is as before, and the
+    target, if it was begun, is refused by whoever would start on it.
+    """
+    if make_url(source) == make_url(target) or (sqlite_path(source) and sqlite_path(source) == sqlite_path(target)):
+        raise SamePlace("that is the database it stands in already")
+    with ExitStack() as stack:
+        held = stack.enter_context(to_ourselves(source))
+        with reading(source) as found:
+            if found.schema != HEAD:
+                raise NothingThere(f"there is no database of schema {HEAD} in {named(source)}: start the bot once, then move it")
+            if found.mark is not None and (found.mark.get("why") != "moved" or found.mark.get("to") != named(target)):
+                raise closed.ClosedDatabase(closed.sentence(found.mark))
+            loading = stack.enter_context(filling(target, by="move"))
+            loading.begin(found.schema)
+            counted = {shape.name: Summing() for shape in found.shapes}
+            loading.fill((shape, _counted(found, shape, counted[shape.name], progress)) for shape in found.shapes)
+            heads = heads_of(found)
+            with loading.read() as there:
+                _compared(found, there, {name: one.sum() for name, one in counted.items()}, heads, progress)
+        loading.upgrade()  # the functions of PostgreSQL
+        # From here on the target is what counts: first the source is closed, so that at no moment both could be started on.
+        with held.begin() as connection:
+            closed.close(connection, "moved", to=named(target))
+        loading.finish()
+    return Moved(rows={name: one.sum().rows for name, one in counted.items()}, heads=heads, source=named(source), target=named(target))
+
+
+def reopen(url: str) -> str:
+    """Take the mark "moved" away; what it said, or "" where there was none. StoreError for an incomplete one, InUse."""
+    with to_ourselves(url) as held, held.begin() as connection:
+        mark = closed.read(connection)
+        if mark is None:
+            return ""
+        if mark.get("why") != "moved":
+            raise StoreError("this database is incomplete: run again what began to fill it")
+        closed.open_again(connection)
+        return str(mark.get("to", "another database"))
+
+
+class Held:
+    """A database that nobody else works with for now."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        """Made by `to_ourselves`."""
+        self._dialect = dialect
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """A transaction in it; StoreUnwritable where it does not take it."""
+        try:
+            with self._dialect.engine.begin() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise StoreUnwritable(f"the database could not be marked: {getattr(error, 'orig', error)}") from None
+
+
+@contextmanager
+def to_ourselves(url: str) -> Iterator[Held]:
+    """Keep every bot from the database while the block runs; InUse where one is there, NothingThere for no SQLite file."""
+    with ExitStack() as stack:
+        path = sqlite_path(url)
+        if path is not None:
+            if not path.is_file():
+                raise NothingThere(f"there is no database {path}")
+            alone(path.parent, stack)
+        try:
+            dialect = stack.enter_context(opening(url))
+            stack.callback(dialect.engine.dispose)
+            if path is None:
+                stack.enter_context(_locked(dialect))
+        except (OSError, SQLAlchemyError) as error:
+            raise StoreUnwritable(f"{named(url)} cannot be opened: {str(getattr(error, 'orig', error)).splitlines()[0]}") from None
+        yield Held(dialect)
+
+
+@contextmanager
+def _locked(dialect: Dialect) -> Iterator[None]:
+    """The lock of the schema, which every program takes before it begins; who has begun already shows by a connection."""
+    with dialect.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not connection.execute(text(f"SELECT pg_try_advisory_lock({SCHEMA_LOCK})")).scalar():
+            raise InUse("a program is starting on the database: stop every bot first")
+        others: Any = connection.execute(text(_OTHERS)).one()
+        if others[0]:
+            raise InUse(f"{others[0]} other connections work with the database ({others[1]}): stop every bot and close other tools first")
+        yield
+
+
+def _counted(found: Reading, shape: Shape, summing: Summing, progress: Progress) -> Iterator[Rows]:
+    count = 0
+    for page in found.pages(shape):
+        summing.add(lines(shape, page), len(page))
+        count += len(page)
+        progress(f"{shape.name}: {count:,} rows")
+        yield page
+
+
+def _compared(found: Reading, there: Reading, sums: dict[str, Sum], heads: Heads, progress: Progress) -> None:
+    """Everything is read back from the target, in the order of the source's columns."""
+    for shape in found.shapes:
+        progress(f"comparing {shape.name}")
+        if there.sum_of(shape) != sums[shape.name]:
+            raise Differs(f"table {shape.name} is not the same in both databases: the source is as before, nothing was moved")
+    if heads_of(there) != heads:
+        raise Differs("the streams do not end at the same records: the source is as before, nothing was moved")

@@ -1,0 +1,191 @@
+"""How a database is doing, for a look that takes seconds (ring 1): schema, size, what the server is set to, what waits. Changes nothing.
+
+`state.verify.whole` reads everything; this asks what can be asked beside a busy bot.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+from urllib.parse import quote
+
+from sqlalchemy import Connection, create_engine, inspect, make_url, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from state.clock import iso
+from state.sql import closed
+from state.sql.dialect import BUSY_SECONDS, looking
+from state.sql.tables import values
+from state.store import StoreError
+
+_STEPS: Final = 10_000
+_LATELY: Final = timedelta(days=1)
+_SERVER: Final = """
+SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_is_in_recovery(),
+    current_setting('server_encoding'), pg_database_size(current_database()), clock_timestamp(),
+    (SELECT count(*) FROM pg_stat_activity), current_setting('max_connections')::int,
+    coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
+"""
+_SETTINGS: Final = """
+SELECT name, reset_val FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'default_transaction_read_only')
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What stands in the tables."""
+
+    waiting: int
+    oldest: str
+    undelivered: int
+    unknown: int
+    """Calls of the last day whose outcome nobody knows."""
+    held: int
+    """Leases that somebody holds now: of a stopped bot there are none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """A PostgreSQL server, as far as the bot depends on it."""
+
+    number: int
+    version: str
+    standby: bool
+    encoding: str
+    size: int
+    now: datetime
+    connections: int
+    most_connections: int
+    encrypted: bool
+    may_write: bool
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def schema_of(url: str) -> str:
+    """The schema's number, "" for a database without tables; raises StoreError where it cannot be read."""
+    try:
+        with _connected(url) as connection:
+            if not inspect(connection).has_table("alembic_version"):
+                return ""
+            return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
+    except (SQLAlchemyError, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(error) from None
+
+
+def work_of(url: str, now: datetime) -> Work:
+    """What waits in a database of today's schema; raises StoreError where it cannot be read."""
+    try:
+        with _connected(url) as connection:
+            return _work(connection, now)
+    except (SQLAlchemyError, OSError) as error:
+        raise _unreadable(error) from None
+
+
+def server_of(url: str) -> Server:
+    """The PostgreSQL server behind `url`; raises StoreError where it cannot be asked."""
+    try:
+        with _connected(url) as connection:
+            number, version, standby, encoding, size, now, used, most, encrypted = connection.execute(text(_SERVER)).one()
+            settings = {str(name): str(value) for name, value in connection.execute(text(_SETTINGS))}
+            may_write = _may_write(connection)
+    except (SQLAlchemyError, OSError) as error:
+        raise _unreadable(error) from None
+    return Server(
+        number=number,
+        version=str(version).split()[0],
+        standby=standby,
+        encoding=encoding,
+        size=size,
+        now=now,
+        connections=used,
+        most_connections=most,
+        encrypted=encrypted,
+        may_write=may_write,
+        settings=settings,
+    )
+
+
+def value_of(url: str, key: str) -> str | None:
+    """One named value, None where there is none, or no database yet; raises StoreError where it cannot be read."""
+    try:
+        with _connected(url) as connection:
+            row = connection.execute(select(values.c.value).where(values.c.key == key)).one_or_none()
+    except FileNotFoundError:
+        return None
+    except (SQLAlchemyError, OSError) as error:
+        raise _unreadable(error) from None
+    return str(row[0]) if row is not None else None
+
+
+def closed_of(url: str) -> str:
+    """Why nobody may start on this database, "" where anybody may; raises StoreError where it cannot be read."""
+    try:
+        with _connected(url) as connection:
+            mark = closed.read(connection)
+    except (SQLAlchemyError, OSError) as error:
+        raise _unreadable(error) from None
+    return closed.sentence(mark) if mark is not None else ""
+
+
+def quick_problems(path: Path, seconds: float) -> list[str] | None:
+    """What SQLite's quick check says of the file, nothing where it is whole; None where that takes longer than `seconds`."""
+    until = monotonic() + seconds
+    try:
+        with closing(_read_only(path)) as connection:
+            connection.set_progress_handler(lambda: monotonic() > until, _STEPS)
+            return [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)") if row[0] != "ok"]
+    except sqlite3.OperationalError as error:
+        return None if "interrupt" in str(error) else [str(error)]
+    except sqlite3.Error as error:
+        return [str(error)]
+
+
+@contextmanager
+def _connected(url: str) -> Iterator[Connection]:
+    """A connection that cannot write: the last one to leave a SQLite file would else bring its log into it."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        with looking(url) as dialect, dialect.engine.connect() as connection:
+            yield connection
+        return
+    path = Path(str(parsed.database))
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no database {path}")
+    engine = create_engine("sqlite://", creator=lambda: _read_only(path), poolclass=NullPool)
+    with engine.connect() as connection:
+        yield connection
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+
+
+def _work(connection: Connection, now: datetime) -> Work:
+    def one(sql: str, **params: str) -> Any:
+        return connection.execute(text(sql), params).one()
+
+    waiting, oldest = one("SELECT count(*), min(received_at) FROM inbox WHERE status = 'new'")
+    undelivered = one("SELECT count(*) FROM outbox WHERE status = 'new'")[0]
+    unknown = one("SELECT count(*) FROM effects WHERE status = 'unknown' AND updated_at > :since", since=iso(now - _LATELY))[0]
+    held = one("SELECT count(*) FROM leases WHERE owner <> '' AND until > :now", now=iso(now))[0]
+    return Work(waiting=waiting, oldest=str(oldest or ""), undelivered=undelivered, unknown=unknown, held=held)
+
+
+def _may_write(connection: Connection) -> bool:
+    """Whether this role could write the journal; before its tables exist, whether it could make them."""
+    if inspect(connection).has_table("events"):
+        return bool(
+            connection.execute(text("SELECT has_table_privilege('events', 'INSERT') AND has_table_privilege('leases', 'UPDATE')")).scalar()
+        )
+    return bool(connection.execute(text("SELECT has_schema_privilege(current_schema(), 'CREATE')")).scalar())
+
+
+def _unreadable(error: Exception) -> StoreError:
+    """The driver's words in one line; what it quotes of a statement is left out."""
+    said = " ".join(str(getattr(error, "orig", None) or error).split())
+    return StoreError(said[:300])

@@ -1,0 +1,92 @@
+"""Writes are frozen by another process while a bot is at work, at a moment that a seed decides: nothing starts once that returned."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import Nursery, opened_world, told
+from postgres_kit import Server
+
+from state import freezing
+from state.clock import SystemClock
+from state.freezing import Hand
+from state.sql import open_store, sqlite_url
+from state.sql.store import SqlStore
+
+MARKS = {"free": ("Осина", "Позвонить", "Записка"), "sum": ("150001",), "batch": ("333003", "555005")}
+PLACES = {"free": 4, "sum": 2, "batch": 2}
+"""How many requests of each script there are, one of which the switch follows."""
+SEEDS = range(4)
+PATIENCE = 20.0
+
+
+@pytest.fixture(params=["file", "postgresql"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database for both."""
+    if request.param == "file":
+        yield sqlite_url(tmp_path / "shared.db")
+        return
+    server: Server = request.getfixturevalue("postgres")
+    url = server.fresh()
+    yield url
+    server.drop(url)
+
+
+def begun(store: SqlStore) -> list[str]:
+    """The calls that were started, as the journal has them."""
+    return [str(event.data["effect_id"]) for event in store.scan(("CallStarted",), limit=1000)]
+
+
+def froze(store: SqlStore) -> list[str]:
+    """Throw the switch; what had been started when it returned. A database that others write to is tried again, as the switch does."""
+    hand = Hand(key="cli:root", name="root", via="cli", at=SystemClock().now())
+    assert freezing.freeze(store, hand).changed
+    return begun(store)
+
+
+@pytest.mark.req("S004-28")
+@pytest.mark.parametrize("script", MARKS)
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_nothing_starts_once_the_switch_was_thrown(seed: int, script: str, nursery: Nursery, tmp_path: Path, shared: str) -> None:
+    """Free writes, a press and a batch: what had started is heard to its end, all else is refused or waits."""
+    dice, at = random.Random(f"{seed} {script}"), 1 + seed % PLACES[script]  # noqa: S311 - a plan is no secret
+    store = await asyncio.to_thread(open_store, shared)
+    common = {"folder": str(tmp_path), "database_url": shared, "script": script, "settles": False}
+    try:
+        async with opened_world() as world:
+            running = asyncio.ensure_future(asyncio.to_thread(nursery.run, {**common, "port": world.port, "generation": 0}))
+            end = time.monotonic() + PATIENCE
+            while len(world.weighty) < at and not running.done():
+                assert time.monotonic() < end, "the bot did not come to its work"
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(dice.uniform(0, 0.06))
+            before = await asyncio.to_thread(froze, store)
+            assert await running == 0
+            assert begun(store) == before
+            assert len(world.portal.ledger) <= len(before) * (len(MARKS[script]) if script == "batch" else 1)
+            assert all(world.written(mark) <= 1 for mark in MARKS[script])
+            assert {row.status for row in _effects(store)} <= {"succeeded", "requested"}
+
+            hand = Hand(key="cli:root", name="root", via="cli", at=SystemClock().now())
+            assert freezing.release(store, hand).changed
+            later = {**common, "port": world.port, "generation": 1, "script": "", "settles": True}
+            assert await asyncio.to_thread(nursery.run, later) == 0
+            assert begun(store) == before  # what was refused is not remembered, what waits is not approved
+            report: dict[str, Any] = next(line for line in reversed(told(tmp_path)) if line["kind"] == "report")
+            assert {stream["verified"] for stream in report["streams"].values()} == {"Verified"}, json.dumps(report["streams"])[:300]
+            assert all(stream["state"] == stream["loaded"] for stream in report["streams"].values())
+    finally:
+        store.close()
+
+
+def _effects(store: SqlStore) -> list[Any]:
+    return [row for effect_id in {*begun(store), *_asked(store)} if (row := store.effect(effect_id)) is not None]
+
+
+def _asked(store: SqlStore) -> list[str]:
+    return [str(event.data["effect_id"]) for event in store.scan(("ConfirmationRequested",), limit=1000)]

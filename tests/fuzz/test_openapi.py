@@ -1,0 +1,62 @@
+"""The API against what it says of itself: requests made from its own description by schemathesis, from callers of every kind (S004-58, X10).
+
+`make fuzz` runs 5,000 of them, `make test` the first few hundred of the same.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from generating import ALL, LATER, Found, generated
+from hypothesis import settings
+from openapi_kit import SECRETS, Served, served
+
+pytestmark = pytest.mark.req("S004-58", "S004-64", "S004-65", "S004-66", "S004-67", "S004-X10")
+
+LONG = 5000
+OPEN = {"GET /healthz", "GET /readyz"}
+"""What answers without a token."""
+NOT_READY = "GET /readyz: Server error"
+"""503 is what it says where the portal and the model have not been heard of, as here."""
+CALLERS = ("site", "head", "bare", "nobody", "chief")
+"""The administrator comes last, as it freezes all writing now and then."""
+
+
+@pytest.mark.timeout(1800)
+def test_every_answer_is_one_that_is_described(tmp_path: Path) -> None:
+    """No 5xx, no hang, every status and body documented, wrong data refused; and each operation was done too, not only refused."""
+    is_long = settings.get_current_profile_name() == "long"
+    with served(tmp_path) as api:
+        found = {
+            caller: _run(api, caller, examples=6 if is_long else 2, phases=ALL if is_long or caller == "site" else LATER)
+            for caller in CALLERS
+        }
+        number = 0
+        while is_long and sum(one.cases for one in found.values()) < LONG:
+            number += 1
+            for caller in CALLERS:
+                found[caller] += _run(api, caller, examples=40, phases=LATER, seed=number)
+    assert {caller: told for caller, one in found.items() if (told := _told(one))} == {}
+    cases = sum(one.cases for one in found.values())
+    print(f"{cases} requests: {sorted((_statuses(found)).items())}")  # noqa: T201 - shown by `make fuzz`
+    assert cases >= (LONG if is_long else 350)
+    operations = {f"{verb.upper()} {path}" for path, item in api.description["paths"].items() for verb in item}
+    assert operations <= {what for one in found.values() for (what, status) in one.answers if status in {200, 202, 503}}
+    refused = {status for (what, status) in found["nobody"].answers if what in operations and what not in OPEN}
+    assert refused == {401}
+
+
+def _told(found: Found) -> dict[str, str]:
+    return {name: fault for name, fault in found.faults.items() if name != NOT_READY}
+
+
+def _run(api: Served, caller: str, *, examples: int, phases: tuple[str, ...], seed: int = 0) -> Found:
+    return generated(api.description, api.address, SECRETS.get(caller, ""), examples=examples, seed=seed, phases=phases)
+
+
+def _statuses(found: dict[str, Found]) -> Counter[int]:
+    told: Counter[int] = Counter()
+    for one in found.values():
+        for (_, status), times in one.answers.items():
+            told[status] += times
+    return told

@@ -1,0 +1,48 @@
+"""A backup, restore or move that kills itself where it tells of a certain step: for the test of kill -9. Arguments: what, how that line begins, and the places."""
+
+import os
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+
+def main() -> None:
+    what, where, *places = sys.argv[1:]
+
+    def progress(line: str) -> None:
+        if line.startswith(where):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    match what:
+        case "backup":
+            from state.moving.backup import make  # noqa: PLC0415 - each of the three imports what it needs: there are many starts
+
+            make(places[0], Path(places[1]), Path(places[2]), now=lambda: datetime.now(UTC), program="test", progress=progress)
+        case "move":
+            from state.moving.move import move  # noqa: PLC0415 - as above
+
+            move(places[0], places[1], progress)
+        case "restore":
+            from orchestrator.reports.erasing import Place  # noqa: PLC0415 - as above
+            from orchestrator.reports.restoring import settle  # noqa: PLC0415 - as above
+            from state.clock import SystemClock  # noqa: PLC0415 - as above
+            from state.moving.archive import opened  # noqa: PLC0415 - as above
+            from state.moving.restore import restore  # noqa: PLC0415 - as above
+
+            logs = Path(places[1])
+            with opened(Path(places[2])) as archive:
+
+                def settled(loading: Any) -> None:
+                    progress("settling")
+                    settle(loading, archive.manifest, (), Place(logs=logs), by="cli:ops", clock=SystemClock())
+                    progress("settled")
+
+                restore(archive, places[0], logs, settle=settled, progress=progress)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""A home with a database of either kind and audit logs, its backup, and the restore of it: for tests of them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spine_kit import NOW
+from sqlalchemy import make_url
+from typer import Typer
+from typer.testing import CliRunner
+
+from orchestrator.errors import SettingsError
+from orchestrator.reports.consistency import Effects
+from orchestrator.reports.erasing import Place
+from orchestrator.reports.restoring import Settled, settle
+from state.clock import FixedClock
+from state.findings import Finding
+from state.log_verify import verify_logs
+from state.moving.archive import opened
+from state.moving.backup import Made, make
+from state.moving.manifest import ErasedPerson
+from state.moving.restore import restore
+from state.moving.tables import reading
+from state.sql import SqlStore, open_store, sqlite_url
+from state.verify.whole import verify_journal
+
+KINDS = ["file", "postgresql"]
+MADE_AT = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
+
+
+@dataclass
+class Homes:
+    """Makes homes, each with a folder and an empty database of a kind."""
+
+    folder: Path
+    server: Callable[[], Any]
+    made: list[str] = field(default_factory=list)
+
+    def home(self, name: str, kind: str = "file") -> "Home":
+        folder = self.folder / name
+        if kind == "file":
+            return Home(folder, sqlite_url(folder / "state" / "sdelka.db"))
+        self.made.append(self.server().empty())
+        return Home(folder, self.made[-1])
+
+
+@dataclass(frozen=True)
+class Home:
+    """A folder with the logs, and a database in it or on a server."""
+
+    folder: Path
+    url: str
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / "logs"
+
+    @contextmanager
+    def store(self) -> Iterator[SqlStore]:
+        made = open_store(self.url)
+        try:
+            yield made
+        finally:
+            made.close()
+
+    def back_up(self, path: Path) -> Made:
+        """A backup as of MADE_AT."""
+        return make(self.url, self.logs, path, now=lambda: MADE_AT, program="test")
+
+    def restore(self, path: Path, gone: tuple[ErasedPerson, ...] = ()) -> Settled:
+        """The backup in this home, on the tests' clock."""
+        done: list[Settled] = []
+        with opened(path) as archive:
+            place = Place(logs=self.logs)
+            restore(
+                archive,
+                self.url,
+                self.logs,
+                settle=lambda loading: done.append(settle(loading, archive.manifest, gone, place, by="cli:ops", clock=FixedClock(NOW))),
+            )
+        return done[0]
+
+    def rows(self) -> dict[str, list[tuple[Any, ...]]]:
+        """All rows by table."""
+        with reading(self.url) as found:
+            return {shape.name: [row for page in found.pages(shape) for row in page] for shape in found.shapes}
+
+    def findings(self) -> list[Finding]:
+        """What is not as it was written."""
+        checked = verify_journal(self.url, judge=Effects, anchors={}, progress=lambda _: None)
+        assert not checked.uncheckable, checked.uncheckable
+        return [one for one in (*checked.findings, *verify_logs(self.logs)) if one.kind != "note"]
+
+
+@contextmanager
+def some_homes(folder: Path, request: pytest.FixtureRequest) -> Iterator[Homes]:
+    def server() -> Any:
+        return request.getfixturevalue("postgres")
+
+    made = Homes(folder, server)
+    yield made
+    for url in made.made:
+        server().drop(url)
+
+
+def called(app: Typer, *arguments: str) -> tuple[int, str]:
+    """A command of `sdelka`, its exit code and all it says."""
+    result = CliRunner().invoke(app, arguments)
+    if isinstance(result.exception, SettingsError):  # as bot.cli.app tells it
+        return 2, f"{result.output}{result.exception.reason}"
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+def database_name(url: str) -> str:
+    return str(make_url(url).database)
