@@ -19,10 +19,12 @@ def catalogue() -> Catalogue:
 
 
 def _named(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
-    """Every text of our own code that is the name of a method of the portal; a `case` only compares with it, and sends nothing."""
+    """Every text of our own code that is the name of a method of the portal; a `case` only compares, `examples` only describe."""
     for path in (file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py"))):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         compared = {id(case.value) for case in ast.walk(tree) if isinstance(case, ast.MatchValue)}
+        shown = (word.value for word in ast.walk(tree) if isinstance(word, ast.keyword) and word.arg == "examples")
+        compared |= {id(part) for example in shown for part in ast.walk(example)}
         for node in ast.walk(tree):
             if (
                 id(node) not in compared

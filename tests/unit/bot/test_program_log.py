@@ -52,7 +52,12 @@ def read(text: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("logger", ["orchestrator.turns", "uvicorn.error", "aiogram.event", "alembic.runtime.migration", "asyncio"])
 def test_each_logger_writes_one_json_object_a_line(written: Written, logger: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With time, level, action and message, ids beside them, secrets masked in all of them and the exception in one field."""
-    monkeypatch.setattr(logging.getLogger(logger), "level", logging.NOTSET)  # whoever served HTTP before has made uvicorn quieter
+    for heard in (
+        logging.getLogger(logger),
+        logging.getLogger(logger.split(".", maxsplit=1)[0]),
+    ):  # servers of other tests set up uvicorn's
+        for name, value in (("level", logging.NOTSET), ("handlers", []), ("propagate", True)):
+            monkeypatch.setattr(heard, name, value)
     set_up_logging("INFO", "json")
     log = logging.getLogger(logger)
     extra = {"action": "portal_called"} if logger.startswith("orchestrator") else {}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from approvals_kit import OWN, an_api
+from api_kit import OWN, an_api
 from postgres_kit import Server
 from spine_kit import CHAT
 

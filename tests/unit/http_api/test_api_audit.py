@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from approvals_kit import OWN, Api, an_api
+from api_kit import OWN, Api, an_api
 from spine_kit import CHAT, message, reply, step
 from spine_portal import cut
 

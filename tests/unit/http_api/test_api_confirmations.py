@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from approvals_kit import OWN, Api, an_api, together
+from api_kit import OWN, Api, an_api, together
 from spine_kit import CHAT, VERA, press, step
 from spine_portal import Held, lost
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from approvals_kit import OWN, Api, an_api, together
+from api_kit import OWN, Api, an_api, together
 from spine_kit import NOW, step
 
 from state import freezing

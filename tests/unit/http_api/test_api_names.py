@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from approvals_kit import Api, an_api
+from api_kit import Api, an_api
 
 from bot.access_file import TokenGrant
 from bot.http_api.bodies import Asked

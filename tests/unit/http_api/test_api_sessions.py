@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from approvals_kit import OWN, Api, an_api
+from api_kit import OWN, Api, an_api
 from spine_kit import CHAT, until
 from spine_portal import cut
 
