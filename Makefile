@@ -19,7 +19,7 @@ run: .venv/.run ## serve Telegram with the settings of the environment or .env
 	@$(RUN) bot run
 
 test: .venv/.dev ## all tests; browser tests are skipped with one line when there is no Chromium
-	@$(RUN) pytest -n 2 --dist loadgroup $(ARGS)
+	@$(RUN) pytest -n 3 $(ARGS)  # three for two processors: a third of the time tests wait for other processes
 
 check: .venv/.dev ## style, types, import contracts, locks
 	@$(RUN) ruff format --check .

@@ -4,14 +4,33 @@ import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from postgres_kit import QUICK, NoPostgres, Server, serving
+from xdist.scheduler import LoadScopeScheduling
 
 # Every client of httpx and aiogram reads the machine's certificates anew, 40 ms each, and talks plain HTTP on loopback with them.
 ssl.create_default_context = cache(ssl.create_default_context)
 settings.register_profile("long")  # pytest --hypothesis-profile long: see tests/unit/gate/test_gate_fuzz.py
+
+
+class ByServers(LoadScopeScheduling):
+    """A file of end-to-end tests stays with one worker, so that what it starts is started once; other tests go where there is room.
+
+    xdist's own groups do nothing under pytest 9, which no longer takes an id from them.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", maxsplit=1)[0]
+        return file if "/e2e/" in file else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
+    """How tests are dealt out to the workers of `make test`."""
+    return ByServers(config, log)
 
 
 @pytest.fixture(scope="session")

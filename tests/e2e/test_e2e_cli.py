@@ -3,8 +3,6 @@
 import pytest
 from e2e_kit import World
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 TALK = """\
 подними сумму сделки Ромашка до 140 000
 n

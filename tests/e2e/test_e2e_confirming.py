@@ -6,8 +6,6 @@ from datetime import timedelta
 import pytest
 from e2e_kit import MovedClock, World, change_sum, plan, step, texts
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 RAISE = "подними сумму сделки Ромашка до 150 000"
 UPDATE = "crm.deal.update"
 

@@ -11,8 +11,6 @@ import pytest
 from doctor_kit import CODE, KEY, TOKEN, Told, answering, asked_here, hanging_server, self_signed
 from e2e_kit import World
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 
 def digests(folder: Path) -> dict[str, str]:
     """What every file of the folder holds, empty ones apart; SQLite's table of locks is no part of the database."""

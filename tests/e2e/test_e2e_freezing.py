@@ -5,8 +5,6 @@ import asyncio
 import pytest
 from e2e_kit import World
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 RAISE = "подними сумму сделки Ромашка до 150 000"
 TASK = "создай задачу мне на завтра: позвонить клиенту"
 

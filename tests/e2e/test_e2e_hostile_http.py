@@ -14,7 +14,7 @@ import pytest
 from e2e_kit import World
 from e2e_people import Person, until
 
-pytestmark = [pytest.mark.xdist_group("e2e"), pytest.mark.req("S004-66", "S004-X10")]
+pytestmark = pytest.mark.req("S004-66", "S004-X10")
 
 SITE = "site-0123456789abcdef"
 FILES = 1024

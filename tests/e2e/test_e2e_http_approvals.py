@@ -16,7 +16,7 @@ from bot.http_api.server import listening, serve
 from bot.settings import Settings
 from state.clock import SystemClock
 
-pytestmark = [pytest.mark.xdist_group("e2e"), pytest.mark.req("S004-58", "S004-10")]
+pytestmark = pytest.mark.req("S004-58", "S004-10")
 
 RAISE = "подними сумму сделки Ромашка до 150 000"
 UPDATE = "crm.deal.update"

@@ -13,8 +13,6 @@ from e2e_kit import World, texts
 from e2e_people import Shown, until
 from e2e_restarts import restarts
 
-pytestmark = pytest.mark.xdist_group("e2e-kill")
-
 READ, UPDATE, TASK = "crm.deal.get", "crm.deal.update", "tasks.task.add"
 START = 90.0
 """Seconds within which a killed bot must be back and have done what is waited for."""

@@ -5,8 +5,6 @@ from e2e_kit import World, texts
 
 from state.journal import state_of
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 
 @pytest.mark.req("S004-38", "S004-39", "S004-X12", "S004-79")
 async def test_shadow_runs_nothing_and_shows_the_plan(world: World) -> None:

@@ -10,8 +10,6 @@ from e2e_people import Person, Shown, until
 
 from orchestrator.turns import MAX_TURNS
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 BLOCKED, FREE = 10, 10
 DEAL = 481
 

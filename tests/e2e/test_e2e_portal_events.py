@@ -14,7 +14,6 @@ from e2e_servers import TOKEN
 from bot.access import load_access
 from bot.settings import Settings
 
-pytestmark = pytest.mark.xdist_group("e2e")
 EVENTS = ["ONCRMDEALADD", "ONCRMDEALUPDATE", "ONCRMDEALDELETE"]
 
 

@@ -11,8 +11,6 @@ from e2e_servers import ROOT
 
 from state.interaction_log import log_path
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 
 @pytest.mark.req("S004-1", "S004-15")
 async def test_my_deals_have_names_stages_sums_links_and_a_total(world: World) -> None:

@@ -3,8 +3,6 @@
 import pytest
 from e2e_kit import World
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 
 @pytest.mark.req("S004-67")
 async def test_what_waits_survives_a_change_of_the_webhook(world: World) -> None:

@@ -6,8 +6,6 @@ import pytest
 from e2e_kit import World
 from e2e_people import until
 
-pytestmark = pytest.mark.xdist_group("e2e-kill")
-
 READ = "crm.deal.get"
 START = 90.0
 

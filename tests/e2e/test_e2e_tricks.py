@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 from e2e_kit import World, change_sum, plan, step, texts
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 READ_49 = {f"r{place:02}": f"crm.deal.get?id={410 + place % 20}" for place in range(49)}
 
 REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {

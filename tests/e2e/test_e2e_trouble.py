@@ -11,8 +11,6 @@ from e2e_kit import MovedClock, World, plan, texts
 from e2e_people import until
 from sqlalchemy import Engine, event
 
-pytestmark = pytest.mark.xdist_group("e2e")
-
 RAISE = "подними сумму сделки Ромашка до 150 000"
 UPDATE = "crm.deal.update"
 DEGRADED = "Автоматические действия временно недоступны"

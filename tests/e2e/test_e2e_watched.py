@@ -19,7 +19,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from state.sql import open_reader, sqlite_url
 
-pytestmark = pytest.mark.xdist_group("e2e")
 TOKEN = "prometheus-of-the-test"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 PHONE = "+7 916 555-44-33"

@@ -10,7 +10,6 @@ import httpx
 import pytest
 from e2e_kit import World, plan
 
-pytestmark = pytest.mark.xdist_group("e2e")
 SITE, SHOP = "site-0123456789abcdef", "shop-0123456789abcdef"
 UPDATE = {"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 150_000}}, "comment": "так попросили"}
 
