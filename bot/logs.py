@@ -33,6 +33,7 @@ def set_up_logging(level: str, form: Form = "text") -> None:
         root.removeHandler(before)
     root.addHandler(handler)
     root.setLevel(level)
+    logging.getLogger("alembic").setLevel(max(logging.WARNING, root.level))  # what it did to the schema `state.sql.schema` says in one line
     logging.captureWarnings(capture=True)
     install_log_filter()
     sys.excepthook = _fallen

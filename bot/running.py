@@ -160,9 +160,9 @@ async def _http_door(
         return
     with contextlib.closing(listening(settings.http_host, settings.http_port)) as listener:
         routers = [
+            *(api.routers(orchestrator) if api is not None else []),
             *_watched(settings, orchestrator, door, monitor),
             *([posts] if posts is not None else []),
-            *(api.routers(orchestrator) if api is not None else []),
         ]
         if settings.event_tokens:
             session = await orchestrator.listen_to_portal()

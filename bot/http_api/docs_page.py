@@ -17,7 +17,7 @@ Schema = Mapping[str, Any]
 
 def docs_page(description: Schema) -> str:
     """The page of an OpenAPI description."""
-    title = escape(f"{description['info']['title']} {description['info']['version']}")
+    title = escape(f"{description['info']['title']}: the HTTP API")
     intro = escape(str(description["info"].get("description", "")))
     schemas = description.get("components", {}).get("schemas", {})
     operations = "".join(
