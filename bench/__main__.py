@@ -40,13 +40,20 @@ def main() -> int:
         if chosen in {None, name}:
             print(f"{name} ...", file=sys.stderr, flush=True)
             rows.extend({**row, "machine": machine} for row in asyncio.run(bench()))
+    measured = {row["name"] for row in rows}
+    others = [row for row in _earlier() if row["name"] not in measured] if chosen else []
     with RESULTS.open("w", encoding="utf-8") as out:
-        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in [*others, *rows])
     print(f"{'name':46} {'value':>8} {'unit':5} {'bar':>16} {'holds':5} beside it")
     for row in rows:
         holds = {True: "yes", False: "NO", None: "-"}[row["holds"]]
         print(f"{row['name']:46} {row['value']:>8} {row['unit']:5} {row['bar']:>16} {holds:5} {row.get('versus', '')}")
     return 0
+
+
+def _earlier() -> list[dict[str, Any]]:
+    """What stands in the file; measuring one thing anew leaves the rest."""
+    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()] if RESULTS.exists() else []
 
 
 if __name__ == "__main__":

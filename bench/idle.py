@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import yaml
 
-from bench.servers import ended, sandboxes, started, until
+from bench.servers import ended, sandboxes, settings_of, started, until
 
 SETTLED = 10.0
 """Seconds after the start, when caches are filled and what was found at the start is told."""
@@ -48,19 +48,7 @@ async def _bot() -> AsyncIterator[tuple[asyncio.subprocess.Process, float]]:
         people = [{"telegram_id": 1007, "name": "Борис", "bitrix_user_id": 7, "role": "manager"}]
         (folder / "access.yaml").write_text(yaml.safe_dump({"people": people}, allow_unicode=True), encoding="utf-8")
         port = _free_port()
-        told = {
-            "TELEGRAM_BOT_TOKEN": "1:sandbox",
-            "TELEGRAM_API_BASE": said["telegram"],
-            "OPENAI_API_BASE": said["model"],
-            "OPENAI_API_KEY": "sandbox",
-            "BITRIX_WEBHOOK_URL": said["webhook"],
-            "AGENT_MODE": "full",
-            "ACCESS_FILE": str(folder / "access.yaml"),
-            "STATE_DIR": str(folder / "state"),
-            "LOG_DIR": str(folder / "logs"),
-            "HTTP_PORT": str(port),
-            "HTTP_API_TOKENS": "bench=" + "0" * 32 + ":manager:full",
-        }
+        told = settings_of(said, folder) | {"HTTP_PORT": str(port), "HTTP_API_TOKENS": "bench=" + "0" * 32 + ":manager:full"}
         begun = time.monotonic()
         process = await started(stack, told, "bot", "run")
         http = await stack.enter_async_context(httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False))

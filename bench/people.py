@@ -25,7 +25,7 @@ from typing import Any
 import httpx
 import yaml
 
-from bench.servers import sandboxes, started, until
+from bench.servers import sandboxes, settings_of, started, until
 
 PEOPLE = 200
 FIRST = 5000
@@ -224,7 +224,7 @@ async def stage() -> AsyncIterator[Stage]:
             met.raise_for_status()
             people.append({"telegram_id": number, "name": f"Человек {number}", "bitrix_user_id": 6, "role": "lead"})
         (folder / "access.yaml").write_text(yaml.safe_dump({"people": people}, allow_unicode=True), encoding="utf-8")
-        bot = await started(stack, _told(said, folder), "bench.people_bot")
+        bot = await started(stack, settings_of(said, folder), "bench.people_bot")
         world = Stage(telegram=telegram, model=model, bot=bot)
 
         async def polls() -> bool:
@@ -232,21 +232,6 @@ async def stage() -> AsyncIterator[Stage]:
 
         await until(polls, "a bot that polls")
         yield world
-
-
-def _told(said: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The settings of the bot."""
-    return {
-        "TELEGRAM_BOT_TOKEN": "1:sandbox",
-        "TELEGRAM_API_BASE": said["telegram"],
-        "OPENAI_API_BASE": said["model"],
-        "OPENAI_API_KEY": "sandbox",
-        "BITRIX_WEBHOOK_URL": said["webhook"],
-        "AGENT_MODE": "full",
-        "ACCESS_FILE": str(folder / "access.yaml"),
-        "STATE_DIR": str(folder / "state"),
-        "LOG_DIR": str(folder / "logs"),
-    }
 
 
 def _plan() -> str:

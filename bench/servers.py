@@ -23,6 +23,21 @@ async def sandboxes(stack: contextlib.AsyncExitStack) -> dict[str, str]:
     return said
 
 
+def settings_of(said: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """What a bot must be told that works with those servers and keeps all it has in `folder`."""
+    return {
+        "TELEGRAM_BOT_TOKEN": "1:sandbox",
+        "TELEGRAM_API_BASE": said["telegram"],
+        "OPENAI_API_BASE": said["model"],
+        "OPENAI_API_KEY": "sandbox",
+        "BITRIX_WEBHOOK_URL": said["webhook"],
+        "AGENT_MODE": "full",
+        "ACCESS_FILE": str(folder / "access.yaml"),
+        "STATE_DIR": str(folder / "state"),
+        "LOG_DIR": str(folder / "logs"),
+    }
+
+
 async def started(stack: contextlib.AsyncExitStack, told: Mapping[str, str], *words: str) -> asyncio.subprocess.Process:
     """`python -m words…` with these settings and no others, ended with the stack."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **told}
