@@ -16,15 +16,15 @@ from orchestrator import outgoing
 from orchestrator.asked import dropped, unwanted
 from orchestrator.audit import Audit
 from orchestrator.context import UNLIMITED, Context, Model, Purse, Query, Reach, Recorded
-from orchestrator.engines.base import EndReason, Engine, TurnEnd, TurnInput
+from orchestrator.engines.base import Engine, TurnEnd, TurnInput
 from orchestrator.errors import ModelClientError, OverBudget
 from orchestrator.gate import undoing
 from orchestrator.gate.gate import Gate
 from orchestrator.gate.modes import effective
-from orchestrator.links import hosts_in, known_links_only
-from orchestrator.messages import Actor, Mode, Notice, Outcome, Pending, Reply, Text, say
+from orchestrator.messages import Actor, Mode, Notice, say
 from orchestrator.offering import offered
 from orchestrator.session import Session
+from orchestrator.turn_ends import closed, cut_short, done, with_done
 from state.events import Event, MessageReceived, TurnFinished
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
@@ -176,7 +176,7 @@ async def _worked(row: InboxRow, session: Session, tools: Tools) -> None:
         recorded=recorded,
     )
     end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
-    end = replace(end, reply=offered(_closed(_with_done(end.reply, context), turn, actor, tools), turn))
+    end = replace(end, reply=offered(closed(with_done(end.reply, context), turn, actor, tools.hosts), turn))
     means = tools.gate.means
     undo = await undoing.offered(context.results, session, policy=means.policy, catalogue=means.catalogue)
     end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
@@ -299,60 +299,25 @@ async def _work(engine: Engine, context: Context, tools: Tools, session: Session
         return await task
     except ModelClientError as error:
         log.warning("turn degraded: %s", error.reason, extra={"action": "turn_degraded"})
-        return _cut_short("degraded", context, Notice(code="degraded-partly" if _done(context) else "degraded"))
+        return cut_short("degraded", context, Notice(code="degraded-partly" if done(context) else "degraded"))
     except OverBudget as error:
-        return _cut_short("budget", context, Notice(code=error.reason))
+        return cut_short("budget", context, Notice(code=error.reason))
     except asyncio.CancelledError:
         if not context.stopped:
             task.cancel()  # the program stops: a call on its way is heard to its end, the rest waits for the restart
             with contextlib.suppress(asyncio.CancelledError):
                 await task
             raise
-        return _cut_short("stopped", context, Notice(code="stopped"))
+        return cut_short("stopped", context, Notice(code="stopped"))
     except StoreError:
         raise
     except Exception:
         turn_id = context.turn.turn_id
         log.exception("turn failed", extra={"action": "turn_failed", "turn_id": turn_id})
         await tools.audit.trouble(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
-        return _cut_short("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))
+        return cut_short("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))
     finally:
         tools.running.pop(session.key, None)
-
-
-def _cut_short(reason: EndReason, context: Context, notice: Notice) -> TurnEnd:
-    """The end of a turn that did not get to its own: what it does not know is said, the cards it made go out."""
-    unknown = (item.reason for item in context.results if isinstance(item, Outcome) and item.status == "unknown" and item.reason)
-    notices = [notice, *unknown]
-    made = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
-    entries = context.state["agent"]["confirmations"].values()  # those too that a process before this one made
-    waiting = [item["confirmation_id"] for item in entries if item["status"] == "requested" and item.get("turn_id") == context.turn.turn_id]
-    cards = tuple(dict.fromkeys([*made, *waiting]))
-    return TurnEnd(reason=reason, reply=Reply(notices=tuple(notices), confirmations=cards, turn_id=context.turn.turn_id))
-
-
-def _with_done(reply: Reply, context: Context) -> Reply:
-    """Where no words of the model say it, code says what was done: who hears only of the trouble would ask for it again."""
-    done = _done(context)
-    if not done or reply.parts or reply.choices:
-        return reply
-    told = Notice(code="done-before", args={"calls": ", ".join(done)})
-    return reply.model_copy(update={"notices": (*reply.notices[:1], told, *reply.notices[1:])})
-
-
-def _done(context: Context) -> list[str]:
-    """The methods of the changes that this turn has made."""
-    made = (item for item in context.results if isinstance(item, Outcome) and item.status == "succeeded")
-    return list(dict.fromkeys([*context.recorded.done, *(item.method for item in made if item.call_class not in {"", "R"})]))
-
-
-def _closed(reply: Reply, turn: TurnInput, actor: Actor, tools: Tools) -> Reply:
-    """The reply without addresses that lead elsewhere."""
-    hosts = tools.hosts | hosts_in(turn.text)
-    parts = tuple(
-        Text(text=known_links_only(part.text, hosts, locale=actor.locale)) if isinstance(part, Text) else part for part in reply.parts
-    )
-    return reply.model_copy(update={"parts": parts})
 
 
 async def _warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
