@@ -1,6 +1,7 @@
 """What becomes of words before they are a request: an answer to a question of ours, or nothing, because of a /stop. Ring 2."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from uuid import uuid5
 
@@ -78,4 +79,18 @@ def _as(row: InboxRow, kind: str, body: dict[str, Any]) -> InboxRow:
         actor=row.actor,
         body={**body, **said},
         received_at=row.received_at,
+    )
+
+
+def of_the_system(kind: str, session: str, source: str, now: datetime, *, body: Mapping[str, Any] | None = None) -> InboxRow:
+    """An input of nobody's asking for that conversation, once for each source; it overtakes what people asked for."""
+    return InboxRow(
+        id=new_id(),
+        source=source,
+        session=session,
+        lane="express",
+        kind=kind,
+        actor={"key": "system", "name": "system"},
+        body=body or {},
+        received_at=now,
     )

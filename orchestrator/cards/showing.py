@@ -5,13 +5,14 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from orchestrator import outgoing
+from orchestrator.asked import of_the_system
 from orchestrator.cards import rows
 from orchestrator.gate import confirmations
 from orchestrator.messages import Notice, say
 from orchestrator.session import Session
 from orchestrator.turns import Receive, Tools
 from state.agent_state import open_confirmations
-from state.clock import iso, new_id, parse_iso
+from state.clock import iso, parse_iso
 from state.store import InboxRow, OutboxRow
 from state.worker import AsyncStore
 
@@ -82,7 +83,7 @@ class Refresher:
             found = await self._sessions(now)
             log.info("away since %s: %d chats see their open cards anew", last, len(found), extra={"action": "cards_refreshed"})
             if found:
-                await receive([_input(session, last, now) for session in found])
+                await receive([of_the_system(REFRESH, session, f"refresh:{session}:{last}", now) for session in found])
         await self._store.set_value(_ALIVE, iso(now))
 
     async def _sessions(self, now: datetime) -> list[str]:
@@ -90,16 +91,3 @@ class Refresher:
         timers = await self._store.due_timers(now + _LONGEST, _MOST)
         waiting = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
         return sorted(session for session in waiting if session.startswith("tg:"))
-
-
-def _input(session: str, since: str, now: datetime) -> InboxRow:
-    return InboxRow(
-        id=new_id(),
-        source=f"refresh:{session}:{since}",
-        session=session,
-        lane="express",
-        kind=REFRESH,
-        actor={"key": "system", "name": "system"},
-        body={},
-        received_at=now,
-    )

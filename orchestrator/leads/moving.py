@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from orchestrator import outgoing
+from orchestrator.asked import of_the_system
 from orchestrator.decisions import title_of
 from orchestrator.gate import confirmations
 from orchestrator.leads.asking import asked_now, remember, wants_lead
@@ -45,7 +46,9 @@ class LeadsWatch:
             timers = await self._store.due_timers(now + _LONGEST, _MOST)
             sessions = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
             if sessions:
-                await receive([_input(session, f"{present}:{int(now.timestamp())}", now) for session in sorted(sessions)])
+                await receive(
+                    [of_the_system(KIND, session, f"leads:{session}:{present}:{int(now.timestamp())}", now) for session in sorted(sessions)]
+                )
         if known != present:
             await self._store.set_value(_KNOWN, present)
         self._known = present
@@ -91,16 +94,3 @@ def _closed(shown: OutboxRow, lead: str, entry: Mapping[str, Any]) -> OutboxRow:
     """The copy of somebody who decides no more."""
     body = {**shown.body, "home": shown.session, "status": "elsewhere", "told": list(entry["told"])}
     return replace(shown, id=new_id(), session=lead, channel=outgoing.channel_of(lead), body=body)
-
-
-def _input(session: str, why: str, now: datetime) -> InboxRow:
-    return InboxRow(
-        id=new_id(),
-        source=f"leads:{session}:{why}",
-        session=session,
-        lane="express",
-        kind=KIND,
-        actor={"key": "system", "name": "system"},
-        body={},
-        received_at=now,
-    )

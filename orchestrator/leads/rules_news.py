@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from orchestrator import outgoing
+from orchestrator.asked import of_the_system
 from orchestrator.gate.live_policy import Policies, PolicyNews
 from orchestrator.leads.choosing import Staff
 from orchestrator.messages import Notice, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools
-from state.clock import new_id
 from state.store import InboxRow
 
 KIND: Final = "policy_news"
@@ -38,21 +38,11 @@ class RulesWatch:
     async def pass_on(self, receive: Callable[[Sequence[InboxRow]], Awaitable[Any]], now: datetime) -> None:
         """Store all that is new as inputs; raises StoreError and keeps what is left."""
         while self._news:
-            await receive([_row(self._news[0], now)])
+            news = self._news[0]
+            body = {"digest": news.digest, "faults": list(news.faults), "restart": news.restart}
+            source = f"policy:{news.content}:{int(now.timestamp()) // 60}"
+            await receive([of_the_system(KIND, SESSION, source, now, body=body)])
             del self._news[0]
-
-
-def _row(news: PolicyNews, now: datetime) -> InboxRow:
-    return InboxRow(
-        id=new_id(),
-        source=f"policy:{news.content}:{int(now.timestamp()) // 60}",
-        session=SESSION,
-        lane="express",
-        kind=KIND,
-        actor={"key": "system", "name": "system"},
-        body={"digest": news.digest, "faults": list(news.faults), "restart": news.restart},
-        received_at=now,
-    )
 
 
 async def told(row: InboxRow, session: Session, tools: Tools, *, staff: Staff) -> None:

@@ -14,6 +14,21 @@ from lab import Nursery
 from lab_disk import lab_folder, sweep
 from lab_shim import built
 from lab_walk import Lab
+from postgres_kit import Server
+
+from state.sql import sqlite_url
+
+
+@pytest.fixture(params=["file", "postgresql"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database for several processes."""
+    if request.param == "file":
+        yield sqlite_url(tmp_path / "shared.db")
+        return
+    server: Server = request.getfixturevalue("postgres")
+    url = server.fresh()
+    yield url
+    server.drop(url)
 
 
 @pytest.fixture(scope="session")

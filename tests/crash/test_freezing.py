@@ -4,18 +4,16 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lab import Nursery, opened_world, told
-from postgres_kit import Server
 
 from state import freezing
 from state.clock import SystemClock
 from state.freezing import Hand
-from state.sql import open_store, sqlite_url
+from state.sql import open_store
 from state.sql.store import SqlStore
 
 MARKS = {"free": ("Осина", "Позвонить", "Записка"), "sum": ("150001",), "batch": ("333003", "555005")}
@@ -23,18 +21,6 @@ PLACES = {"free": 4, "sum": 2, "batch": 2}
 """How many requests of each script there are, one of which the switch follows."""
 SEEDS = range(4)
 PATIENCE = 20.0
-
-
-@pytest.fixture(params=["file", "postgresql"])
-def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of a database for both."""
-    if request.param == "file":
-        yield sqlite_url(tmp_path / "shared.db")
-        return
-    server: Server = request.getfixturevalue("postgres")
-    url = server.fresh()
-    yield url
-    server.drop(url)
 
 
 def begun(store: SqlStore) -> list[str]:

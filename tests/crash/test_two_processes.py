@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,7 @@ import pytest
 from lab import Evidence, Nursery, World, opened_world, told
 from lab_checks import findings
 from lab_script import FREE, SUM
-from postgres_kit import Server
 
-from state.sql import sqlite_url
 from state.sql.store import open_reader
 
 REFUSED = 4
@@ -83,18 +81,6 @@ class Process:
 
 
 Start = Callable[..., Process]
-
-
-@pytest.fixture(params=["file", "postgresql"])
-def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of a database for both."""
-    if request.param == "file":
-        yield sqlite_url(tmp_path / "shared.db")
-        return
-    server: Server = request.getfixturevalue("postgres")
-    url = server.fresh()
-    yield url
-    server.drop(url)
 
 
 def inputs(url: str) -> list[tuple[str, str, str]]:

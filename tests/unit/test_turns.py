@@ -295,3 +295,14 @@ async def test_two_people_are_two_conversations(world: World) -> None:
     assert "Анна" not in str(world.model.prompts[1][1:])
     assert len(world.events(key=CHAT)) == len(world.events(key="tg:1008")) == 3
     assert VERA.key != BORIS.key
+
+
+async def test_an_address_that_nobody_gave_does_not_leave_with_the_answer(world: World) -> None:
+    """The model may have it from a customer's text: only the portal's own and what the person wrote themselves can be pressed."""
+    session = await world.session()
+    said = "Откройте https://evil.example/?d=481 или https://shop.example/price"
+    world.model.will(reply(text=said))
+    await world.turn(session, message("что там на https://shop.example/price ?"))
+    told = next(row for row in world.outbox() if row.kind == "reply").body["parts"][0]["text"]
+    assert "evil.example" not in told
+    assert "https://shop.example/price" in told
