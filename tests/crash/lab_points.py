@@ -3,7 +3,9 @@
 import os
 import re
 import signal
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +13,7 @@ from typing import Any, Protocol
 import httpx
 from lab_shim import Shim
 
+from state.sql.database import Database
 from state.sql.store import SqlStore
 
 STALLED = 30
@@ -39,6 +42,7 @@ class Points:
         self._disk = config.get("disk") or {}
         self._wal = wal
         self._clock = clock
+        self._transacting = threading.RLock()
         self.shim = shim
 
     def hit(self, label: str) -> None:
@@ -85,13 +89,29 @@ class Points:
         if how == "exit":
             os._exit(137)
         self._target = {"at": 0, "how": ""}
-        if how == "stop":
+        if how != "stop":
+            os.kill(os.getpid(), signal.SIGKILL)
+        with self._transacting:  # one that sleeps within a transaction of another thread holds up the whole database: another matter
             self._wal.with_name("stopped").touch()
-        os.kill(os.getpid(), signal.SIGSTOP if how == "stop" else signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def watch_transactions(self) -> None:
+        """Where this process is to fall asleep, it does so between transactions."""
+        if self._target["how"] != "stop":
+            return
+        plain = Database._transaction
+
+        @contextmanager
+        def watched(database: Database, *given: Any) -> Iterator[Any]:
+            with self._transacting, plain(database, *given) as transaction:
+                yield transaction
+
+        setattr(Database, "_transaction", watched)  # noqa: B010 - a method is put in the place of another
 
 
 def watch_store(points: Points) -> None:
     """Every writing method of the store gets a place before it, one in the middle and one after."""
+    points.watch_transactions()
     for name in WRITES:
         setattr(SqlStore, name, _watched(getattr(SqlStore, name), points))
 
