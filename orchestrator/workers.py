@@ -12,23 +12,21 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import uuid4
 
-from orchestrator import commands, decisions, outgoing, pasting, timers, turns
+from orchestrator import inputs, timers
 from orchestrator.errors import SessionTaken, SettingsError
-from orchestrator.messages import Notice, say
-from orchestrator.portal_events.watching import SESSION, PortalWatch
+from orchestrator.messages import Notice
+from orchestrator.portal_events.watching import PortalWatch
 from orchestrator.recovering import recover
 from orchestrator.session import LEASE, Session, open_session
-from orchestrator.turns import Handler, Tools, together
+from orchestrator.turns import Tools, together
 from state.clock import Clock, elapsing
-from state.events import TurnFinished
-from state.store import SET_ASIDE, InboxRow, Lane, StaleEpoch, StoreError
+from state.store import InboxRow, Lane, StaleEpoch, StoreError
 from state.trace import traced
 
 log = logging.getLogger(__name__)
 
 POLL = 1.0
 ROUND = 20.0
-MAX_ATTEMPTS = 3
 IDLE = timedelta(minutes=10)
 
 LaneKey = tuple[str, Lane]
@@ -248,11 +246,11 @@ class Orchestrator:
             await self._trouble(key, Notice(code="store-trouble"))
 
     async def _work_row(self, row: InboxRow, session: Session) -> None:
-        if row.attempts - self._excused.get(row.id, 0) > MAX_ATTEMPTS:
-            await self._give_up(row, session)
+        if row.attempts - self._excused.get(row.id, 0) > inputs.MAX_ATTEMPTS:
+            await inputs.give_up(row, session, self.tools.store, self._portal)
             return
         try:
-            await self._dispatch(row, session)
+            await inputs.work(row, session, self.tools)
             self._excused.pop(row.id, None)
         except (StoreError, SessionTaken, asyncio.CancelledError):  # the store or a stop: nothing that this input is to blame for
             await self._give_back(row)
@@ -276,49 +274,6 @@ class Orchestrator:
         session = self._sessions.pop(key, None)
         if session is not None:
             self._left[key] = session
-
-    async def _give_up(self, row: InboxRow, session: Session) -> None:
-        """Tell the person first: a crash in between tells them twice, in the same message, but never not at all."""
-        if ":" not in session.key or session.key.startswith(SESSION):  # nobody reads there
-            log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
-            if row.kind == "timer" and self._portal is not None and session.key.startswith(SESSION):
-                await self._portal.put_off(row, session)
-            elif row.kind == "timer":
-                await session.commit(actor="system", timers=[timers.put_off(row, session)])
-            await self.tools.store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
-            return
-        current = session.state["turn"]
-        events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current["turn_id"] == row.id else []
-        over = [timers.drop(row, session)] if row.kind == "timer" else []
-        came_back = row.attempts > SET_ASIDE  # with a backup: it may have been worked on since
-        reply = say(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))
-        told = outgoing.reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
-        await session.commit(*events, actor="system", outbox=[told, *decisions.given_up(row, session)], timers=over)
-        why = "came back with a backup" if came_back else f"gave up after {MAX_ATTEMPTS} attempts"
-        await self.tools.store.finish_inbox(row.id, "quarantined", why)
-
-    async def _dispatch(self, row: InboxRow, session: Session) -> None:
-        match row.kind:
-            case "message":
-                whole = await pasting.whole(row, session, self.tools.store)
-                if whole is not None:
-                    await turns.run_turn(whole, session, self.tools)
-            case "decision":
-                await decisions.run_decision(row, session, self.tools)
-            case "command":
-                await commands.run_command(row, session, self.tools)
-            case "timer":
-                await timers.run_timer(row, session, self.tools)
-            case _ if (handler := self._feature(row)) is not None:
-                await handler(row, session, self.tools)
-            case _:
-                await self.tools.store.finish_inbox(row.id, "quarantined", f"unknown kind {row.kind}")
-
-    def _feature(self, row: InboxRow) -> Handler | None:
-        """What works inputs of that kind, outside of conversations and decisions."""
-        if row.kind == "press":
-            return self.tools.handlers.presses.get(row.body["words"][0])
-        return self.tools.handlers.inbox.get(row.kind)
 
     async def _session(self, key: str) -> Session:
         async with self._opening.setdefault(key, asyncio.Lock()):

@@ -9,7 +9,7 @@ from spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, ra
 from spine_portal import Held
 
 from orchestrator import workers
-from orchestrator.workers import MAX_ATTEMPTS
+from orchestrator.inputs import MAX_ATTEMPTS
 from state.clock import new_id
 from state.journal import Verified, verify_stream
 from state.store import Commit, InboxRow, Lane, StoreUnwritable, Timer

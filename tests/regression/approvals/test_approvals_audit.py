@@ -9,6 +9,7 @@ from approvals_kit import SECOND_TASK, TASK, UPDATE, House, card_of, cards_of, s
 from spine_kit import ANNA, BORIS, CHAT, VERA, World, message, opening_of, press, raise_sum, reply, step
 from spine_portal import lost
 
+from orchestrator import inputs
 from state.clock import new_id
 from state.store import StoreUnwritable
 
@@ -85,7 +86,7 @@ async def test_without_room_for_the_audit_there_is_no_call(house: House, monkeyp
                 taken = await world.store.next_inbox(CHAT, row.lane)
                 assert taken is not None
                 with pytest.raises(StoreUnwritable):
-                    await world.orchestrator._dispatch(taken, session)
+                    await inputs.work(taken, session, world.orchestrator.tools)
             world.model.script.clear()
             assert house.portal.ledger == []
     async with house.started() as world:

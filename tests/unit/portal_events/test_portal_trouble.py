@@ -15,10 +15,10 @@ from spine_portal import Held, Portal, html, says, unreachable
 from bitrix.client import BitrixClient
 from bitrix.limiter import Priority
 from orchestrator import timers
+from orchestrator.inputs import MAX_ATTEMPTS
 from orchestrator.portal_events.looking import Look
 from orchestrator.portal_events.watching import LOOK_AFTER, MAX_LOOK
 from orchestrator.session import Session
-from orchestrator.workers import MAX_ATTEMPTS
 from state.journal import Verified, verify_stream
 from state.store import StoreUnwritable
 

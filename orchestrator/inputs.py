@@ -1,0 +1,69 @@
+"""One stored input: which part works it by its kind, and what is said and stored of one that cannot be worked. Ring 2."""
+
+import logging
+
+from orchestrator import commands, decisions, outgoing, pasting, timers, turns
+from orchestrator.messages import Notice, say
+from orchestrator.portal_events.watching import SESSION, PortalWatch
+from orchestrator.session import Session
+from orchestrator.turns import Handler, Tools
+from state.events import TurnFinished
+from state.store import SET_ASIDE, InboxRow
+from state.worker import AsyncStore
+
+log = logging.getLogger(__name__)
+
+MAX_ATTEMPTS = 3
+"""How often an input is begun; one that is begun once more has brought the program down each time."""
+
+
+async def work(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Work one input to its end; a kind that nobody knows is put aside. Raises what its part raises."""
+    match row.kind:
+        case "message":
+            whole = await pasting.whole(row, session, tools.store)
+            if whole is not None:
+                await turns.run_turn(whole, session, tools)
+        case "decision":
+            await decisions.run_decision(row, session, tools)
+        case "command":
+            await commands.run_command(row, session, tools)
+        case "timer":
+            await timers.run_timer(row, session, tools)
+        case _ if (handler := _feature(row, tools)) is not None:
+            await handler(row, session, tools)
+        case _:
+            await tools.store.finish_inbox(row.id, "quarantined", f"unknown kind {row.kind}")
+
+
+def _feature(row: InboxRow, tools: Tools) -> Handler | None:
+    """What works inputs of that kind, outside of conversations and decisions."""
+    if row.kind == "press":
+        return tools.handlers.presses.get(row.body["words"][0])
+    return tools.handlers.inbox.get(row.kind)
+
+
+async def give_up(row: InboxRow, session: Session, store: AsyncStore, portal: PortalWatch | None) -> None:
+    """Tell the person first: a crash in between tells them twice, in the same message, but never not at all."""
+    if ":" not in session.key or session.key.startswith(SESSION):  # nobody reads there
+        await _unseen(row, session, portal)
+        await store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
+        return
+    current = session.state["turn"]
+    events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current["turn_id"] == row.id else []
+    over = [timers.drop(row, session)] if row.kind == "timer" else []
+    came_back = row.attempts > SET_ASIDE  # with a backup: it may have been worked on since
+    reply = say(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))
+    told = outgoing.reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
+    await session.commit(*events, actor="system", outbox=[told, *decisions.given_up(row, session)], timers=over)
+    why = "came back with a backup" if came_back else f"gave up after {MAX_ATTEMPTS} attempts"
+    await store.finish_inbox(row.id, "quarantined", why)
+
+
+async def _unseen(row: InboxRow, session: Session, portal: PortalWatch | None) -> None:
+    """An input of the system's own: what is due again and again is put off, since an input that is given up rings no more."""
+    log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
+    if row.kind == "timer" and portal is not None and session.key.startswith(SESSION):
+        await portal.put_off(row, session)
+    elif row.kind == "timer":
+        await session.commit(actor="system", timers=[timers.put_off(row, session)])
