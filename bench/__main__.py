@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.bulk import bulk_benches
+from bench.history import history_benches
 from bench.http_chat import http_benches
 from bench.idle import idle_benches
 from bench.journal import journal_benches
@@ -20,6 +21,7 @@ from bench.turn import turn_benches
 BENCHES = {
     "turn": turn_benches,
     "journal": journal_benches,
+    "history": history_benches,
     "people": people_benches,
     "postgres": postgres_benches,
     "bulk": bulk_benches,

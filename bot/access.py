@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -48,7 +49,7 @@ class Access:
         self._zone_of: Callable[..., Awaitable[str]] | None = None
         self._registry: Mapping[str, Any] = empty()
         self._seq = -1
-        self._by_telegram: dict[int, Person] = dict(self._file)
+        self._by_telegram: dict[int, Person] = self._known()
 
     def actor(self, telegram_id: int) -> Actor | None:
         """The person's rights, None for a stranger."""
@@ -225,7 +226,7 @@ class Access:
 
     def _known(self) -> dict[int, Person]:
         """The file and who joined, those out of work too; for one who is in both the file counts."""
-        return {**_joined(self._registry["people"]), **self._file}
+        return _told_apart({**_joined(self._registry["people"]), **self._file}, self._file)
 
     def __len__(self) -> int:
         """How many people may use the bot."""
@@ -245,6 +246,17 @@ def _number(key: str) -> int:
 def _joined(people: Mapping[str, Mapping[str, Any]]) -> dict[int, Person]:
     kept = ("name", "role", "bitrix_user_id", "locale")
     return {_number(key): Person(telegram_id=_number(key), **{name: item[name] for name in kept}) for key, item in people.items()}
+
+
+def _told_apart(people: Mapping[int, Person], file: Mapping[int, Person]) -> dict[int, Person]:
+    """Whoever joined as an employee who has another account, or is called as somebody else is, has their Telegram number in the name."""
+    names = Counter(person.name.casefold() for person in people.values())
+    employees = Counter(person.bitrix_user_id for person in people.values())
+    found = dict(people)
+    for number, person in people.items():
+        if names[person.name.casefold()] > 1 or (number not in file and employees[person.bitrix_user_id] > 1):
+            found[number] = person.model_copy(update={"name": f"{person.name} (Telegram {number})"})
+    return found
 
 
 def _as_wished(person: Person, chosen: Mapping[str, str]) -> Person:

@@ -16,6 +16,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator.errors import SettingsError
+from orchestrator.gate.policy_text import advice
 from orchestrator.messages import Actor, Mode, Role
 from state.canonical import sha256
 from state.clock import SystemClock
@@ -150,7 +151,7 @@ def read_listed(path: Path) -> _File:
     except UnicodeDecodeError as error:
         raise SettingsError(f"ACCESS_FILE {path}: no UTF-8 text") from error
     except yaml.YAMLError as error:
-        raise SettingsError(f"ACCESS_FILE {path}: no valid YAML: {error}") from error
+        raise SettingsError(f"ACCESS_FILE {path}: no valid YAML{advice(error)}") from error
     try:
         listed = _File.model_validate(content)
     except ValidationError as error:

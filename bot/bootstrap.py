@@ -163,7 +163,8 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
         present=present,
         purse=MonthlyPurse(live, Usage(store)),
         handlers=together(more.handlers, freezing.handlers(switch, members)),
-        rounds=(*more.rounds, partial_of(watch.look, live)),
+        rounds=more.rounds,
+        watches=(partial_of(watch.look, live),),
     )
     return Orchestrator(tools, clock, trouble=trouble, portal=PortalWatch(reads, naming, store, clock, audience=audience, present=present))
 

@@ -43,7 +43,10 @@ def dropped(row: InboxRow, session: Session) -> RequestDropped | None:
 
 
 def unwanted(row: InboxRow, session: Session) -> bool:
-    """Whether its person has said /stop after it came."""
+    """Whether its person has said /stop after it came, or somebody who may while it was worked."""
+    turn = session.state["turn"] or {}
+    if turn.get("turn_id") == row.id and turn.get("stopped"):
+        return True
     return int(row.received_at.timestamp() * 1000) < stopped_at(dict(session.state), str(row.actor.get("key", "")))
 
 

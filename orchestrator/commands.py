@@ -9,7 +9,8 @@ from orchestrator.cards import deciding
 from orchestrator.cards.showing import pending_rows
 from orchestrator.gate.frozen import told_of
 from orchestrator.gate.modes import effective
-from orchestrator.messages import Action, Actor, Notice, Reply, say
+from orchestrator.messages import Action, Actor, Mode, Notice, Reply, say
+from orchestrator.offering import examples
 from orchestrator.session import Session
 from orchestrator.talking import queueing
 from orchestrator.turns import Tools, admitted
@@ -22,6 +23,15 @@ Command = Callable[[Actor, Session, Tools], Awaitable[Reply]]
 
 NAMES = ("start", "help", "new", "stop", "pending", "today", "history", "reminders", "mode", "status", "language", "settings")
 """What is offered; some of them are worked by features."""
+FOR_ADMINS = ("freeze", "unfreeze")
+"""What is offered to administrators besides."""
+_IN_PRIVATE = frozenset({"language", "settings"})
+
+
+def offered(actor: Actor, session: str) -> tuple[str, ...]:
+    """What works for this person in this conversation: settings in their own Telegram chat only."""
+    names = tuple(name for name in NAMES if session == actor.key or name not in _IN_PRIVATE)
+    return (*names, *FOR_ADMINS) if actor.role == "admin" else names
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -73,19 +83,21 @@ async def _about_card(row: InboxRow, actor: Actor, session: Session, tools: Tool
     elif row.body["name"] == "check":
         await recovering.recheck(entry["effect_id"], session, tools)
     else:
-        rows.append(outgoing.code_row(session.key, f"{entry['method']}\n{dumps(mask_value(entry['params']))}", session.now))
+        rows.append(outgoing.details_row(session.key, entry, session.now))
+        if actor.role == "admin":
+            rows.append(outgoing.code_row(session.key, f"{entry['method']}\n{dumps(mask_value(entry['params']))}", session.now))
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
 async def _start(actor: Actor, session: Session, tools: Tools) -> Reply:
     del session
     mode = effective(tools.mode, actor)
-    return Reply(notices=(Notice(code="welcome", args={"name": actor.name, "role": actor.role, "mode": mode}),), examples=_EXAMPLES)
+    return Reply(notices=(Notice(code="welcome", args={"name": actor.name, "role": actor.role, "mode": mode}),), examples=_examples(mode))
 
 
 async def _help(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del actor, session, tools
-    return Reply(notices=(Notice(code="help"),), examples=_EXAMPLES)
+    notice = Notice(code="help", args={"role": actor.role, "private": session.key == actor.key})
+    return Reply(notices=(notice,), examples=_examples(effective(tools.mode, actor)))
 
 
 async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
@@ -111,10 +123,11 @@ async def _stop(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> 
         if behind:
             told = [*told[: int(running or theirs)], Notice(code="stop-queue", args={"count": behind})]
         reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
-        early = running and session.key not in tools.running  # whoever goes on with the turn of a process that died learns of it
-        stops = ({actor.key} if behind else set()) | ({(person or actor).key} if early else set())
         shown = outgoing.reply_row(session.key, reply, session.now)
-        events = [queueing.stop_of(row, key) for key in sorted(stops)]
+        turn = session.state["turn"] if running else None
+        events = [queueing.stop_of(row, actor.key)] if behind else []
+        if turn is not None:  # should the process die before its end, whoever goes on with it learns of it
+            events.append(queueing.stop_of(row, (person or actor).key, turn_id=turn["turn_id"]))
         await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
     finally:
         at_work = tools.running.get(session.key)
@@ -148,11 +161,13 @@ async def _frozen(tools: Tools) -> list[Notice]:
 
 
 async def _unknown(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del actor, session, tools
-    return say(Notice(code="unknown-command", args={"commands": " ".join(f"/{name}" for name in NAMES)}))
+    del tools
+    return say(Notice(code="unknown-command", args={"commands": " ".join(f"/{name}" for name in offered(actor, session.key))}))
 
 
-_EXAMPLES = (Notice(code="example-deals"), Notice(code="example-task"), Notice(code="example-sum"))
+def _examples(mode: Mode) -> tuple[Notice, ...]:
+    return tuple(Notice(code=code) for code in examples(mode))
+
 
 _COMMANDS: dict[str, Command] = {
     "start": _start,

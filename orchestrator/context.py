@@ -10,11 +10,13 @@ from orchestrator.engines.base import ModelRequest, ModelText, TurnInput
 from orchestrator.errors import ModelClientError, OverBudget
 from orchestrator.gate.budget import month_of
 from orchestrator.gate.gate import Gate
+from orchestrator.gate.proposed import Proposed
 from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
 from orchestrator.performers.watch import Watch, watched
 from orchestrator.session import Session
-from state.events import Event, ModelAnswered, ModelFailed
+from state.events import Event, ModelAnswered, ModelFailed, PlanRecorded
+from state.store import EffectRow
 from state.worker import to_its_end
 
 Query = Callable[..., Awaitable[Any]]
@@ -99,8 +101,8 @@ class Recorded:
     """The turn begins here and now: nothing is stored of any of its places."""
     answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     plans: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    done: tuple[str, ...] = ()
-    """The methods of the changes that were made."""
+    refused: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What the gate has refused, by slot: nothing else is stored of it."""
 
 
 class Context:
@@ -128,6 +130,12 @@ class Context:
         self._queries = reach.queries
         self._purse = reach.purse
         self.recorded = recorded
+        self.proposed: dict[str, Mapping[str, Any]] = {}
+        """The steps of its plans and what else was submitted, by slot; those of an earlier process too."""
+        self.came: dict[str, Outcome | Pending] = {}
+        """What came of them in this process, by slot."""
+        for plan in recorded.plans.values():
+            self._take_up(plan["steps"])
         self._places: set[str] = set()
         """Slots that were submitted."""
         self._partial = reach.partial
@@ -220,6 +228,7 @@ class Context:
         step = {"turn": self.turn.turn_id, "number": len(self.results) + 1, "method": effect.method, **self._gate.words_of(effect.method)}
         await self._partial(Notice(code="step", args={**step, "state": "running"}))
         self._spare_a_look(effect.slot)
+        self.proposed.setdefault(effect.slot, {"method": effect.method, "params": effect.params})
         result = await self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
         self._note_call(effect, result)
         await self._partial(Notice(code="step", args={**step, "state": _state_of(result)}))
@@ -236,6 +245,7 @@ class Context:
 
     def _note_call(self, effect: Effect, result: Outcome | Pending) -> None:
         self.results.append(result)
+        self.came[effect.slot] = result
         if self.iterations:
             self.iterations[-1].calls.append(call_record(effect, result))
 
@@ -245,7 +255,21 @@ class Context:
 
     async def record(self, event: Event) -> None:
         """Append an event; it is stored before anything outside comes of it."""
+        if isinstance(event, PlanRecorded):
+            self._take_up(event.steps)
         await self._session.note(event, actor=self.actor.key)
+
+    def _take_up(self, steps: Sequence[Mapping[str, Any]]) -> None:
+        self.proposed |= {step["slot"]: step for step in steps}
+
+    async def effect(self, slot: str) -> EffectRow | None:
+        """What is stored of the effect in that place of a plan."""
+        return await self._session.effect(effect_id_of(slot))
+
+    async def described(self, slot: str) -> Proposed | None:
+        """How a sentence names the change that was proposed there; None for what changes nothing."""
+        step = self.proposed[slot]
+        return await self._gate.described(Effect(method=step["method"], params=step["params"], slot=slot), self.actor)
 
     def note_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
         """Keep the blocks for the audit record."""

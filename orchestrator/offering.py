@@ -1,13 +1,18 @@
-"""What is offered under an answer to text of others that came without a word about it. Ring 2, pure."""
+"""What one press asks for: first examples, and what to make of text of others that came without a word about it. Ring 2, pure."""
 
 from typing import Final
 
 from orchestrator.engines.base import TurnInput
-from orchestrator.messages import Action, Notice, Reply
+from orchestrator.messages import Action, Mode, Notice, Reply
 
 PRESS: Final = "forward"
 WISHES: Final = ("lead", "task")
 """What one press makes of it."""
+
+
+def examples(mode: Mode) -> tuple[str, ...]:
+    """Requests to begin with; none that would read in the mode in which nothing is sent, reads neither (S004-38)."""
+    return ("example-task",) if mode == "shadow" else ("example-deals", "example-task", "example-sum")
 
 
 def offered(reply: Reply, turn: TurnInput) -> Reply:

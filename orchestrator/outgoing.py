@@ -26,6 +26,12 @@ def card_row(session: str, entry: Mapping[str, Any], now: datetime, *, stage: in
     return _row(session, "card", body, now, f"card:{entry['confirmation_id']}")
 
 
+def details_row(session: str, entry: Mapping[str, Any], now: datetime) -> OutboxRow:
+    """What the card of a confirmation is about, in words and in full."""
+    left_out = ("params", "before", "provenance", "nonce")
+    return _row(session, "details", {key: value for key, value in entry.items() if key not in left_out}, now, "")
+
+
 def code_row(session: str, text: str, now: datetime) -> OutboxRow:
     """Text shown exactly as it is."""
     return _row(session, "code", {"text": text}, now, "")

@@ -5,7 +5,6 @@ sent one right after the other. Text of others stays apart from the person's own
 """
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -23,7 +22,10 @@ CUT = 4000
 CUT_PAUSE = 1.5
 """Seconds that a piece waits for the next one."""
 FORWARD_PAUSE = 0.3
-"""Seconds that what was forwarded waits for the rest of it, and a word about what follows for that; nothing else waits."""
+"""Seconds that what was forwarded waits for the rest of it, and what a person wrote for a forward that it is the comment of.
+
+Messengers send a comment first and what it is about some tens of milliseconds later. The sign of life does not wait.
+"""
 MAX_PASTE = 20_000
 LEAD_IN = 300
 """A first line up to so many characters that ends with a colon is the person's own word about what follows."""
@@ -33,13 +35,6 @@ QUICK = 1
 """So many whole seconds of the messenger's clock lie between messages of one breath."""
 FRESH = timedelta(seconds=0.5)
 """What is worked on as soon as it comes has nothing behind it yet."""
-_POINTS = re.compile(
-    r":\s*$|(?<!\w)(?:это\w?|этот|эту|этого|этому|этой|эти\w?|ниже|пересл\w+|письм\w+|переписк\w+|сообщени\w+|лид\w{0,2}|контакт\w{0,2}|отсюда"
-    r"|this|these|below|forward\w*|letter|e-?mail|message|lead|contact)(?!\w)",
-    re.IGNORECASE,
-)
-"""Words that point at something which is not among them."""
-_SHORT = 200
 
 
 async def whole(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
@@ -53,8 +48,7 @@ async def whole(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow 
         wake(store)
         return None
     begun = (session.state["turn"] or {}).get("turn_id") == row.id or "pieces" in row.body
-    alone = not _pause([row]) and session.now - row.received_at < FRESH
-    pieces = [row] if begun or alone or not _is_said(row) else await _gathered(row, store)
+    pieces = [row] if begun or not _is_said(row) else await _belonging(row, session, store)
     left_out = [gone for piece in pieces if (gone := dropped(piece, session)) is not None]
     if left_out:
         await session.commit(*left_out, actor=str(row.actor.get("key", "")), inbox_done=[piece.id for piece in pieces])
@@ -78,6 +72,22 @@ def _fault(length: int) -> Notice | None:
     return None if length else Notice(code="only-text")
 
 
+async def _belonging(row: InboxRow, session: Session, store: AsyncStore) -> list[InboxRow]:
+    """The input with what belongs to it. What is worked on as soon as it comes has at most a forward behind it that is still on its way."""
+    if _pause([row]) or session.now - row.received_at >= FRESH:
+        return await _gathered(row, store)
+    if not _may_be_comment(row):
+        return [row]
+    await asyncio.sleep(FORWARD_PAUSE)
+    found = _pieces(row, await store.waiting_inbox(row.session, row.lane))
+    return await _gathered(row, store) if any(_is_of_others(piece) for piece in found[1:2]) else [row]
+
+
+def _may_be_comment(row: InboxRow) -> bool:
+    """Whether a forward may follow: of messengers, which say when each was sent."""
+    return bool(row.body.get("text")) and not row.body.get("quoted") and isinstance(row.body.get("at"), int)
+
+
 async def _gathered(row: InboxRow, store: AsyncStore) -> list[InboxRow]:
     """The pieces that are there, waiting a moment for the next one where more is likely to come."""
     pieces = _pieces(row, await store.waiting_inbox(row.session, row.lane))
@@ -97,9 +107,7 @@ def _pause(pieces: Sequence[InboxRow]) -> float:
         return CUT_PAUSE
     if _is_of_others(last) or "album" in last.body:
         return FORWARD_PAUSE
-    text = str(last.body.get("text", ""))
-    points = len(pieces) == 1 and len(text) <= _SHORT and not last.body.get("quoted") and _POINTS.search(text)
-    return FORWARD_PAUSE if points and "at" in last.body else 0
+    return 0
 
 
 def _pieces(first: InboxRow, waiting: Sequence[InboxRow]) -> list[InboxRow]:

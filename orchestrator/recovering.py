@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 
 from orchestrator import outgoing
 from orchestrator.decisions import finish_approved
@@ -59,23 +61,33 @@ async def _tell_unclear(found: Recovered, session: Session, tools: Tools) -> Non
 
 
 def _announce(session: Session, tools: Tools) -> Callable[[Recovered], list[OutboxRow]]:
-    """What a person reads of a call whose answer never came: a sentence, and the card as it will stand."""
+    """What a person reads of a call whose answer never came: a sentence, the card as it will stand, and that of what it took back."""
 
     def rows(found: Recovered) -> list[OutboxRow]:
         stored, seen, now = found.row.call, found.reconciled, session.now
         told = say(_verdict(found))
         entry = session.state["agent"]["confirmations"].get(stored["confirmation_id"])
         if entry is None:
-            return [outgoing.reply_row(session.key, told, now)]
+            return [outgoing.reply_row(session.key, told.model_copy(update={"undo": _way_back(found, now, tools)}), now)]
         status = {"done": "executed", "not_done": "refused"}.get(seen.verdict, entry["status"])
         as_it_will_be = {**entry, "status": status, f"{status}_at": iso(now), "detail": seen.detail}
         if _is_partly_known(seen):
             as_it_will_be["commands"] = [report.model_dump(mode="json") for report in seen.commands]
-        means, entries = tools.gate.means, session.state["agent"]["confirmations"]
-        shown = undoing.as_shown(as_it_will_be, entries, now=now, policy=means.policy, catalogue=means.catalogue)
-        return [outgoing.reply_row(session.key, told, now), outgoing.card_row(session.key, shown, now)]
+        means = tools.gate.means
+        entries = {**session.state["agent"]["confirmations"], entry["confirmation_id"]: as_it_will_be}
+        taken_back = undoing.original_of(as_it_will_be, entries)
+        changed = [as_it_will_be, *([taken_back] if taken_back is not None and "preview" in taken_back else [])]
+        shown = [undoing.as_shown(one, entries, now=now, policy=means.policy, catalogue=means.catalogue) for one in changed]
+        return [outgoing.reply_row(session.key, told, now), *(outgoing.card_row(session.key, body, now) for body in shown)]
 
     return rows
+
+
+def _way_back(found: Recovered, now: datetime, tools: Tools) -> tuple[str, ...]:
+    """The call that turned out to be done, where it can be taken back: without a card no other message offers that."""
+    means, done = tools.gate.means, replace(found.row, status="succeeded", updated_at=now)
+    offered = found.reconciled.verdict == "done" and undoing.offer(done, now=now, policy=means.policy, catalogue=means.catalogue)
+    return (done.effect_id,) if offered else ()
 
 
 def _verdict(found: Recovered) -> Notice:

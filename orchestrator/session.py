@@ -18,10 +18,11 @@ from orchestrator.fetched import kept_and_sent
 from orchestrator.gate.copies import with_copies
 from state import agent_state
 from state.canonical import dumps, loads, sha256
-from state.clock import Clock, iso
+from state.clock import Clock, SystemClock, id_at, iso
 from state.event_data import written
 from state.events import CallRefused, CallSucceeded, Event
 from state.journal import SNAPSHOT_EVERY, snapshot_of, state_of
+from state.sql.vouched import DamagedRow
 from state.store import (
     Commit,
     EffectChange,
@@ -32,6 +33,7 @@ from state.store import (
     Lease,
     OutboxRow,
     Snapshot,
+    Store,
     StoredEvent,
     Timer,
 )
@@ -43,6 +45,10 @@ log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=60)
 SOON = 0.05
 """Seconds after which a noted step is stored by itself, when no commit came that would take it along."""
+ASKED_BEFORE = timedelta(days=7)
+"""So long a card may have waited whose call is looked for: the journal names its record where it was asked for."""
+CALLS = 200
+"""So many calls about one record are looked at, the youngest."""
 _NOT_OVER = frozenset({"requested", "approved", "started"})
 INLINE_RESULT = 2048
 """Answers above this many characters lie once in the blob table (DESIGN §2)."""
@@ -298,6 +304,10 @@ class Session:
         await self.flush()
         return await self._store.effects(self.stream, status)
 
+    async def calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
+        """Changes of "deal:481" that came into the journal within that time, some before too, of all sessions, oldest first."""
+        return await self._store.read(_calls_about, record, id_at(SystemClock().now() - within - ASKED_BEFORE))
+
     async def renew(self) -> None:
         """Keep the lease; raises SessionTaken when it is lost."""
         now = self._clock.now()
@@ -329,6 +339,16 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
         raise SessionTaken(f"another process works on {key}")
     state, seq = await store.read(state_of, f"session:{key}")
     return Session(store, clock, lease, state, seq)
+
+
+def _calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
+    """Ids tell when an event was made by the machine's own clock. A row that is not as it was written says nothing."""
+    youngest = [one.effect_id for one in store.last_mentions(record, "call", CALLS) if one.event_id > after]
+    rows = []
+    for effect_id in dict.fromkeys(reversed(youngest)):
+        with contextlib.suppress(DamagedRow):
+            rows.append(store.effect(effect_id))
+    return [row for row in rows if row is not None]
 
 
 def _nothing_more() -> None:

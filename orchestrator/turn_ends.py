@@ -1,35 +1,181 @@
-"""What a turn says at its end beyond the words of its engine: why it was cut short, what it has done, which addresses it shows. Ring 2."""
+"""What a turn says at its end beyond its engine's words: why it was cut short, what became of its changes, where links lead. Ring 2."""
 
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from bitrix.catalogue import Catalogue
 from orchestrator.context import Context
 from orchestrator.engines.base import EndReason, TurnEnd, TurnInput
+from orchestrator.gate import fields
+from orchestrator.gate.named import doubt
+from orchestrator.gate.shown import Names
+from orchestrator.gate.visible import visible
 from orchestrator.links import hosts_in, known_links_only
 from orchestrator.messages import Actor, Notice, Outcome, Pending, Reply, Text
+from state.agent_state import open_confirmations
+from state.store import EffectRow
+
+NOT_BEGUN = Notice(code="not-begun")
+PLANNED = Notice(code="shadow-now")
+UNTOLD = Notice(code="no-reason-known")
+MOST = 10
+"""So many changes are named in one sentence or have a line of their own, the others are counted."""
+_TITLE = 80
+_OPERATORS = "!=<>@%*?~"
+"""What stands before the name of a field in a filter."""
+
+Name = Mapping[str, Any]
+"""The arguments of `call-named`, with the id of the effect."""
+Standing = tuple[Literal["made", "not_made", "unknown", "told"], Notice | None]
+"""What became of a change, and the sentence for that; "told" where its card or the look of the recovery says so."""
+TOLD: Standing = ("told", None)
 
 
-def cut_short(reason: EndReason, context: Context, notice: Notice) -> TurnEnd:
-    """The end of a turn that did not get to its own: what it does not know is said, the cards it made go out."""
-    unknown = (item.reason for item in context.results if isinstance(item, Outcome) and item.status == "unknown" and item.reason)
-    notices = [notice, *unknown]
+@dataclass(kw_only=True)
+class _Changes:
+    """What became of the changes that a turn has proposed, in their order."""
+
+    made: list[Name] = field(default_factory=list)
+    unknown: list[Notice] = field(default_factory=list)
+    not_made: list[tuple[Name, Notice]] = field(default_factory=list)
+
+    @property
+    def done(self) -> list[Notice]:
+        """What was made, in one sentence."""
+        return [Notice(code="done-before", args={"calls": _listed(self.made)})] if self.made else []
+
+    @property
+    def left(self) -> list[tuple[Notice, Notice]]:
+        """What was not made, one sentence for each reason: (reason, sentence)."""
+        whys = _unique([why for _, why in self.not_made])
+        named = [(why, _listed([name for name, its in self.not_made if its == why])) for why in whys]
+        return [(why, Notice(code="not-made", args={"calls": calls, "why": why.model_dump(mode="json")})) for why, calls in named]
+
+
+async def cut_short(reason: EndReason, context: Context, notice: Notice, *, partly: Notice | None = None) -> TurnEnd:
+    """The end of a turn that did not get to its own: what became of its changes is said, the cards it made go out.
+
+    `partly` is said in the place of `notice` where something was done. Raises StoreError.
+    """
+    changes = await _changes(context)
+    opening = partly if partly is not None and changes.made else notice
+    notices = [opening, *changes.done, *changes.unknown, *(told for _, told in changes.left)]
     made = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
     entries = context.state["agent"]["confirmations"].values()  # those too that a process before this one made
     waiting = [item["confirmation_id"] for item in entries if item["status"] == "requested" and item.get("turn_id") == context.turn.turn_id]
     cards = tuple(dict.fromkeys([*made, *waiting]))
-    return TurnEnd(reason=reason, reply=Reply(notices=tuple(notices), confirmations=cards, turn_id=context.turn.turn_id))
+    return TurnEnd(reason=reason, reply=Reply(notices=tuple(_unique(notices)), confirmations=cards, turn_id=context.turn.turn_id))
 
 
-def with_done(reply: Reply, context: Context) -> Reply:
-    """Where no words of the model say it, code says what was done: who hears only of the trouble would ask for it again."""
-    made = done(context)
-    if not made or reply.parts or reply.choices:
-        return reply
-    told = Notice(code="done-before", args={"calls": ", ".join(made)})
-    return reply.model_copy(update={"notices": (*reply.notices[:1], told, *reply.notices[1:])})
+async def with_changes(end: TurnEnd, context: Context) -> TurnEnd:
+    """Where the model's words do not say it, code says what was done, and to which change a reason belongs. Raises StoreError.
+
+    Who hears only of the trouble would ask for all of it again. Words beside a card were written before any step was judged.
+    """
+    reply = end.reply
+    silent = not reply.parts or (end.reason == "waiting" and _something_failed(context))
+    if not silent or reply.choices or not context.proposed:
+        return end
+    changes = await _changes(context)
+    sentences = [next((told for why, told in changes.left if why == notice), notice) for notice in reply.notices]
+    done = changes.done if not reply.parts else []
+    notices = (*sentences[:1], *done, *sentences[1:])
+    return replace(end, reply=reply.model_copy(update={"notices": notices}))
 
 
-def done(context: Context) -> list[str]:
-    """The methods of the changes that this turn has made."""
-    made = (item for item in context.results if isinstance(item, Outcome) and item.status == "succeeded")
-    return list(dict.fromkeys([*context.recorded.done, *(item.method for item in made if item.call_class not in {"", "R"})]))
+def _something_failed(context: Context) -> bool:
+    """Whether a step was refused, or a name in it fits nothing."""
+    refused = any(isinstance(item, Outcome) and item.status == "refused" for item in context.results)
+    return refused or any(step.get("problem") for step in context.proposed.values())
+
+
+async def _changes(context: Context) -> _Changes:
+    found = _Changes()
+    proposed = context.proposed
+    last = {_wish(step): _plan_of(slot) for slot, step in proposed.items()}
+    for slot, step in proposed.items():
+        row = await context.effect(slot)
+        standing, sentence = _of_row(row, context.came.get(slot)) if row is not None else _without_row(slot, context)
+        if standing == "unknown" and sentence is not None:
+            found.unknown.append(sentence)
+        elif standing == "made" and (name := await _name(slot, row, context)) is not None:
+            found.made.append(name)
+        elif standing == "not_made" and last[_wish(step)] == _plan_of(slot):  # what was proposed again later is told as it stands then
+            name = await _name(slot, row, context, unless_waiting=sentence == NOT_BEGUN)
+            if name is not None:
+                found.not_made.append((name, sentence or UNTOLD))
+    return found
+
+
+def _of_row(row: EffectRow, came: Outcome | Pending | None) -> Standing:
+    """What became of a change whose call was begun, or asked for."""
+    if row.status == "succeeded":
+        return "made", None
+    if row.call["confirmation_id"]:
+        return TOLD
+    outcome = row.outcome or {}
+    heard = outcome.get("status") == row.status
+    reason = Notice.model_validate(outcome["reason"]) if heard and outcome.get("reason") else None
+    if row.status in {"started", "unknown"}:
+        return "unknown", reason or (came.reason if isinstance(came, Outcome) else None)
+    return ("not_made", reason) if row.status == "refused" and heard else TOLD
+
+
+def _without_row(slot: str, context: Context) -> Standing:
+    """What became of a change of which nothing was begun."""
+    refused, problem = context.recorded.refused.get(slot), context.proposed[slot].get("problem")
+    match context.came.get(slot):
+        case Pending():
+            return TOLD
+        case Outcome(status="succeeded", call_class=classes):
+            return TOLD if classes in {"", "R"} else ("made", None)
+        case Outcome(status="planned"):
+            return "not_made", PLANNED
+        case Outcome(status="unknown", reason=reason):
+            return "unknown", reason
+        case Outcome(reason=reason):
+            return "not_made", reason
+    if refused is not None:
+        return "not_made", Notice(code=refused["code"], args=refused.get("args", {}))
+    if problem is not None:
+        return "not_made", Notice(code=problem["code"], args=problem["args"])
+    return "not_made", PLANNED if context.mode == "shadow" else NOT_BEGUN
+
+
+async def _name(slot: str, row: EffectRow | None, context: Context, *, unless_waiting: bool = False) -> Name | None:
+    """How a sentence names the change; None for a read, and for what waits on a card if that is asked."""
+    if row is not None:
+        return doubt(row.effect_id, row.call)
+    described = await context.described(slot)
+    waiting = open_confirmations(dict(context.state)) if unless_waiting else []
+    if described is None or described.essence in {entry.get("essence") for entry in waiting}:
+        return None
+    return described.named
+
+
+def _listed(names: Sequence[Name]) -> list[dict[str, Any]]:
+    """The names as sentences within a sentence, each once."""
+    kept = [name for number, name in enumerate(names) if _said(name) not in map(_said, names[:number])]
+    listed: list[dict[str, Any]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MOST]]
+    return [*listed, {"code": "and-more", "args": {"count": len(kept) - MOST}}] if len(kept) > MOST else listed
+
+
+def _said(name: Name) -> dict[str, Any]:
+    return {key: value for key, value in name.items() if key != "effect_id"}
+
+
+def _unique(notices: Sequence[Notice]) -> list[Notice]:
+    return [notice for number, notice in enumerate(notices) if notice not in notices[:number]]
+
+
+def _wish(step: Mapping[str, Any]) -> str:
+    return json.dumps([step["method"], step["params"]], sort_keys=True, default=str)
+
+
+def _plan_of(slot: str) -> str:
+    return slot.rpartition("/")[0]
 
 
 def closed(reply: Reply, turn: TurnInput, actor: Actor, known: frozenset[str]) -> Reply:
@@ -39,3 +185,82 @@ def closed(reply: Reply, turn: TurnInput, actor: Actor, known: frozenset[str]) -
         Text(text=known_links_only(part.text, hosts, locale=actor.locale)) if isinstance(part, Text) else part for part in reply.parts
     )
     return reply.model_copy(update={"parts": parts})
+
+
+async def with_made(reply: Reply, context: Context, names: Names) -> Reply:
+    """The reply with one line for each change that needed no card, unless it names them already. Raises StoreError."""
+    if any(notice.code == "done-before" for notice in reply.notices):
+        return reply
+    lines = []
+    for slot in context.proposed:
+        row = await context.effect(slot)
+        if row is not None and _counts(row):
+            lines.append(_made_line(row, names, user=context.actor.bitrix_user_id or 0))
+    more = [Notice(code="made-more", args={"count": len(lines) - MOST})] if len(lines) > MOST else []
+    return reply.model_copy(update={"notices": (*lines[:MOST], *more, *reply.notices)}) if lines else reply
+
+
+def _counts(row: EffectRow) -> bool:
+    return row.status == "succeeded" and not row.call["confirmation_id"] and row.call["call"]["kind"] == "bitrix"
+
+
+def _made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
+    """«Создана сделка «Ромашка» №484», with the address of the card."""
+    name, call = doubt(row.effect_id, row.call), row.call["call"]
+    created = str((row.outcome or {}).get("created") or "")
+    target, number = _record(created, call)
+    title = _title(name, call["params"]) if name["verb"] == "add" else ""  # that of what is there already stands in `call-named`
+    shown = " ".join(part for part in (f"«{title}»" if title else "", f"№{number}" if number else "") if part)
+    args = {
+        **name,
+        "effect_id": row.effect_id,
+        "target": target,
+        "name": shown,
+        "named": bool(shown),
+        "url": names.card_url(target, number, user=user) if number else "",
+    }
+    return Notice(code="made", args=args)
+
+
+def _title(name: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+    """How the new record is called; a contact by both names."""
+    person = params.get("fields")
+    if name["entity"] != "contact" or not isinstance(person, Mapping):
+        return "" if str(name["title"]).startswith("№") else str(name["title"])
+    return visible(" ".join(str(person[key]) for key in ("NAME", "LAST_NAME") if person.get(key)), limit=_TITLE)
+
+
+def _record(created: str, call: Mapping[str, Any]) -> tuple[str, int]:
+    """What to look at: what was made, or what it was made on; ("", 0) where there is no one record."""
+    kind, _, number = created.rpartition(":")
+    if number.isdigit() and kind and (kind != "comment"):
+        return kind, int(number)
+    places = {(str(entity), int(place)) for entity, place in (*call["targets"], *call.get("ties", ()))}
+    return places.pop() if len(places) == 1 else ("", 0)
+
+
+def with_limits_told(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
+    """The reply with one line for each kind of record of which only the person's own were read, and nothing had asked for that."""
+    if context.actor.sees != "own" or not reply.parts:  # of a turn that was cut short nothing is shown
+        return reply
+    read = [item.entity for slot, item in context.came.items() if isinstance(item, Outcome) and _narrowed(slot, item, context, catalogue)]
+    told = [Notice(code="only-own", args={"entity": entity}) for entity in dict.fromkeys(read)]
+    return reply.model_copy(update={"notices": (*told, *reply.notices)}) if told else reply
+
+
+def _narrowed(slot: str, outcome: Outcome, context: Context, catalogue: Catalogue) -> bool:
+    spec = catalogue.find(outcome.method)
+    if outcome.status != "succeeded" or spec is None or spec.owner != "filter" or slot not in context.proposed:
+        return False
+    owner = fields.squeeze(spec.owner_filter.lstrip(_OPERATORS), outcome.entity)
+    asked = context.proposed[slot]["params"].get("filter")
+    return not _names(asked, owner, outcome.entity)
+
+
+def _names(asked: Any, owner: str, entity: str) -> bool:
+    """Whether the filter that was proposed says whose records are wanted, at whatever depth."""
+    if isinstance(asked, Mapping):
+        return any(
+            fields.squeeze(str(key).lstrip(_OPERATORS), entity) == owner or _names(value, owner, entity) for key, value in asked.items()
+        )
+    return isinstance(asked, list | tuple) and any(_names(item, owner, entity) for item in asked)

@@ -24,7 +24,7 @@ from orchestrator.gate.modes import effective
 from orchestrator.messages import Actor, Mode, Notice, say
 from orchestrator.offering import offered
 from orchestrator.session import Session
-from orchestrator.turn_ends import closed, cut_short, done, with_done
+from orchestrator.turn_ends import closed, cut_short, with_changes, with_limits_told, with_made
 from state.events import Event, MessageReceived, TurnFinished
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
@@ -108,7 +108,9 @@ class Tools:
     purse: Purse = UNLIMITED
     handlers: Handlers = Handlers()
     rounds: Sequence[Round] = ()
-    """Made every few seconds, one after the other."""
+    """Made every twenty seconds, one after the other."""
+    watches: Sequence[Round] = ()
+    """The same every three: what somebody who has just saved a file waits for."""
     running: dict[str, Stoppable] = field(default_factory=dict)
     """What each session is at, a turn or a recording that is being heard, for /stop."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))
@@ -176,8 +178,9 @@ async def _worked(row: InboxRow, session: Session, tools: Tools) -> None:
         recorded=recorded,
     )
     end = await _work(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
-    end = replace(end, reply=offered(closed(with_done(end.reply, context), turn, actor, tools.hosts), turn))
+    end = replace(end, reply=offered(closed(end.reply, turn, actor, tools.hosts), turn))
     means = tools.gate.means
+    end = replace(end, reply=await with_made(with_limits_told(end.reply, context, means.catalogue), context, means.names))
     undo = await undoing.offered(context.results, session, policy=means.policy, catalogue=means.catalogue)
     end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
     await tools.partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
@@ -257,7 +260,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
         return Recorded(
             answers={item.data["iteration"]: item.data for item in mine if item.type == "ModelAnswered"},
             plans={item.data["iteration"]: item.data for item in mine if item.type == "PlanRecorded"},
-            done=tuple(item.data["method"] for item in mine if item.type == "CallSucceeded" and item.data["call_class"] != "R"),
+            refused={item.data["slot"]: item.data for item in mine if item.type == "StepRefused"},
         )
     event = MessageReceived(
         turn_id=turn.turn_id,
@@ -296,26 +299,26 @@ async def _work(engine: Engine, context: Context, tools: Tools, session: Session
     if isinstance(early, _Begun) and early.stopped:
         context.stop()
     try:
-        return await task
+        return await with_changes(await task, context)
     except ModelClientError as error:
         log.warning("turn degraded: %s", error.reason, extra={"action": "turn_degraded"})
-        return cut_short("degraded", context, Notice(code="degraded-partly" if done(context) else "degraded"))
+        return await cut_short("degraded", context, Notice(code="degraded"), partly=Notice(code="degraded-partly"))
     except OverBudget as error:
-        return cut_short("budget", context, Notice(code=error.reason))
+        return await cut_short("budget", context, Notice(code=error.reason))
     except asyncio.CancelledError:
         if not context.stopped:
             task.cancel()  # the program stops: a call on its way is heard to its end, the rest waits for the restart
             with contextlib.suppress(asyncio.CancelledError):
                 await task
             raise
-        return cut_short("stopped", context, Notice(code="stopped"))
+        return await cut_short("stopped", context, Notice(code="stopped"))
     except StoreError:
         raise
     except Exception:
         turn_id = context.turn.turn_id
         log.exception("turn failed", extra={"action": "turn_failed", "turn_id": turn_id})
         await tools.audit.trouble(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
-        return cut_short("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))
+        return await cut_short("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))
     finally:
         tools.running.pop(session.key, None)
 

@@ -18,7 +18,7 @@ from orchestrator.messages import Notice
 from orchestrator.portal_events.watching import PortalWatch
 from orchestrator.recovering import recover
 from orchestrator.session import LEASE, Session, open_session
-from orchestrator.turns import Tools, together
+from orchestrator.turns import Round, Tools, together
 from state.clock import Clock, elapsing
 from state.store import InboxRow, Lane, StaleEpoch, StoreError
 from state.trace import traced
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 POLL = 1.0
 ROUND = 20.0
+WATCH = 3.0
+"""As often as the access file is looked at."""
 IDLE = timedelta(minutes=10)
 
 LaneKey = tuple[str, Lane]
@@ -119,7 +121,8 @@ class Orchestrator:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._renew())
-                group.create_task(self._make_rounds())
+                group.create_task(self._make_rounds(self.tools.rounds, ROUND))
+                group.create_task(self._make_rounds(self.tools.watches, WATCH))
                 self._group = group
                 try:
                     await self._look_on()
@@ -299,15 +302,15 @@ class Orchestrator:
                 if session is not None:
                     await session.close()
 
-    async def _make_rounds(self) -> None:
+    async def _make_rounds(self, looks: Sequence[Round], every: float) -> None:
         """What fails in one round is tried again in the next."""
-        while self.tools.rounds:
-            for look in self.tools.rounds:
+        while looks:
+            for look in looks:
                 try:
                     await look(self.receive, self._clock.now())
                 except Exception:  # one feature that fails must not end the others
                     log.exception("a round failed", extra={"action": "round_failed"})
-            await asyncio.sleep(ROUND)
+            await asyncio.sleep(every)
 
     async def _renew(self) -> None:
         """Keep the leases of the sessions in use."""

@@ -142,6 +142,8 @@ class StepRefused(Event):
     params: Personal[dict[str, Any]]
     code: str
     detail: Personal[str] = ""
+    args: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """Arguments of `code`, for whoever tells of it after a restart."""
 
 
 class ConfirmationRequested(Event):

@@ -18,10 +18,14 @@ class MessageEdited(Event):
 
 
 class StopAsked(Event):
-    """A person wants nothing more of what they asked for up to `at` (milliseconds since 1970) and what was not begun."""
+    """A person wants nothing more of what they asked for up to `at` (milliseconds since 1970) and what was not begun.
+
+    With a `turn_id` it is about that turn alone, which was under way.
+    """
 
     by: str
     at: int
+    turn_id: str = ""
 
 
 class RequestDropped(Event):
@@ -39,7 +43,11 @@ def stopped_at(state: State, person: str) -> int:
 
 def _stopped(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    state.setdefault("stops", {})[data["by"]] = data["at"]
+    turn = state.get("turn")
+    if not data.get("turn_id"):
+        state.setdefault("stops", {})[data["by"]] = data["at"]
+    elif turn and turn["turn_id"] == data["turn_id"]:
+        turn["stopped"] = True
 
 
 STEPS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"StopAsked": _stopped}

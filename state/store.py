@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
+from state.counting import Count
 from state.event_data import Written
 from state.events import Event
+from state.mentions import Mention, What
 
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
@@ -40,6 +42,14 @@ class StaleEpoch(StoreError):
 
 class WriteStopped(StoreError):
     """Writes are frozen: a call that changes anything outside may not start."""
+
+
+class CapReached(StoreError):
+    """As many changes as this person may make within a day were begun already."""
+
+
+class Uncounted(StoreError):
+    """The database keeps no count of this person: the start has to tell what the journal knows (`Count.known`)."""
 
 
 class EffectConflict(StoreError):
@@ -149,6 +159,8 @@ class EffectChange:
     outcome: Mapping[str, Any] | None = None
     though_frozen: bool = False
     """It may start while writes are frozen, since it changes nothing outside; else WriteStopped."""
+    count: Count | None = None
+    """What this start counts for its person; CapReached where it is too much, Uncounted where the count must be told first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,7 +272,7 @@ class Store(Protocol):
         ...
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write the commit in one transaction; StaleEpoch, EffectConflict or WriteStopped keep nothing of it."""
+        """Write the commit in one transaction; StaleEpoch, EffectConflict, WriteStopped, CapReached or Uncounted keep nothing of it."""
         ...
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
@@ -308,6 +320,14 @@ class Store(Protocol):
 
     def effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """The effects of a stream in that status, oldest change first."""
+        ...
+
+    def mentions(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[Mention]:
+        """Where the journal speaks of that record or call in that way, by events with an id > after, the oldest first."""
+        ...
+
+    def last_mentions(self, about: str, what: What, limit: int) -> list[Mention]:
+        """The same, the youngest first."""
         ...
 
     def blob(self, digest: str) -> str | None:

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from state.events_telling import AnswerGiven
+from state.mentions import Mention, What
 from state.store import (
     ClearEvent,
     Commit,
@@ -303,6 +304,14 @@ class AsyncStore:
     async def effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """See `Store.effects`."""
         return await self._reader.call(self._store.effects, stream, status)
+
+    async def mentions(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[Mention]:
+        """See `Store.mentions`."""
+        return await self._reader.call(self._store.mentions, about, what, after, limit)
+
+    async def last_mentions(self, about: str, what: What, limit: int) -> list[Mention]:
+        """See `Store.last_mentions`."""
+        return await self._reader.call(self._store.last_mentions, about, what, limit)
 
     async def blob(self, digest: str) -> str | None:
         """See `Store.blob`."""

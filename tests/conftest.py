@@ -1,5 +1,6 @@
 """What every test may ask for."""
 
+import gc
 import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -7,13 +8,36 @@ from functools import cache
 from typing import Any
 
 import pytest
+from forker import forking
 from hypothesis import settings
 from postgres_kit import QUICK, NoPostgres, Server, serving
 from xdist.scheduler import LoadScopeScheduling
 
+from bot.telegram.lean import import_aiogram
+
+gc.disable()  # what is imported and collected stays: looking through it for garbage takes a third of the time until the first test
+import_aiogram()  # as the bot does, before anything else imports it: a worker would spend six seconds on building its types
 # Every client of httpx and aiogram reads the machine's certificates anew, 40 ms each, and talks plain HTTP on loopback with them.
 ssl.create_default_context = cache(ssl.create_default_context)
 settings.register_profile("long")  # pytest --hypothesis-profile long: see tests/unit/gate/test_gate_fuzz.py
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One forker for all workers of a run."""
+    if not hasattr(config, "workerinput"):
+        stack = ExitStack()
+        stack.enter_context(forking())
+        config.add_cleanup(stack.close)
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is looked for, in what the tests make."""
+    gc.freeze()
+    gc.enable()
+
+
+TOGETHER = ("crash/test_two_processes.py", "contract/test_sandbox_portal_peers.py")
+"""Other files whose tests start something for all of them."""
 
 
 class ByServers(LoadScopeScheduling):
@@ -24,7 +48,7 @@ class ByServers(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", maxsplit=1)[0]
-        return file if "/e2e/" in file else nodeid
+        return file if "/e2e/" in file or file.endswith(TOGETHER) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -61,15 +61,18 @@ def reopen(
     Exit codes: 0 open again (or it never was closed), 2 refused.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see move
-    from state.moving.move import named  # noqa: PLC0415 - see move
+    from state.moving.move import moved_to, named  # noqa: PLC0415 - see move
     from state.moving.move import reopen as take_back  # noqa: PLC0415 - see move
     from state.store import StoreError  # noqa: PLC0415 - see move
 
     url = load_settings().database.get_secret_value()
-    sys.stderr.write("What bots did with the other database since it was moved is not in this one, and may be done a second time.\n")
-    if not yes and not typer.confirm(f"Open {named(url)} again?", err=True):
-        raise SettingsError("nothing was changed")
     try:
+        if moved_to(url):
+            sys.stderr.write(
+                "What bots did with the other database since it was moved is not in this one, and may be done a second time.\n"
+            )
+            if not yes and not typer.confirm(f"Open {named(url)} again?", err=True):
+                raise SettingsError("nothing was changed")
         was = take_back(url)
     except (StoreError, ValueError) as error:
         raise SettingsError(f"not opened: {mask(str(error))}") from None

@@ -46,17 +46,23 @@ def invite(
     role: Annotated[_Role, typer.Option(help="What they may decide.")] = _Role.MANAGER,
     name: Annotated[str, typer.Option(help="What they are called; by default as in Bitrix24.")] = "",
     hours: Annotated[int, typer.Option(min=1, max=24 * 30, help="How long the link works.")] = 48,
+    second_account: Annotated[
+        bool,
+        typer.Option("--second-account", help="The employee has access already: let in one more Telegram account as the same employee."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Make a single-use link for one employee. It is shown once and stored nowhere: send it to them, and to nobody else.
 
     Works while the bot runs and while it does not. Exit codes: 0 = the link is on the screen, 2 = no token, no database, no such
-    employee or one who was dismissed: nothing was changed.
+    employee, one who was dismissed, or one who has access already (see --second-account): nothing was changed.
     """
     from bot.settings import load_settings, need  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
     settings = load_settings()
     need(settings, "telegram_bot_token")
+    if not second_account:
+        _refuse_second(settings, bitrix_user)
     with beside(settings) as store:
         bot = _bot_name(settings)
         called = _employee(settings, bitrix_user, name.strip())
@@ -71,6 +77,20 @@ def invite(
     sys.stdout.flush()  # before what is said of it
     whom = f"{called} (employee {bitrix_user})" if called else f"employee {bitrix_user}"
     _say(f"For {whom}, role {role.value}. Works once, until {_when(str(row.body['expires_at']))}. It is not shown again.")
+
+
+def _refuse_second(settings: "Settings", user_id: int) -> None:
+    """SettingsError where somebody is that employee already."""
+    from bot.access import load_access  # noqa: PLC0415 - see invite
+
+    access = load_access(settings.access_file)
+    access.renewed(_registry(settings), 0)
+    if found := [key for key, number in access.employed().items() if number == user_id]:
+        who = ", ".join(f"{key}, {access.name_of(key)}" for key in found)
+        raise SettingsError(
+            f"employee {user_id} has access already ({visible(who)}): give --second-account to let in one more Telegram account "
+            "as the same employee; nothing was changed"
+        )
 
 
 @people.callback()
@@ -115,7 +135,9 @@ def remove(
     key = f"tg:{key}" if key.isascii() and key.isdecimal() else key
     if key not in registry["people"] and key not in map(invitation_key, registry["invited"]):
         if access.fixed(key):
-            raise SettingsError(f"{key} stands in ACCESS_FILE: take them out there and start the bot again; nothing was changed")
+            raise SettingsError(
+                f"{key} stands in ACCESS_FILE: take them out there, a running bot follows within seconds; nothing was changed"
+            )
         _say(f"Nobody has the key {key}: `sdelka people` shows them all.")
         raise typer.Exit(NOBODY)
     with beside(settings) as store:

@@ -44,8 +44,11 @@ def opened_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
 
 
 @contextlib.contextmanager
-def beside(settings: "Settings | None" = None) -> "Iterator[SqlStore]":
-    """The database to write into beside whoever works with it; SettingsError where there is none of today's schema. It makes none."""
+def beside(settings: "Settings | None" = None, *, failed: str = "nothing could be stored: {why}") -> "Iterator[SqlStore]":
+    """The database to write into beside whoever works with it; SettingsError where there is none of today's schema. It makes none.
+
+    `failed` says what it means that a write was not taken.
+    """
     from bitrix.masking import mask  # noqa: PLC0415 - see the top
     from bot.settings import load_settings  # noqa: PLC0415 - see the top
     from state.sql import open_store  # noqa: PLC0415 - see the top
@@ -60,8 +63,8 @@ def beside(settings: "Settings | None" = None) -> "Iterator[SqlStore]":
         raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
     try:
         yield store
-    except StoreError as error:
-        raise SettingsError(f"nothing could be stored: {mask(str(error))}") from None
+    except (StoreError, TimeoutError) as error:
+        raise SettingsError(failed.format(why=mask(str(error)))) from None
     finally:
         store.close()
 

@@ -1,8 +1,11 @@
-"""Waits for the answer to an input and gives it: in one piece, or as it comes. Ring 3. Who goes away leaves the turn running."""
+"""Waits for the answer to an input and gives it: in one piece, or as it comes. Ring 3. Who goes away leaves the turn running.
+
+Rights are those of the moment in which something is told, not of the one in which it was asked.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fastapi.responses import Response
@@ -69,7 +72,7 @@ async def received(row: InboxRow, chat: Chat) -> InboxRow:
 
 
 async def answered(row: InboxRow, client: Client, chat: Chat) -> Response:
-    """The answer in one piece: 200, or 202 when it is not there in time; raises ApiError 422, 500 or 503."""
+    """The answer in one piece: 200, or 202 when it is not there in time; raises ApiError 401, 422, 500 or 503."""
     with chat.mailbox.waiting(row) as ticket:  # before it is stored, or its end might come unseen
         known = await received(row, chat)
         if known is row:
@@ -82,6 +85,7 @@ async def _waited(ticket: Ticket, client: Client, chat: Chat) -> Response:
     end = elapsing() + chat.answer_within
     while not ticket.over and not ticket.trouble and (left := end - elapsing()) > 0:
         await ticket.told(left)
+    client = _present(client, chat)
     if ticket.over:
         answer = await _collected(ticket, client, chat)
         _refuse_failed(answer)
@@ -100,6 +104,8 @@ async def streamed(row: InboxRow, client: Client, chat: Chat) -> AsyncIterator[b
             await chat.mailbox.look(ticket)
         while not ticket.over and not ticket.trouble and elapsing() < end:
             await ticket.told(chat.beat_every)
+            if chat.tools.present(client.actor) is None:
+                break
             pieces = flow.pieces(ticket)
             for piece in pieces or [HEARTBEAT]:
                 yield piece
@@ -109,6 +115,10 @@ async def streamed(row: InboxRow, client: Client, chat: Chat) -> AsyncIterator[b
 
 async def _last(ticket: Ticket, flow: "_Flow", client: Client, chat: Chat) -> list[bytes]:
     """How the stream ends."""
+    try:
+        client = _present(client, chat)
+    except ApiError as error:
+        return [flow.event("error", {"code": error.code, "message": error.message})]
     if ticket.trouble and not ticket.over:
         return [flow.event("error", {"code": "unavailable", "message": _KEPT})]
     try:
@@ -150,6 +160,14 @@ class _Flow:
 
     def _words(self, step: Notice) -> str:
         return plain(step_line(step.args, self._tr)) if step.code == "step" else self._tr.notice(step)
+
+
+def _present(client: Client, chat: Chat) -> Client:
+    """The client with the rights of now; raises ApiError 401 where its token is gone."""
+    actor = chat.tools.present(client.actor)
+    if actor is None:
+        raise ApiError(401, "unauthorized", MEANINGS[401])
+    return replace(client, actor=actor)
 
 
 def _shared(one: str, other: str) -> int:

@@ -111,13 +111,14 @@ def answer_of(
     cards = [{**body, "before": body.get("before") or befores.get(body["confirmation_id"], {})} for body in shown_cards(happened)]
     entries = {body["confirmation_id"]: body for body in cards}
     ends = [item.data["reason"] for item in happened if item.type == "TurnFinished"]
+    names = {effect_id: words for reply in replies for effect_id, words in _named(reply, tr).items()}
     return ChatAnswer(
         assistant="\n\n".join(text for item in _told(happened) if (text := _text(item, tr))),
         session=row.session,
         turn_id=row.id,
         state=ends[-1] if ends else "answered",
         waiting=[told(Card(session=row.session, entry=body, seq=0, entries=entries), viewer, tr) for body in cards],
-        done=[_done(item.data, urls) for item in _changes(happened)],
+        done=[_done(item.data, urls, names.get(item.data["effect_id"])) for item in _changes(happened)],
         choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
         notices=[tr.notice(notice) for reply in replies for notice in reply.notices],
     )
@@ -151,9 +152,19 @@ def _changes(happened: Sequence[Happened]) -> list[Happened]:
     return [item for item in happened if item.type == "CallSucceeded" and item.data["call_class"] != "R"]
 
 
-def _done(data: Mapping[str, Any], urls: Mapping[str, str]) -> Done:
+def _named(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
+    """What a reply says of the changes that it names, by effect: the words, and the address if it gives one."""
+    made = [(notice.args, tr.notice(notice)) for notice in reply.notices if notice.code == "made"]
+    calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
+    made += [(call["args"], tr.say(call["code"], **call["args"])) for call in calls]
+    return {str(args["effect_id"]): (words, str(args.get("url") or "")) for args, words in made if args.get("effect_id")}
+
+
+def _done(data: Mapping[str, Any], urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
+    """The words of the reply; those of the journal where it had none, as for a reminder."""
     record = _record(data)
-    return Done(method=data["method"], text=str((data.get("changes") or {}).get("done") or ""), record=record, url=urls.get(record, ""))
+    words, url = named or (str((data.get("changes") or {}).get("done") or ""), "")
+    return Done(method=data["method"], text=words, record=record, url=urls.get(record, "") or url)
 
 
 def _record(data: Mapping[str, Any]) -> str:

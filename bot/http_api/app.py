@@ -13,13 +13,16 @@ from bot.http_api.chat import PATH as CHAT
 from bot.http_api.docs_page import docs_page
 from bot.http_api.errors import explain_errors
 from bot.http_api.identity import Identity
+from bot.http_api.portal_events import PATH as EVENTS
+from bot.http_api.portal_events import closed_portal_events
 from bot.http_api.tracing import Traced
+from state.clock import SystemClock
 
 _ABOUT = "The copilot over HTTP: the same conversations, the same gate and the same confirmations as in the chat."
 
 
 def make_app(*routers: APIRouter, identity: Identity | None = None) -> FastAPI:
-    """The app with these routers and `/healthz`; with an `identity` the API is described at /openapi.json and /docs."""
+    """The app with these routers, `/healthz` and the address for events; with an `identity` the API is described at its /docs."""
     described = "/openapi.json" if identity is not None else None
     app = _App(
         title="Sdelka", version=_version(), description=_ABOUT, openapi_url=described, docs_url=None, redoc_url=None, redirect_slashes=False
@@ -27,6 +30,8 @@ def make_app(*routers: APIRouter, identity: Identity | None = None) -> FastAPI:
     if identity is not None:
         app.state.identity = identity
         _describe(app)
+    if not _has(routers, EVENTS):
+        routers = (*routers, closed_portal_events(SystemClock()))
     for router in routers:
         app.include_router(router)
     if not _has(routers, "/healthz"):

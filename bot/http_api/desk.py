@@ -31,7 +31,7 @@ class Desk:
         """Nothing is read yet."""
         self.orchestrator, self.clock = orchestrator, clock
         self.homes = CardHomes(orchestrator.tools.store)
-        self.index = RecordIndex(orchestrator.tools.store, orchestrator.tools.gate.means.catalogue)
+        self.index = RecordIndex(orchestrator.tools.store)
 
     @property
     def store(self) -> AsyncStore:

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 
 from bitrix.events import MAX_BYTES, EventError, PortalEvent, is_authentic, parse
 from state.clock import Clock, new_id
-from state.store import InboxRow, StoreError
+from state.store import InboxRow, StoreError, StoreUnwritable
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def portal_events(receive: Receive, tokens: Sequence[SecretStr], session: str, c
         except (TimeoutError, ClientDisconnect):
             return Response(status_code=408, headers={"connection": "close"})
         if not is_authentic(event, tokens):
-            strangers.note("its token is not ours")
+            strangers.note("its token is not ours" if tokens else "BITRIX_EVENT_TOKEN is not set")
             return Response(status_code=403)
         return await _stored(event)
 
@@ -87,6 +87,15 @@ def portal_events(receive: Receive, tokens: Sequence[SecretStr], session: str, c
         return Response(status_code=200)
 
     return router
+
+
+def closed_portal_events(clock: Clock) -> APIRouter:
+    """The same address where no events are wanted: no token fits, and nothing tells a stranger that none could."""
+
+    async def nowhere(rows: Sequence[InboxRow]) -> list[bool]:
+        raise StoreUnwritable(f"{len(rows)} events, and no portal is listened to")
+
+    return portal_events(nowhere, (), "", clock)
 
 
 async def _body(request: Request) -> bytes:

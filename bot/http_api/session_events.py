@@ -1,7 +1,7 @@
 """`GET /sessions/{id}/events`: what happened in a conversation, from a place on, and what comes next. Ring 3; reads only."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
@@ -62,12 +62,14 @@ class _Reading:
         place = place_of(asked.after, _KIND, 1)
         seq = _number(place[0]) if place else 0
         if not await self._is_there(client, session):
-            raise ApiError(404, "session_not_found", "There is no such session.")
+            raise _no_session()
         eyes = Eyes(tr=words_for(client), present=self._desk.viewer(client).means.present)
         last = _Found(events=(), seq=seq, more=False)
 
         async def some() -> _Found | None:
             nonlocal last
+            if not self._sees(client, session):
+                raise _no_session()
             last = await self._from(session, last.seq, asked.limit, eyes)
             return last if last.events or last.more else None
 
@@ -83,7 +85,12 @@ class _Reading:
         if SESSION.fullmatch(session) is None:
             return False
         seq, _ = await self._desk.store.head(f"session:{session}")
-        return self._desk.viewer(client).sees_session(session) and seq > 0
+        return self._sees(client, session) and seq > 0
+
+    def _sees(self, client: Client, session: str) -> bool:
+        """Whether the caller may read it by the rights of this moment: whoever waits has them no longer than they hold."""
+        actor = self._desk.orchestrator.tools.present(client.actor)
+        return actor is not None and self._desk.viewer(replace(client, actor=actor)).sees_session(session)
 
     async def _from(self, session: str, seq: int, limit: int, eyes: Eyes) -> _Found:
         found: list[SessionEvent] = []
@@ -115,6 +122,10 @@ def session_events(desk: Desk) -> APIRouter:
         return SessionEvents(events=found.events, next=cursor(_KIND, str(found.seq)), more=found.more)
 
     return router
+
+
+def _no_session() -> ApiError:
+    return ApiError(404, "session_not_found", "There is no such session.")
 
 
 def _page(store: Store, stream: str, after: int) -> list[StoredEvent]:

@@ -18,6 +18,10 @@ _FOLDER = Path(__file__).parent
 _PLAIN = (str, int, float)
 _LONG = 2000
 """Characters of a value that goes past Fluent, which shows «{???}» for one of more than 2500: a transcript, the portal's words."""
+_NESTED = {"code", "args"}
+"""The keys of a notice that stands within another one; several are listed in one sentence."""
+_NAMING = frozenset({"id", "number", "employee", "record"})
+"""Numbers that name something: 999999 stands as it is, never as 999 999."""
 _MARK = re.compile("\ue000(\\w+)\ue001")
 
 
@@ -67,10 +71,16 @@ class Translator:
         return " ".join([*on, *words, hour])
 
     def _value(self, key: str, value: Any) -> Any:
+        if key in _NAMING and isinstance(value, int):
+            return str(value)
         if key == "at" and isinstance(value, str) and value:
             return self.clock(value)
         if isinstance(value, bool):
             return "yes" if value else "no"
+        if isinstance(value, Mapping) and value.keys() == _NESTED:
+            return self.say(value["code"], **value["args"])
+        if isinstance(value, list | tuple):
+            return "; ".join(str(self._value("", item)) for item in value)
         return value if isinstance(value, _PLAIN) else str(value)
 
 

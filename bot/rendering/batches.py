@@ -7,7 +7,7 @@ from typing import Any
 from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
 from bot.rendering.replies import heading
-from bot.rendering.spans import Span, Spans, bold, joined, plain, spans
+from bot.rendering.spans import Span, Spans, bold, joined, plain, quoted, spans
 
 Body = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ def failed_of(body: Body, tr: Translator) -> list[str]:
 
 def _named(item: Body, report: Body, tr: Translator) -> Spans:
     title = str(item.get("title") or "")
-    return spans(f"«{title}»") if title else heading(item, str(report.get("method", "")), tr)
+    return spans(quoted(title)) if title else heading(item, str(report.get("method", "")), tr)
 
 
 def batch_sheet(body: Body, tr: Translator) -> Sheet | None:

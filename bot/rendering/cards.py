@@ -24,8 +24,13 @@ MAX_LINES = 40
 LONG = 160
 """Characters of a change that stands in a folded block of its own."""
 _SECONDS = 60
-_SHARP = frozenset({"gate-sum-jump", "gate-sum-lost"})
+_SHARP = frozenset({"gate-sum-jump", "gate-sum-lost", "gate-sum-steps"})
 """Reasons that say by themselves that the field changes."""
+_MONEY_AND_PEOPLE = frozenset({
+    "OPPORTUNITY", "CURRENCY_ID", "TAX_VALUE", "PRICE", "IS_MANUAL_OPPORTUNITY",
+    "ASSIGNED_BY_ID", "RESPONSIBLE_ID", "CREATED_BY", "ACCOMPLICES", "AUDITORS", "OBSERVERS",
+})  # fmt: skip
+"""Fields of reasons that make a change one that concerns money or other people."""
 _UNDO = "undo:"
 _UNDO_CODES = "undo-"
 """How the codes of sentences begin that say why nothing was taken back."""
@@ -87,7 +92,9 @@ def _risk(body: Body) -> str:
     classes = set(str(body.get("call_class") or ""))
     if "D" in classes or body.get("taps", 1) > 1:
         return "high"
-    return "mid" if classes & {"C", "M", "N"} or body.get("four_eyes") or body.get("lead") else "low"
+    fields = {str((reason.get("args") or {}).get("field") or "") for reason in body.get("reasons") or ()}
+    touched = classes & {"C", "M", "N"} or fields & _MONEY_AND_PEOPLE
+    return "mid" if touched or body.get("four_eyes") or body.get("lead") else "low"
 
 
 def _reasons(body: Body, tr: Translator) -> list[str]:
@@ -147,7 +154,8 @@ def _state(body: Body, tr: Translator) -> Spans:
             return bold(tr.say("card-running", who=who))
         case "denied":
             reason = str(body.get("reason") or "")
-            said = bold(tr.say("card-denied-by", who=who, at=at))
+            own = body.get("told_names") and body.get("denied_by") == body.get("requested_by")  # whoever decides alone declines
+            said = bold(tr.say("card-withdrawn" if own else "card-denied-by", who=who, at=at))
             return spans(said, f"\n{tr.say('card-denied-why')} ", Span(reason, "italic")) if reason else said
         case "refused":
             return bold(_refused(body, tr))
@@ -222,8 +230,10 @@ def _took(body: Body, tr: Translator) -> str:
 
 
 def _made(body: Body, preview: Body, tr: Translator) -> Spans:
-    """The number of the record and the way to it."""
+    """The number of the record and the way to it; nothing of a record that the heading leads to."""
     created = str(body.get("created") or "").rpartition(":")[2]
+    if not created and preview.get("title") and preview.get("url"):
+        return ()
     number, url = created or str(preview.get("id") or ""), str(preview.get("url") or "")
     if created:
         url = str(preview.get("made_url") or "").replace("{id}", created)

@@ -36,6 +36,8 @@ class Button(NamedTuple):
 
 def daily_text(body: Body, tr: Translator) -> Spans:
     """A body of kind "daily"."""
+    if body["what"] == "lost":
+        return joined([spans(tr.say("daily-lost")), spans(tr.say("daily-off"))], "\n\n")
     return _evening(body, tr) if body["what"] == "evening" else _agenda(body, tr)
 
 
@@ -95,7 +97,9 @@ def _agenda(body: Body, tr: Translator) -> Spans:
     for section in body["sections"]:
         name = tr.notice(Notice(code=section["code"]))
         blocks.append(spans(bold(name), "\n", table_text(_beginning(Table.model_validate(section["table"])), tr, gap="\n")))
-    if not body["sections"] and not body["unread"]:
+    if body.get("without_user"):  # stored bodies of older versions do not tell
+        blocks.append(spans(tr.say("no-bitrix-user")))
+    elif not body["sections"] and not body["unread"]:
         blocks.append(spans(tr.say("daily-free")))
     blocks.append(_team(body["team"], tr))
     if body["unread"]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.messages import Row, Table
+from orchestrator.messages import Table
 
 Cell = str | int | float
 _RISKY = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
@@ -32,10 +32,9 @@ class Sheet:
     links: tuple[str, ...] = ()
 
 
-def sheet_of(table: Table, *, record: str, link: str) -> Sheet:
-    """The rows of a list as they were shown, with their addresses; `record` and `link` are the headings."""
-    rows = tuple(_cells(row) for row in table.rows)
-    return Sheet(columns=(record, link), rows=rows, links=tuple(row.url for row in table.rows))
+def sheet_of(table: Table, *, heading: str) -> Sheet:
+    """The rows of a list as they were shown, each a link to its record."""
+    return Sheet(columns=(heading,), rows=tuple((row.label,) for row in table.rows), links=tuple(row.url for row in table.rows))
 
 
 def xlsx(sheet: Sheet, *, name: str) -> bytes:
@@ -65,10 +64,6 @@ def csv_text(sheet: Sheet) -> bytes:
     writer.writerow([_harmless(title) for title in sheet.columns])
     writer.writerows([_csv_cell(cell) for cell in row] for row in sheet.rows)
     return b"\xef\xbb\xbf" + made.getvalue().encode("utf-8")
-
-
-def _cells(row: Row) -> tuple[Cell, ...]:
-    return row.label, row.url
 
 
 def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:

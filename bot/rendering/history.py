@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Span, Spans, bold, joined, spans
+from bot.rendering.spans import Span, Spans, bold, joined, quoted, spans
 
 Body = Mapping[str, Any]
 _LINES: Final = 8
@@ -45,7 +45,7 @@ def _words(body: Body, page: int) -> tuple[str, ...]:
 
 
 def _head(body: Body, tr: Translator) -> Spans:
-    title = f"«{body['title']}»" if body["title"] else ""
+    title = quoted(str(body["title"])) if body["title"] else ""
     name = Span(f"{title} №{body['number']}".strip(), url=str(body.get("url") or ""))
     gone = f" · {tr.say('history-deleted')}" if body["deleted"] else ""
     return bold(spans(f"{tr.say('history-head', entity=body['entity'])} ", name, gone))

@@ -6,6 +6,7 @@ from typing import Any, Final
 from bot.i18n.translate import Translator, as_notice
 from bot.rendering.cards import card_text
 from bot.rendering.daily import daily_text, reminder_text
+from bot.rendering.details import details_text
 from bot.rendering.history import history_text
 from bot.rendering.news import news_text
 from bot.rendering.people import people_text
@@ -35,6 +36,7 @@ TEXTS: Final[Mapping[str, Draw]] = {
     "toast": _toast,
     "code": _code,
     "card": card_text,
+    "details": details_text,
     "news": news_text,
     "daily": daily_text,
     "reminder": reminder_text,

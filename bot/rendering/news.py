@@ -1,10 +1,10 @@
-"""What a person reads of records that others changed: «🔔 Сделка «Ромашка» · изменил(а) Пётр Иванов», was → is below. Ring 3, pure."""
+"""What a person reads of records that others changed: «🔔 Сделка «Ромашка» · изменено: Пётр Иванов», was → is below. Ring 3, pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Span, Spans, bold, joined, spans
+from bot.rendering.spans import Span, Spans, bold, joined, quoted, spans
 
 BELL = "🔔 "
 
@@ -15,7 +15,7 @@ def news_text(body: Mapping[str, Any], tr: Translator) -> Spans:
     more = int(body.get("more") or 0)
     if len(items) == 1 and not more:
         return joined([spans(BELL, bold(_heading(items[0], tr)), _who(items[0], tr)), *(spans(line) for line in _lines(items[0]))], "\n")
-    rows = [spans("• ", _heading(item, tr), _who(item, tr), f": {'; '.join(_lines(item))}" if item["lines"] else "") for item in items]
+    rows = [spans("• ", _heading(item, tr), _who(item, tr), f" — {'; '.join(_lines(item))}" if item["lines"] else "") for item in items]
     rows.append(spans(tr.say("news-more", count=more) if more else ""))
     return spans(BELL, bold(tr.say("news-several", count=len(items) + more)), "\n", joined(rows, "\n"))
 
@@ -28,7 +28,7 @@ def _heading(item: Mapping[str, Any], tr: Translator) -> Spans:
     kind = str(item.get("kind") or "")
     if kind and not what:
         words = kind[0].upper() + kind[1:]
-    return spans(words, " ", Span(f"«{item['title']}»", url=str(item.get("url") or "")))
+    return spans(words, " ", Span(quoted(str(item["title"])), url=str(item.get("url") or "")))
 
 
 def _who(item: Mapping[str, Any], tr: Translator) -> str:

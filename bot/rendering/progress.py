@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Span, Spans, joined, spans
+from bot.rendering.spans import Span, Spans, joined, quoted, spans
+from bot.rendering.untappable import dead
 from orchestrator.messages import Notice
 
 MAX_STEPS = 6
@@ -27,11 +28,11 @@ def step_line(step: Mapping[str, Any], tr: Translator) -> Spans:
     state = str(step.get("state") or "running")
     words = _words(step, "done" if state == "done" else "doing", tr)
     line = tr.say(f"step-{state if state in _STATES else 'running'}", words=words)
-    title = str(step.get("title") or "")
+    title = dead(str(step.get("title") or ""))
     if not title:
         return spans(line)
     before, _, after = line.partition(words)
-    return spans(before, words, " ", Span(f"«{title}»", url=str(step.get("url") or "")), after)
+    return spans(before, words, " ", Span(quoted(title), url=str(step.get("url") or "")), after)
 
 
 def _words(step: Mapping[str, Any], tense: str, tr: Translator) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Span, Spans, bold, joined, spans
+from bot.rendering.spans import Span, Spans, bold, joined, quoted, spans
 from orchestrator.messages import Notice, Reply, Table, Text
 
 MAX_ROWS = 30
@@ -24,9 +24,18 @@ _PLAIN = frozenset(
         "duplicates-found",
         "duplicate-elsewhere",
         "duplicate-taken",
+        "made-more",
+        "only-own",
+        "mode",
+        "status",
+        "budget-used",
+        "stopping",
+        "stop-queue",
     }
 )
 """Sentences that warn of nothing."""
+_SIGNS = ("⚠️", "⛔")
+"""A sentence that begins with one of these warns by itself."""
 
 
 def reply_text(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
@@ -55,10 +64,14 @@ def _notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     if notice.code == "shadow-plan":
         lines = [spans("• ", plan_line(item, tr)) for item in notice.args["items"]]
         return spans(bold(tr.say("shadow-plan")), "\n", joined(lines, "\n"))
+    if notice.code == "made":
+        before, name, after = tr.notice(notice).rpartition(str(notice.args.get("name") or "\0"))
+        return spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
     if notice.code in _PLAIN:
         return spans(tr.notice(notice))
+    said = tr.notice(notice)
     alone = not reply.parts and len(reply.notices) == 1
-    return spans(tr.notice(notice) if alone or reply.choices else f"⚠️ {tr.notice(notice)}")
+    return spans(said if alone or reply.choices or said.startswith(_SIGNS) else f"⚠️ {said}")
 
 
 def plan_line(item: Mapping[str, Any], tr: Translator) -> Spans:
@@ -82,4 +95,4 @@ def heading(preview: Mapping[str, Any], method: str, tr: Translator) -> Spans:
     words = tr.say(code) if tr.knows(code) else tr.say("planned-other", method=method)
     if not title:
         return spans(words)
-    return spans(words, " ", Span(f"«{title}»", url=str(preview.get("url") or "")))
+    return spans(words, " ", Span(quoted(title), url=str(preview.get("url") or "")))

@@ -33,6 +33,11 @@ def spans(*parts: "str | Span | Spans") -> Spans:
     return tuple(span for span in flat if span.text)
 
 
+def quoted(title: str) -> str:
+    """«title»; quotes that stand in it become inner ones: «Позвонить в „Ромашку“»."""
+    return f"«{title.replace('«', '„').replace('»', '“')}»"
+
+
 def bold(part: str | Spans) -> Spans:
     """Everything of `part` in bold, links kept."""
     pieces = spans(part)

@@ -6,7 +6,7 @@ from aiogram.enums import ContentType
 from aiogram.types import Message, User
 
 from bot.telegram.quoting import is_of_others
-from orchestrator.commands import NAMES
+from orchestrator.commands import FOR_ADMINS, NAMES
 from state.canonical import clean_text
 
 _SENT = frozenset(
@@ -49,7 +49,7 @@ def is_for(message: Message, me: User) -> bool:
         return command["addressee"].lower() == _name(me)
     if message.chat.type == "private" or _replies(message, me):
         return True
-    return command["name"].lower() in NAMES if command is not None else _mentions(message, me)
+    return command["name"].lower() in (*NAMES, *FOR_ADMINS) if command is not None else _mentions(message, me)
 
 
 def words(message: Message, me: User) -> str:

@@ -14,8 +14,9 @@ from aiogram import Bot
 from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramAPIError, TelegramForbiddenError
 from aiogram.methods import AnswerCallbackQuery, EditMessageText, SendMessage, TelegramMethod
 
+from bot.telegram.addressees import admitting, withheld
 from bot.telegram.chats import Chats
-from bot.telegram.outlet import ChatClosed, NotOurs, Outlet, retry_wait
+from bot.telegram.outlet import ChatClosed, NotAdmitted, NotOurs, Outlet, retry_wait
 from bot.telegram.pacing import Pacer, Rank
 from bot.telegram.parts import Parts, chat_of
 from bot.telegram.people import People
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 POLL = 0.5
 STORE_PAUSE = 5
 GIVE_UP = timedelta(hours=24)
+ASK_AGAIN = timedelta(minutes=1)
+"""For who has access, where that cannot be read: nothing is closed for good by a database that fails for a while."""
 AT_ONCE = 256
 """Chats that are served side by side; each holds one short task."""
 LOOK_AHEAD = 64
@@ -61,11 +64,12 @@ class Delivery:
         self._may_send = may_send
         self._pacer = pacer or Pacer()
         self.chats = Chats(store, bot.id)
-        self._signs = Outlet(bot, self._pacer, self.chats, lambda: True)
-        """What whoever works the turn shows, and not only whoever delivers."""
+        admits = admitting(people.access)
+        signs = Outlet(bot, self._pacer, self.chats, lambda: True, admits)  # of whoever works the turn, and not only of whoever delivers
+        self._for_anyone = signs.for_anyone()
         parts = Parts(store, bot.id)
-        self.progress = Progress(self._signs, parts, people)
-        self._poster = Poster(Outlet(bot, self._pacer, self.chats, may_send), store, parts, people, self.progress)
+        self.progress = Progress(signs, parts, people)
+        self._poster = Poster(Outlet(bot, self._pacer, self.chats, may_send, admits), store, parts, people, self.progress)
         self._delivered: dict[str, str] = {}
         self._wake = asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -145,11 +149,15 @@ class Delivery:
         try:
             ref = self._delivered.get(row.id)
             if ref is None:
+                if withheld(row, self._people.access, self._clock.now()) and await self._kept_back(row):
+                    return
                 ref = self._delivered[row.id] = await self._posted(row)
         except (TelegramAPIError, ClientDecodeError) as error:
             await self._refused(row, error)
         except ChatClosed as closed:
             await self._store.outbox_failed(row.id, f"the chat is closed to the bot: {closed}")
+        except NotAdmitted:
+            await self._store.outbox_retry(row.id, self._clock.now(), "access was gone in this very moment")
         except (NotOurs, StoreError) as error:
             if isinstance(error, StoreError):
                 raise
@@ -159,6 +167,25 @@ class Delivery:
         else:
             await self._store.outbox_sent(row.id, ref)  # if the mark cannot be stored now, only the mark is tried again
             self._delivered.pop(row.id, None)
+
+    async def _kept_back(self, row: OutboxRow) -> bool:
+        """Close a row whose reader may not see it, unless the registry, read anew, says otherwise: whoever joined a second ago may.
+
+        A registry that cannot be read puts the row off, for a day at most. Raises StoreError.
+        """
+        access, now = self._people.access, self._clock.now()
+        try:
+            await access.look(self._store)
+        except Exception:  # see `Access.follow`: whatever keeps it from being read
+            log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable", "row": row.id})
+            if now - row.created_at <= GIVE_UP:
+                await self._store.outbox_retry(row.id, now + ASK_AGAIN, "nobody can tell who has access")
+                return True
+        why = withheld(row, access, now)
+        if why:
+            log.info("a message is not delivered: %s", why, extra={"action": "delivery_withheld", "row": row.id})
+            await self._store.outbox_failed(row.id, why)
+        return bool(why)
 
     async def _posted(self, row: OutboxRow) -> str:
         if self.chats.closed(chat_of(row.session)[0]):
@@ -200,7 +227,7 @@ class Delivery:
     def _start_beside(self, method: TelegramMethod[Any], chat: int, rank: Rank) -> None:
         """Nobody who stores updates or works turns waits for Telegram."""
         if len(self._beside) < SIDE_CALLS:
-            task = asyncio.ensure_future(_silently(self._signs.send(method, chat, rank)))
+            task = asyncio.ensure_future(_silently(self._for_anyone.send(method, chat, rank)))
             self._beside.add(task)
             task.add_done_callback(self._beside.discard)
 

@@ -108,7 +108,7 @@ class TelegramDoor:
 
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(introduce(self.bot))
+            group.create_task(introduce(self.bot, self._people.admins()))
             group.create_task(self.delivery.run())
             self._taking = group.create_task(self._take())
             if self._closing:

@@ -12,6 +12,7 @@ from bot.rendering.files import Sheet, csv_text, sheet_of, xlsx
 from bot.rendering.kinds import text_of
 from bot.rendering.replies import MAX_ROWS, reply_text
 from bot.rendering.spans import Spans, plain
+from bot.rendering.untappable import untappable
 from bot.telegram.entities import render
 from bot.telegram.keyboards import Markup, keyboard_of, reply_keyboard
 from bot.telegram.parts import chat_of
@@ -50,19 +51,20 @@ class Letter:
 
 def letter_of(row: OutboxRow, tr: Translator) -> Letter:
     """The row in the words of its reader; raises where its body is not what its kind says."""
+    safe = untappable(row.kind, row.body, locale=tr.locale)  # for the words only: buttons and files carry what is
     match row.kind:
         case "card":
-            pieces = _pieces(text_of(row.kind, row.body, tr))
+            pieces = _pieces(text_of(row.kind, safe, tr))
             return Letter(pieces=pieces, markup=keyboard_of(row.kind, _placed(row), tr), files=_of_batch(row, tr))
         case "file":
             return Letter(pieces=(), files=(_file(row, tr),))
         case "reply":
             reply = Reply.model_validate(row.body)
-            letter = _reply(reply, tr)
+            letter = _reply(reply, Reply.model_validate(safe), tr)
             said = reply.parts or reply.sections or reply.notices
             return excuse(row, tr) if said and not letter.pieces and not letter.files else letter
         case kind:
-            return _shortened(text_of(kind, row.body, tr), keyboard_of(kind, row.body, tr), (), tr)
+            return _shortened(text_of(kind, safe, tr), keyboard_of(kind, row.body, tr), (), tr)
 
 
 def excuse(row: OutboxRow, tr: Translator) -> Letter:
@@ -86,11 +88,12 @@ def _of_batch(row: OutboxRow, tr: Translator) -> tuple[Attachment, ...]:
     return (Attachment(name=f"{_file_name(name)}.xlsx", caption=tr.say("card-file-caption"), made=lambda: xlsx(sheet, name=name)),)
 
 
-def _reply(reply: Reply, tr: Translator) -> Letter:
+def _reply(reply: Reply, safe: Reply, tr: Translator) -> Letter:
+    """`safe` is the reply as its words are drawn."""
     tables = [(tr.say("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.notice(title), table) for title, table in reply.sections]
     files = tuple(_listed(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS)
-    return _shortened(reply_text(reply, tr, first=FIRST), reply_keyboard(reply, tr), files, tr)
+    return _shortened(reply_text(safe, tr, first=FIRST), reply_keyboard(reply, tr), files, tr)
 
 
 def _shortened(text: Spans, markup: Markup | None, files: Sequence[Attachment], tr: Translator) -> Letter:
@@ -118,7 +121,7 @@ def _pieces(text: Spans) -> tuple[Piece, ...]:
 def _listed(title: str, table: Table, tr: Translator) -> Attachment:
     rows = len(table.rows)
     caption = tr.say("file-has-all", rows=rows) if rows >= table.total else tr.say("file-has-part", rows=rows, total=table.total)
-    sheet = sheet_of(table, record=tr.say("file-record"), link=tr.say("file-link"))
+    sheet = sheet_of(table, heading=tr.say("file-record"))
     return Attachment(name=f"{_file_name(title)}.xlsx", caption=caption, made=lambda: xlsx(sheet, name=title))
 
 

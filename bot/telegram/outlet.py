@@ -59,18 +59,29 @@ class ChatClosed(Exception):
     """The bot is kept out of the chat; nothing was asked of Telegram."""
 
 
+class NotAdmitted(Exception):
+    """The chat is that of somebody who has no access any more; nothing was asked of Telegram."""
+
+
 class Outlet:
     """Makes calls for one bot."""
 
-    def __init__(self, bot: Bot, pacer: Pacer, chats: Chats, may_send: Callable[[], bool]) -> None:
-        """`may_send` is asked again after each wait."""
+    def __init__(
+        self, bot: Bot, pacer: Pacer, chats: Chats, may_send: Callable[[], bool], admits: Callable[[int], bool] = lambda _: True
+    ) -> None:
+        """`may_send`, and for which chats it `admits` anything, are asked again after each wait."""
         self._bot = bot
         self._pacer = pacer
         self._chats = chats
         self._may_send = may_send
+        self._admits = admits
+
+    def for_anyone(self) -> "Outlet":
+        """The same way for the few words that strangers may read too."""
+        return Outlet(self._bot, self._pacer, self._chats, self._may_send)
 
     async def send(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
-        """Make the call in its turn; raises aiogram's errors, ChatClosed or NotOurs. What Telegram cannot read of it is left out."""
+        """Make the call in its turn; raises aiogram's errors, ChatClosed, NotAdmitted or NotOurs. What Telegram cannot read is left out."""
         if rank is not Rank.TOAST and self._chats.closed(chat):
             raise ChatClosed(self._chats.closed(chat))
         try:
@@ -96,13 +107,13 @@ class Outlet:
         return self._chats.address(chat)
 
     def is_open(self, chat: int) -> bool:
-        """Whether Telegram takes anything for this chat now."""
-        return not self._chats.closed(chat) and not self._pacer.held(self._chats.address(chat))
+        """Whether anything may be shown in this chat now, and Telegram takes it."""
+        return self._admits(chat) and not self._chats.closed(chat) and not self._pacer.held(self._chats.address(chat))
 
     def may_show(self, chat: int, *, draft: bool) -> bool:
         """Whether a sign of progress may be shown now; it counts then, and `show` is to follow."""
         place = self._chats.address(chat)
-        if self._chats.closed(chat):
+        if self._chats.closed(chat) or not self._admits(chat):
             return False
         return self._pacer.admits_draft(place) if draft else self._pacer.admits_now(place)
 
@@ -113,6 +124,8 @@ class Outlet:
     async def _paced(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
         with contextlib.suppress(Stopped):
             await self._pacer.admit(self._chats.address(chat), rank)
+            if not self._admits(chat):
+                raise NotAdmitted
             if self._may_send():
                 return await self._made(method, chat)
         raise NotOurs

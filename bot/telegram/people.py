@@ -47,6 +47,10 @@ class People:
         actor = self.access.actor(number) or self.access.former(number)
         return Translator(actor.locale, actor.time_zone) if actor else Translator("ru")
 
+    def admins(self) -> list[int]:
+        """The Telegram numbers of the administrators."""
+        return [int(actor.key.partition(":")[2]) for actor in self.access.admins()]
+
     def calmed(self, rows: Sequence[InboxRow], said: Notice | None, now: datetime) -> tuple[tuple[InboxRow, ...], Notice | None]:
         """What is left of a message once a stranger's many are one: a sentence a minute, a request a day. Others pass as they are."""
         if said is None or said.code != STRANGER:
@@ -109,7 +113,8 @@ def _row(kind: str, source: str, actor: Mapping[str, Any], body: Mapping[str, An
 
 def _sender(user: User) -> dict[str, str]:
     """A stranger as the registry knows them: key, and what Telegram calls them."""
-    full = visible(clean_text(user.full_name), limit=_LONGEST_NAME)  # a stranger chose it: nothing in it hides or turns around
+    # A stranger chose it: nothing in it hides or turns around, and the only "@" is that of the username, which Telegram gives once.
+    full = visible(clean_text(user.full_name), limit=_LONGEST_NAME).replace("@", "")
     return {"key": f"tg:{user.id}", "name": f"{full} (@{user.username})" if user.username else full}
 
 

@@ -9,6 +9,7 @@ from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageText,
 from aiogram.types import BufferedInputFile, InlineKeyboardMarkup
 
 from bot.i18n.translate import Translator, as_notice
+from bot.telegram.addressees import admitting, is_for_anyone
 from bot.telegram.keyboards import Markup
 from bot.telegram.letters import Attachment, Letter, Piece, excuse, letter_of
 from bot.telegram.outlet import Outlet
@@ -17,6 +18,7 @@ from bot.telegram.parts import Parts, chat_of
 from bot.telegram.people import People
 from bot.telegram.progress import Progress
 from bot.telegram.splitting import cut
+from orchestrator.messages import Notice
 from state.canonical import dumps, sha256
 from state.store import OutboxRow
 from state.worker import AsyncStore
@@ -26,6 +28,8 @@ log = logging.getLogger(__name__)
 _RANKS = {"toast": Rank.TOAST, "card": Rank.CARD}
 _TOAST, _ALERT = 200, 60
 """UTF-16 units Telegram takes of an answer to a press; above the second it stands in a window instead of passing by at the top."""
+_SHUT = Notice(code="no-access-any-more")
+"""What a press is answered with, whatever came of it, once whoever pressed has no access any more."""
 _TURN = "turn:"
 _REMEMBERED = 4096
 """Messages of which it is known how they look, so that an edit that would change nothing is not asked for."""
@@ -37,6 +41,7 @@ class Poster:
     def __init__(self, outlet: Outlet, store: AsyncStore, parts: Parts, people: People, progress: Progress) -> None:
         """`progress` is told before an answer takes its place."""
         self._outlet = outlet
+        self._for_anyone = outlet.for_anyone()
         self._store = store
         self._parts = parts
         self._people = people
@@ -44,19 +49,20 @@ class Poster:
         self._shown: dict[tuple[int, int], str] = {}
 
     async def post(self, row: OutboxRow) -> str:
-        """Show the row; where it is shown, for later edits. Raises aiogram's errors, ChatClosed, NotOurs, StoreError or rendering's."""
+        """Show the row; where it is shown, for later edits. Raises aiogram's errors, the outlet's, StoreError or rendering's."""
         tr = self._people.translator(row.session)
         if row.kind == "toast":
             return await self._toast(row, tr)
         letter = _rendered(row, tr)
         chat = chat_of(row.session)[0]
+        outlet = self._for_anyone if is_for_anyone(row) else self._outlet
         noted = await self._store.sent_ref(row.session, row.key) if row.key else ""
         known = _shown_at(noted, chat, self._outlet.place(chat))
         if row.body.get("anew") and known:
             await self._moved_down(row, known, tr)
             known = 0
         stands_in = await self._progress.over(row.session, row.key.removeprefix(_TURN)) if _ends_turn(row) else 0
-        ref = await _Posting(self, row, letter).run(known, stands_in)
+        ref = await _Posting(self, outlet, row, letter).run(known, stands_in)
         self._progress.covered(row.session)
         return _ref(ref, chat, self._outlet.place(chat)) if ref else noted
 
@@ -69,10 +75,12 @@ class Poster:
             await self._outlet.send(edit, chat, Rank.CARD)
 
     async def _toast(self, row: OutboxRow, tr: Translator) -> str:
-        text = cut(tr.notice(as_notice(row.body["notice"])), _TOAST)
+        chat = chat_of(row.session)[0]
+        notice = as_notice(row.body["notice"]) if admitting(self._people.access)(chat) else _SHUT
+        text = cut(tr.notice(notice), _TOAST)
         answer = AnswerCallbackQuery(callback_query_id=row.body["callback_id"], text=text, show_alert=len(text) > _ALERT)
         with contextlib.suppress(TelegramBadRequest):  # too late to answer the press; the card tells it
-            await self._outlet.send(answer, chat_of(row.session)[0], Rank.TOAST)
+            await self._for_anyone.send(answer, chat, Rank.TOAST)
         return ""
 
     async def arrived(self, row: OutboxRow) -> list[int]:
@@ -103,18 +111,13 @@ class Poster:
         if len(self._shown) > _REMEMBERED:
             del self._shown[next(iter(self._shown))]
 
-    @property
-    def outlet(self) -> Outlet:
-        """Where calls go out."""
-        return self._outlet
-
 
 class _Posting:
     """One row on its way."""
 
-    def __init__(self, poster: Poster, row: OutboxRow, letter: Letter) -> None:
+    def __init__(self, poster: Poster, outlet: Outlet, row: OutboxRow, letter: Letter) -> None:
         self._poster = poster
-        self._outlet = poster.outlet
+        self._outlet = outlet
         self._row = row
         self._letter = letter
         self._chat, self._thread = chat_of(row.session)

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from orchestrator import outgoing
 from orchestrator.cards.reading import unmarked
+from orchestrator.gate import undoing
 from orchestrator.gate.came_back import repeated
+from orchestrator.gate.confirmations import refused_by
 from orchestrator.gate.modes import effective
 from orchestrator.messages import Actor, Effect, EffectKind, Notice, Outcome, Pending, Provenance, say
 from orchestrator.session import Session
@@ -46,7 +48,7 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
     entry = session.state["agent"]["confirmations"].get(words[1] if len(words) > 1 else "")
     objection = _objection(entry, actor)
     if objection is not None:
-        shown = [outgoing.card_row(session.key, entry, session.now)] if entry and "preview" in entry else []
+        shown = [as_drawn(entry, session, tools)] if entry and "preview" in entry else []
         await session.commit(actor=actor.key, outbox=[toast(row, objection, session), *shown], inbox_done=[row.id])
         return
     result = await submitted(entry, unmarked(entry["params"]), f"again:{entry['confirmation_id']}", actor, session, tools)
@@ -87,12 +89,20 @@ def _objection(entry: Mapping[str, Any] | None, actor: Actor) -> Notice | None:
     return None if may_repeat(entry) else standing(entry)
 
 
+def as_drawn(entry: Mapping[str, Any], session: Session, tools: Tools) -> OutboxRow:
+    """The card as it stands now, with the button that takes it back for as long as there is one: drawn without it, it would be gone."""
+    means, entries = tools.gate.means, session.state["agent"]["confirmations"]
+    body = undoing.as_shown(entry, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+    return outgoing.card_row(session.key, body, session.now)
+
+
 def standing(entry: Mapping[str, Any]) -> Notice:
     """How a card that cannot be changed any more stands, who decided and when."""
     if entry["status"] == "requested":
         return Notice(code="card-waits-already")
     who = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
-    return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": entry.get(f"{entry['status']}_at") or ""})
+    at = entry.get(f"{entry['status']}_at") or ""
+    return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": at, **refused_by(entry)})
 
 
 def _told(result: Outcome | Pending, row: InboxRow, session: Session) -> list[OutboxRow]:

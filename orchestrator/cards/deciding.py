@@ -91,9 +91,13 @@ async def tell(row: InboxRow, session: Session, tools: Tools) -> None:
     out: list[OutboxRow] = []
     if actor is not None:
         asked = entry is not None and actor.key in (entry.get("told") or ()) and asking.may_decide(entry, actor, tools)
-        text = f"{entry['method']}\n{dumps(mask_value(entry['params']))}" if asked and entry is not None and "params" in entry else ""
-        gone = outgoing.reply_row(actor.key, say(Notice(code="details-none")), session.now)
-        out.append(outgoing.code_row(actor.key, text, session.now) if text else gone)
+        if asked and entry is not None and "params" in entry:
+            out.append(outgoing.details_row(actor.key, entry, session.now))
+            if actor.role == "admin":
+                text = f"{entry['method']}\n{dumps(mask_value(entry['params']))}"
+                out.append(outgoing.code_row(actor.key, text, session.now))
+        else:
+            out.append(outgoing.reply_row(actor.key, say(Notice(code="details-none")), session.now))
     await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
 
 

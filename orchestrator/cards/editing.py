@@ -12,7 +12,7 @@ from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator import outgoing
 from orchestrator.cards import deciding, rows
-from orchestrator.cards.again import OUTDATED, ask_again, is_undo, standing, submitted, toast
+from orchestrator.cards.again import OUTDATED, as_drawn, ask_again, is_undo, standing, submitted, toast
 from orchestrator.cards.reading import Editable, Place, editable, read, with_value
 from orchestrator.cards.showing import REFRESH, refresh_open_cards
 from orchestrator.directory.answers import Option, Resolved, Several, Unresolved
@@ -69,7 +69,7 @@ class Editing:
         actor = await admitted(row, session, tools)
         card = await self._card(_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
-            await _objected(card, row, actor, session)
+            await _objected(card, row, actor, session, tools)
             return
         if len(card.fields) == 1:
             await _ask(card, card.fields[0], row, actor, session)
@@ -83,11 +83,11 @@ class Editing:
         actor = await admitted(row, session, tools)
         card = await self._card(_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
-            await _objected(card, row, actor, session)
+            await _objected(card, row, actor, session, tools)
             return
         number = _word(row, 2)
         if not number.isdecimal() or int(number) >= len(card.fields):
-            await _objected(OUTDATED, row, actor, session)
+            await _objected(OUTDATED, row, actor, session, tools)
             return
         await _ask(card, card.fields[int(number)], row, actor, session)
 
@@ -98,7 +98,7 @@ class Editing:
             return
         edit = edits_of(dict(session.state)).get(_word(row, 1))
         if edit is None or edit["by"] != actor.key:
-            await _objected(Notice(code="edit-over"), row, actor, session)
+            await _objected(Notice(code="edit-over"), row, actor, session, tools)
             return
         await _cancelled(_word(row, 1), row, actor, session)
 
@@ -107,14 +107,14 @@ class Editing:
         actor = await admitted(row, session, tools)
         card = await self._card(_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
-            await _objected(card, row, actor, session)
+            await _objected(card, row, actor, session, tools)
             return
         edit = edits_of(dict(session.state)).get(card.id)
         ask, number = _word(row, 2), _word(row, 3)
         options = edit["options"] if edit is not None and edit["by"] == actor.key and ask == str(edit["ask"]) else []
         field = next((one for one in card.fields if edit is not None and one.code == edit["code"]), None)
         if field is None or not number.isdecimal() or int(number) >= len(options):
-            await _objected(Notice(code="edit-over"), row, actor, session)
+            await _objected(Notice(code="edit-over"), row, actor, session, tools)
             return
         option = options[int(number)]
         await self._renew(card, field, option["value"], str(option["label"]), row=row, actor=actor, session=session, tools=tools)
@@ -124,12 +124,12 @@ class Editing:
         actor = await admitted(row, session, tools)
         card = await self._card(str(row.body["confirmation_id"]), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
-            await _objected(card, row, actor, session)
+            await _objected(card, row, actor, session, tools)
             return
         edit = edits_of(dict(session.state)).get(card.id)
         field = next((one for one in card.fields if edit is not None and one.code == edit["code"]), None)
         if edit is None or field is None or edit["by"] != actor.key or edit["ask"] != row.body["ask"]:
-            await _objected(Notice(code="edit-over"), row, actor, session)
+            await _objected(Notice(code="edit-over"), row, actor, session, tools)
             return
         words = str(row.body["text"]).strip()
         if words.lower().strip(" .!") in _CANCEL:
@@ -286,7 +286,7 @@ async def _cancelled(confirmation_id: str, row: InboxRow, actor: Actor, session:
     await session.commit(event, actor=actor.key, outbox=out, inbox_done=[row.id])
 
 
-async def _objected(found: "_Card | Notice | None", row: InboxRow, actor: Actor | None, session: Session) -> None:
+async def _objected(found: "_Card | Notice | None", row: InboxRow, actor: Actor | None, session: Session, tools: Tools) -> None:
     """The press or the answer does not count: it is told why, a card that looks otherwise is put right. Nothing where access is gone."""
     if actor is None or not isinstance(found, Notice):
         return
@@ -296,5 +296,5 @@ async def _objected(found: "_Card | Notice | None", row: InboxRow, actor: Actor 
     events = [EditClosed(confirmation_id=named, how="late")] if settled and named in edits_of(dict(session.state)) else []
     out = [toast(row, found, session)]
     if entry is not None and settled and "preview" in entry:
-        out.append(outgoing.card_row(session.key, entry, session.now))
+        out.append(as_drawn(entry, session, tools))
     await session.commit(*events, actor=actor.key, outbox=out, inbox_done=[row.id])

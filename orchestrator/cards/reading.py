@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
-from orchestrator.directory.sums import UnclearSum, parse_sum
+from orchestrator.directory.sums import UnclearSum, format_sum, parse_sum
 from orchestrator.gate import criticals, fields
 from orchestrator.gate.effects import MARKS, Call
 from orchestrator.messages import Actor, Notice
@@ -131,9 +131,11 @@ def _other_currency(said: str, place: Place, actor: Actor) -> Unresolved | None:
     records = (criticals.written_fields(call), *place.before.values())
     present = next((found for record in records if (found := fields.value_of(record or {}, "CURRENCY_ID", call.entity))), None)
     try:
-        given = parse_sum(said, locale=actor.locale).currency
+        given = parse_sum(said, locale=actor.locale)
     except UnclearSum:
         return None
-    if given is None or (present or given) == given:
+    named = given.currency
+    if named is None or (present or named) == named:
         return None
-    return Unresolved(notice=Notice(code="edit-other-currency", args={"currency": str(present)}), detail="another currency")
+    args = {"has": str(present), "named": named, "sum": format_sum(given.amount, None, locale=actor.locale)}
+    return Unresolved(notice=Notice(code="edit-other-currency", args=args), detail="another currency")

@@ -37,6 +37,7 @@ def agenda_body(what: str, agenda: Agenda, day: date) -> dict[str, Any]:
         "sections": [{"code": notice.code, "table": table.model_dump(mode="json")} for notice, table in tables],
         "team": [asdict(line) for line in agenda.team],
         "unread": list(agenda.unread),
+        "without_user": agenda.without_user,
     }
 
 

@@ -1,10 +1,12 @@
 """Working days, and the moments that daily help is due at in a person's zone. Ring 2, pure; asks no clock."""
 
 import re
+from calendar import isleap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cache
+from functools import cache, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -21,30 +23,38 @@ _QUIET_FROM, _QUIET_TO = time(21), time(8)
 _FRIDAY: Final = 4
 _FURTHEST: Final = 60
 """No calendar has so many days off in a row; one that has them all is a mistake."""
-_AHEAD: Final = timedelta(days=30)
-"""So long before a year begins it is said that its days off are missing."""
+_DECREED_BY: Final = 11
+"""From this month on the next year's list is missed: the government's decree is of the autumn."""
+_LEAP_DAY: Final = (2, 29)
 _YEARLY = re.compile(r"[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workdays:
-    """Monday to Friday without holidays, and the weekends that are worked."""
+    """Monday to Friday without holidays and the days off that these bring along, and the weekends that are worked."""
 
     yearly: frozenset[tuple[int, int]] = frozenset()
+    moving: frozenset[tuple[int, int]] = frozenset()
     off: frozenset[date] = frozenset()
     on: frozenset[date] = frozenset()
 
     def lacks(self, day: date) -> int:
         """The year whose moved days off nobody has listed although `day` is near it; 0 for none, and for a list without any year."""
         listed = {known.year for known in self.off | self.on}
-        near = {day.year, (day + _AHEAD).year}
+        near = {day.year, day.year + (day.month >= _DECREED_BY)}
         return min(near - listed, default=0) if listed else 0
 
     def __contains__(self, day: date) -> bool:
         """Whether people work on `day`."""
         if day in self.on:
             return True
-        return day.weekday() <= _FRIDAY and (day.month, day.day) not in self.yearly and day not in self.off
+        if self.is_free(day) or day in self.off:
+            return False
+        return all(day not in _brought_along(self, year) for year in (day.year - 1, day.year))
+
+    def is_free(self, day: date) -> bool:
+        """Whether every year's rules alone make `day` a weekend or a holiday."""
+        return day.weekday() > _FRIDAY or (day.month, day.day) in self.yearly | self.moving
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +69,11 @@ def load_workdays(path: Path) -> Workdays:
     """Read data/holidays.yaml; raises SettingsError that names what is wrong."""
     try:
         content = _parsed(path.read_text(encoding="utf-8"))
-        unknown = set(content) - {"yearly", "days_off", "working_days"}
+        unknown = set(content) - {"yearly", "yearly_moving", "days_off", "working_days"}
         if unknown:
             raise SettingsError(f"{path.name}: no such key: {', '.join(sorted(map(str, unknown)))}")
-        yearly = frozenset(_month_and_day(text) for text in content.get("yearly") or ())
-        return Workdays(yearly=yearly, off=_dates(content.get("days_off")), on=_dates(content.get("working_days")))
+        yearly, moving = (frozenset(_month_and_day(text) for text in content.get(key) or ()) for key in ("yearly", "yearly_moving"))
+        return Workdays(yearly=yearly, moving=moving, off=_dates(content.get("days_off")), on=_dates(content.get("working_days")))
     except (OSError, UnicodeError, ValueError, TypeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path.name}: {error}") from None
 
@@ -72,6 +82,20 @@ def load_workdays(path: Path) -> Workdays:
 def _parsed(text: str) -> Any:
     """The same text is parsed once a process."""
     return yaml.safe_load(text) or {}
+
+
+@lru_cache(maxsize=16)
+def _brought_along(calendar: Workdays, year: int) -> frozenset[date]:
+    """The days off that the moving holidays of `year` bring along: the first day after each that is no weekend and no holiday."""
+    found: set[date] = set()
+    for month, number in sorted(calendar.moving):
+        if (month, number) == _LEAP_DAY and not isleap(year):
+            continue
+        holiday = date(year, month, number)
+        if holiday.weekday() > _FRIDAY:
+            after = (holiday + timedelta(days=ahead) for ahead in range(1, _FURTHEST))
+            found.update(islice((day for day in after if not calendar.is_free(day) and day not in found), 1))
+    return frozenset(found)
 
 
 def moment(day: date, at: time, zone: str) -> datetime:
@@ -97,7 +121,7 @@ def is_quiet(now: datetime, zone: str) -> bool:
 
 def _month_and_day(text: Any) -> tuple[int, int]:
     if not isinstance(text, str) or not _YEARLY.fullmatch(text):
-        raise ValueError(f'yearly: {text!r} is not written as "MM-DD"')
+        raise ValueError(f'{text!r} is not written as "MM-DD"')
     day = date.fromisoformat(f"2024-{text}")  # a leap year: the 29th of February may be a holiday
     return day.month, day.day
 

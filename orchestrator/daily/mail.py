@@ -10,14 +10,16 @@ from datetime import datetime, time, timedelta
 from typing import Any, Final, Literal, cast
 from zoneinfo import ZoneInfo
 
-from bitrix.errors import BitrixError
+from bitrix.errors import BitrixError, NoAccess, Refused
 from bitrix.limiter import Priority
+from orchestrator import outgoing
+from orchestrator.cards.rows import in_group
 from orchestrator.daily import evening
 from orchestrator.daily.bodies import agenda_body, daily_row
-from orchestrator.daily.hours import EVENING, MORNING, Slot, Workdays, next_slot
+from orchestrator.daily.hours import EVENING, LATEST, MORNING, Slot, Workdays, next_slot
 from orchestrator.daily.ports import AgendaOf, People, wishes_of
 from orchestrator.gate.rights import visible_users
-from orchestrator.messages import Actor
+from orchestrator.messages import Actor, Notice, say
 from orchestrator.session import Session
 from orchestrator.turns import Tools, admitted
 from state.clock import new_id
@@ -67,24 +69,40 @@ class DailyMail:
         try:
             body = await self._body(what, actor, slot, now=session.now, tools=tools)
         except (BitrixError, StoreError) as error:
-            log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
-            later = Slot(day=slot.day, at=session.now + AGAIN)
-            await session.commit(actor="system", timers=[self._timer(what, session, later)], inbox_done=[row.id])
+            await self._put_off(row, session, actor, what, slot=slot, error=error)
         except Exception:  # a fault of ours in one day's message must not end all those to come
             log.exception("a daily message cannot be made", extra={"action": "daily_failed", "session": session.key})
             await self._done(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"))
         else:
             await self._done(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
 
+    async def _put_off(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
+        """Once more in a while; when it is too late for the day by then, who waits for it is told so, and the next day is set."""
+        log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
+        later = Slot(day=slot.day, at=session.now + AGAIN)
+        if isinstance(error, BitrixError) and later.at >= slot.at + LATEST:
+            await self._done(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"), {"what": "lost"})
+            return
+        await session.commit(actor="system", timers=[self._timer(what, session, later)], inbox_done=[row.id])
+
     async def today(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """The command /today; raises BitrixError, and StoreError."""
+        """The command /today, in a private chat alone; a portal that cannot be read is said to be so. Raises StoreError."""
         actor = await admitted(row, session, tools)
         if actor is None:
             return
         now = session.now
-        found = await self._agenda(actor, now, team=self._team(actor), priority=Priority.INTERACTIVE)
-        body = agenda_body("today", found, now.astimezone(ZoneInfo(actor.time_zone)).date())
-        await session.commit(actor=actor.key, outbox=[daily_row(session.key, body, now)], inbox_done=[row.id])
+        if in_group(session.key):  # there everybody would read somebody's own deals
+            told = outgoing.reply_row(session.key, say(Notice(code="today-elsewhere")), now)
+        else:
+            try:
+                found = await self._agenda(actor, now, team=self._team(actor), priority=Priority.INTERACTIVE)
+            except BitrixError as error:
+                log.warning("/today cannot be read: %s", error, extra={"action": "today_unread", "session": session.key})
+                code = "today-refused" if isinstance(error, Refused | NoAccess) else "today-unreachable"
+                told = outgoing.reply_row(session.key, say(Notice(code=code)), now)
+            else:
+                told = daily_row(session.key, agenda_body("today", found, now.astimezone(ZoneInfo(actor.time_zone)).date()), now)
+        await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
 
     async def _body(self, what: What, actor: Actor, slot: Slot, *, now: datetime, tools: Tools) -> Mapping[str, Any]:
         if what == "digest":
@@ -106,12 +124,12 @@ class DailyMail:
         return next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
 
     def _warn_of_missing_days(self, now: datetime) -> None:
-        """Once a year: without the list weekends and the yearly holidays count, and a digest may come on a day off."""
+        """Once a year: without the decree's days only the rules of every year count, and a digest may come on a day off."""
         lacking = self._workdays.lacks(now.date())
         if lacking and lacking != self._lacking:
             self._lacking = lacking
             log.warning(
-                "data/holidays.yaml lists no days off of %s: only weekends and yearly holidays are left out",
+                "data/holidays.yaml does not list yet which days off are moved in %s: only the holidays of every year are left out",
                 lacking,
                 extra={"action": "holidays_missing"},
             )

@@ -26,6 +26,11 @@ _VALUES: Final = 20
 """The portal compares no more at once."""
 _NAME: Final = 60
 _TAKE: Final = {"ru": "Взять: {label}", "en": "Take: {label}"}
+_KIND_NAMES: Final = {
+    "ru": {"contact": "контакт", "company": "компания", "lead": "лид"},
+    "en": {"contact": "contact", "company": "company", "lead": "lead"},
+}
+_NUMBER: Final = {"ru": "{kind} №{number}", "en": "{kind} No. {number}"}
 _ANEW: Final = {"ru": "Создать новую запись", "en": "Create a new one"}
 
 
@@ -72,11 +77,13 @@ class Duplicates:
 
     async def _option(self, target: Target, row: Mapping[str, Any], actor: Actor) -> Option:
         kind, number = target
-        title = self._naming.title_of(kind, row) or f"№{number}"
+        title = self._naming.title_of(kind, row)
         company = await self._company(kind, row)
-        label = f"{title}, {company}" if company else title
+        which = _NUMBER[actor.locale].format(kind=_KIND_NAMES[actor.locale][kind], number=number)
+        named = ", ".join(part for part in (title, company) if part)
         place = f"{kind}:{number}"
-        return Option(value=f"{place} {label}", label=_TAKE[actor.locale].format(label=label), target=place)
+        label = f"{named} · {which}" if named else which
+        return Option(value=f"{place} {named or which}", label=_TAKE[actor.locale].format(label=label), target=place)
 
     async def _company(self, kind: str, row: Mapping[str, Any]) -> str:
         """Where a person works, as the portal's records say."""

@@ -30,8 +30,10 @@ def deal_label(row: Row, *, stage_name: str | None, locale: Locale = "ru", limit
 
 
 def lead_label(row: Row, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: Book = NO_BOOK) -> str:
-    """«Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»."""
-    return _line(_title(row, locale), (_detail(_person(row)), _sum(row, locale, book), _detail(status_name), _number(row)), limit)
+    """«Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»; no sum of nothing, and no name twice."""
+    title, person = _title(row, locale), _detail(_person(row))
+    amount = _sum(row, locale, book) if amount_of(_get(row, "OPPORTUNITY", "opportunity")) else ""
+    return _line(title, ("" if person == title else person, amount, _detail(status_name), _number(row)), limit)
 
 
 def item_label(row: Row, *, kind_name: str, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: Book = NO_BOOK) -> str:

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from bitrix.errors import BitrixError
+from bitrix.names import is_own, squeeze
 from orchestrator.directory import ranking
 from orchestrator.directory.answers import Option, Resolution, Resolved, Several, Unresolved
 from orchestrator.directory.labels import user_label
+from orchestrator.directory.money_style import NO_BOOK, Book, base_of
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.paradigms import shared_start
 from orchestrator.directory.portal_reads import PortalReads
 from orchestrator.directory.reference import works_here
 from orchestrator.directory.reference_data import Category, Row, Stage
 from orchestrator.directory.stems import mentioned, tokens
-from orchestrator.directory.values import resolve_date, resolve_sum
+from orchestrator.directory.values import bare, named_currency, resolve_date, resolve_sum, with_currency
 from orchestrator.messages import Actor, Notice
 from state.clock import Clock
 
@@ -69,7 +71,7 @@ class Lookup:
                 kind = await self._kind_of_field(field, place)
                 return resolve_date(words, field=field, kind=kind, actor=place.actor, now=self._clock.now())
             case "sum":
-                return resolve_sum(words, place.actor)
+                return await self._sum(words, reference, place)
             case _:
                 return await self.record(kind, words, place.actor, place.text)
 
@@ -233,6 +235,33 @@ class Lookup:
             detail=f"no single funnel is called {words!r}; there are: {known}",
         )
 
+    async def _sum(self, words: str, reference: str, place: Place) -> Resolution:
+        """A sum, its currency with it wherever the field might take the number for one of another currency."""
+        method = self._reads.catalogue.find(place.method)
+        currency = named_currency(words, place.actor)
+        if not currency or method is None or method.reads_only:
+            return resolve_sum(words, place.actor, written=bare)
+        book = await self._book()
+        if book and currency not in book:
+            notice = Notice(code="currency-not-here", args={"currency": currency, "known": ", ".join(sorted(book))})
+            return Unresolved(notice=notice, detail=f"the portal has no currency {currency}; it has: {', '.join(sorted(book))}")
+        field = _field_of(reference, place.params)
+        is_base = currency == base_of(book)
+        if is_own(field) and await self._kind_of_field(field, place) != "money":
+            if not is_base:
+                notice = Notice(code="field-no-currency", args={"named": currency})
+                return Unresolved(notice=notice, detail=f"{field} holds a number without a currency, and {currency} was named")
+            return resolve_sum(words, place.actor, written=bare)
+        new = method.verb == "add" and squeeze(field) == "opportunity" and not _names(place.params, "currencyid")
+        return resolve_sum(words, place.actor, written=bare if new and is_base else with_currency)
+
+    async def _book(self) -> Book:
+        """The portal's currencies, none where it does not tell."""
+        try:
+            return await self._reference.currencies()
+        except BitrixError:
+            return NO_BOOK
+
     async def _kind_of_field(self, field: str, place: Place) -> str:
         """The type of one of the portal's own fields; the others are known by their names."""
         code = field.lstrip("<>=!@%")
@@ -283,6 +312,11 @@ def _kind_held(field: str) -> str:
     """ "contact" for CONTACT_ID and contactId, "" for fields that do not say what they hold."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
     return kind if kind in _CURRENT else ""
+
+
+def _names(value: Any, key: str) -> bool:
+    """Whether a field of that key is among the params."""
+    return isinstance(value, Mapping) and any(squeeze(str(name)) == key or _names(item, key) for name, item in value.items())
 
 
 def _field_of(reference: str, value: Any, name: str = "") -> str:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from bitrix.batch import MAX_COMMANDS, Command, build_cmd, read_answer
+from bitrix.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client import BitrixClient
 from bitrix.errors import OutcomeUnknown
 from bitrix.paging import first_rows
@@ -16,22 +16,30 @@ from orchestrator.directory.zones import is_zone, zone_at_offset
 MOST_USERS: Final = 5000
 _MOST_ROWS: Final = 500
 _PAGE: Final = 50
+_ROUNDS: Final = 3
+"""So often the list of employees is read at most; then nobody who was seen in any round is left out."""
+_BY_ID: Final = {"sort": "ID", "order": "ASC"}
+"""Whoever joins stands at the end, and moves nobody to another page."""
 _USER: Final = (
     "ID", "ACTIVE", "NAME", "LAST_NAME", "SECOND_NAME", "WORK_POSITION", "UF_DEPARTMENT", "TIME_ZONE", "USER_TYPE",
 )  # fmt: skip
 
 
 async def read_users(client: BitrixClient) -> Mapping[int, Row]:
-    """Employees by id, the dismissed too: the first 5,000 by number, in at most three requests (user/user-get)."""
-    params = {"sort": "ID", "order": "ASC"}
-    first = await client.call("user.get", params, repeatable=True)
-    rows = _rows(first.result)
-    if first.next is not None:
-        ends = min(first.total or MOST_USERS, MOST_USERS)
-        starts = range(first.next, ends, _PAGE)
-        for at in range(0, len(starts), MAX_COMMANDS):
-            rows += await _pages(client, params, starts[at : at + MAX_COMMANDS])
-    return {int(row["ID"]): _person(row) for row in rows[:MOST_USERS]}
+    """Employees by id, the dismissed too: the first 5,000 by number, in three requests as a rule (user/user-get).
+
+    The list is known by offset alone: when somebody leaves it between two pages, somebody else slips through. Then it is read once more.
+    """
+    found: dict[int, Row] = {}
+    for _ in range(_ROUNDS):
+        rows, totals = await _roster(client)
+        now = {int(row["ID"]): _person(row) for row in rows}
+        whole = totals == sorted(totals) and len(now) >= min(totals[-1], MOST_USERS)
+        if whole or now.keys() == found.keys():  # or the portal counts whom it does not show
+            found = now
+            break
+        found |= now
+    return dict(sorted(found.items())[:MOST_USERS])
 
 
 async def read_user(client: BitrixClient, user_id: int) -> Row | None:
@@ -108,15 +116,30 @@ async def read_zone(client: BitrixClient) -> str:
     return zone_at_offset(moment.utcoffset())
 
 
-async def _pages(client: BitrixClient, params: Mapping[str, Any], starts: Iterable[int]) -> list[Row]:
-    commands = [Command(key=f"p{start}", method="user.get", params={**params, "start": start}) for start in starts]
+async def _roster(client: BitrixClient) -> tuple[list[Row], list[int]]:
+    """One pass over the employees, whoever joined meanwhile too, and how many the portal counted with each page; 0 where it counts none."""
+    first = await client.call("user.get", _BY_ID, repeatable=True)
+    rows, totals, at = _rows(first.result), [first.total or 0], first.next
+    while at is not None and at < MOST_USERS:
+        ends = min(totals[-1] or MOST_USERS, MOST_USERS)
+        starts = range(at, max(ends, at + 1), _PAGE)[:MAX_COMMANDS]
+        pages = await _pages(client, starts)
+        rows += [row for page in pages for row in _rows(page.result)]
+        totals += [page.total for page in pages if page.total is not None]
+        beyond = starts[-1] + _PAGE
+        # Behind its end the portal may begin anew: a next page that does not lie ahead is none.
+        at = beyond if beyond < ends or (pages[-1].next or 0) >= beyond else None
+    return rows, totals
+
+
+async def _pages(client: BitrixClient, starts: Iterable[int]) -> Sequence[CommandOutcome]:
+    commands = [Command(key=f"p{start}", method="user.get", params={**_BY_ID, "start": start}) for start in starts]
     answer = await client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
-    rows: list[Row] = []
-    for outcome in read_answer(commands, answer):
+    outcomes = read_answer(commands, answer)
+    for outcome in outcomes:
         if outcome.status != "success":
             raise OutcomeUnknown(f"a page of employees could not be read: {outcome.description or outcome.status}")
-        rows += _rows(outcome.result)
-    return rows
+    return outcomes
 
 
 def _rows(result: object) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Money for people, Russian and English; a short form that never looks more exact than it is. Ring 2, pure."""
+"""Money for people, Russian and English, exact and short. Ring 2, pure."""
 
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import Final
@@ -30,8 +30,8 @@ def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale =
 def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: Book = NO_BOOK) -> str:
     """The sum for a button: below a million in full, above as «1,2 млн ₽».
 
-    At most two decimals; where that rounds, both are shown («2,00 млн» is nearly two million, «2 млн» exactly two). Billions
-    are used only where they are exact, so no short sum is more than 5,000 away from the truth.
+    At most two decimals, none of them an idle zero: one list has one way of writing. Billions are used only where they are exact, so no
+    short sum is more than 5,000 away from the truth.
     """
     if not amount.is_finite() or abs(amount) < _MILLION:
         return format_sum(amount, currency, locale=locale, book=book)
@@ -39,7 +39,8 @@ def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Lo
         unit = _BILLION if abs(amount) >= _BILLION and amount % (_BILLION * _CENT) == 0 else _MILLION
         exact = amount / unit
         rounded = exact.quantize(_CENT, rounding=ROUND_HALF_EVEN)
-    number = _grouped(f"{exact.normalize():,f}" if exact == rounded else f"{rounded:,.2f}", locale)
+        shown = rounded.normalize()
+    number = _grouped(f"{shown:,f}", locale)
     word = _UNITS[locale][unit]
     return _with_currency(number + (word if locale == "en" else GAP + word), currency, locale, book)
 

@@ -32,6 +32,7 @@ MOST: Final = 500
 TEAM: Final = 10
 """So many people of a team are told apart; of a larger one there are the numbers of all together."""
 _DONE: Final = 5
+_SINCE: Final = {"ru": "без движения с", "en": "no change since"}
 _METHODS: Final = {"task": "tasks.task.list", "deal": "crm.deal.list"}
 _OWNER: Final = {"task": "RESPONSIBLE_ID", "deal": "ASSIGNED_BY_ID"}
 _SELECT: Final = {
@@ -66,6 +67,8 @@ class Agenda:
     sections: tuple[tuple[Notice, Table], ...] = ()
     team: tuple[TeamLine, ...] = ()
     unread: tuple[str, ...] = ()
+    without_user: bool = False
+    """Nobody knows which employee of Bitrix24 the person is: an empty day says nothing then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +96,7 @@ async def agenda(
     team: Sequence[int] = (),
     priority: Priority = Priority.INTERACTIVE,
 ) -> Agenda:
-    """The day of `actor` and how the employees of `team` stand; nothing for an actor without a Bitrix24 user. May raise BitrixError."""
+    """The day of `actor` and how the employees of `team` stand; no lists for one without a Bitrix24 user. May raise BitrixError."""
     me = actor.bitrix_user_id
     lists = _lists(now.astimezone(ZoneInfo(actor.time_zone)))
     sections: list[tuple[Notice, Table]] = []
@@ -111,7 +114,7 @@ async def agenda(
     numbers = await _team(reads, naming, lists, [user for user in team if user != me], priority)
     if numbers is None:
         unread.append("today-team")
-    return Agenda(sections=tuple(sections), team=numbers or (), unread=tuple(unread))
+    return Agenda(sections=tuple(sections), team=numbers or (), unread=tuple(unread), without_user=me is None)
 
 
 def _lists(here: datetime) -> tuple[_List, ...]:
@@ -198,6 +201,9 @@ async def _when(one: _List, row: Mapping[str, Any], shown: _Shown) -> str:
     if found is None:
         return ""
     at = found.astimezone(here.tzinfo)
+    if one.code == "today-idle":  # a bare day would be read as one that is still to come
+        day = format_day(at.date(), today=here.date(), locale=shown.actor.locale).partition(", ")[2]
+        return f"{_SINCE[shown.actor.locale]} {day}"
     return f"{at:%H:%M}" if at.date() == here.date() else format_day(at.date(), today=here.date(), locale=shown.actor.locale)
 
 

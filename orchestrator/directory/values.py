@@ -1,5 +1,6 @@
 """References to days, moments and sums: the person's words become values in the form a field needs. Ring 2, pure."""
 
+from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -44,24 +45,38 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
             return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {found.reason}")
 
 
-def resolve_sum(words: str, actor: Actor) -> Resolution:
-    """An amount as a number; two readings become buttons."""
+def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | float | str]) -> Resolution:
+    """An amount as `written` writes it; two readings become buttons."""
     try:
         found = parse_sum(words, locale=actor.locale)
     except UnclearSum as unclear:
         if len(unclear.options) > 1:
             options = tuple(
-                Option(value=_number(item), label=format_sum(item.amount, item.currency, locale=actor.locale)) for item in unclear.options
+                Option(value=written(item), label=format_sum(item.amount, item.currency, locale=actor.locale)) for item in unclear.options
             )
             return Several(ask=Notice(code="which-sum", args={"words": words}), options=options)
         question = ask_sum(unclear, locale=actor.locale)
         return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {unclear.reason}")
-    return Resolved(value=_number(found), label=format_sum(found.amount, found.currency, locale=actor.locale), named=True)
+    return Resolved(value=written(found), label=format_sum(found.amount, found.currency, locale=actor.locale), named=True)
 
 
-def _number(found: Sum) -> int | float:
+def bare(found: Sum) -> int | float:
+    """The number alone, where no currency was named or the place has none."""
     whole = found.amount == found.amount.to_integral_value()
     return int(found.amount) if whole else float(found.amount)
+
+
+def with_currency(found: Sum) -> int | float | str:
+    """The number with the currency that was named, as the portal writes money: 5000|USD. The gate takes it apart again."""
+    return f"{bare(found)}|{found.currency}" if found.currency else bare(found)
+
+
+def named_currency(words: str, actor: Actor) -> str:
+    """The currency that was named with a sum, "" where none was or it is no sum."""
+    try:
+        return parse_sum(words, locale=actor.locale).currency or ""
+    except UnclearSum as unclear:
+        return next((one.currency for one in unclear.options if one.currency), "")
 
 
 def _value(when: When, *, pure: bool) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from bitrix.errors import BitrixError
 from orchestrator.gate import confirmations, executor, frozen
 from orchestrator.gate.before import before_image
+from orchestrator.gate.beginning import within_cap
 from orchestrator.gate.came_back import came_back
 from orchestrator.gate.confirmations import Asked
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse
@@ -23,6 +24,8 @@ from orchestrator.gate.overtaken import overtaken
 from orchestrator.gate.ports import Ledger
 from orchestrator.gate.reasons import refuse
 from orchestrator.gate.rejudged import Again, again, unless_held
+from orchestrator.gate.settle import without_gone
+from orchestrator.gate.steps import first_sums
 from orchestrator.gate.stored_call import Unthawable, effect_id_of, thaw
 from orchestrator.gate.undoing import undoes
 from orchestrator.gate.unreadable import unreadable
@@ -59,6 +62,8 @@ class _Judged:
     facts: Facts
     actor: Actor
     verdict: Allow | Ask
+    fell: tuple[Notice, ...] = ()
+    """What of it has nothing left to change: phones that somebody removed."""
 
 
 async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledger) -> Decided:
@@ -81,7 +86,7 @@ async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledg
     if isinstance(judged, Refuse):
         return await _cannot_run(row, judged, ledger)
     call, facts, actor = judged.call, judged.facts, judged.actor
-    new = again(call, facts=facts, actor=actor, stored=row.call, entry=entry, verdict=judged.verdict)
+    new = again(call, facts=facts, actor=actor, stored=row.call, entry=entry, verdict=judged.verdict, fell=judged.fell)
     late = await _overtaken(row, new, means) if new is not None else None
     if late is not None:
         return await _cannot_run(row, late, ledger)
@@ -89,11 +94,12 @@ async def run_approved(effect_id: str, means: Means, *, mode: Mode, ledger: Ledg
         return await _drifted(row, entry, new, means, ledger)
     order = replace(order_of(row, call, approved_by=entry.get("approved_by", "")), policy=means.policy.digest)
     try:
-        return Decided(outcome=await executor.act(order, means.performers[call.kind], ledger))
+        done = await within_cap(executor.act, order, means, actor, ledger)
     except EffectConflict:
         return Decided(notice=OUTDATED)
     except WriteStopped:  # frozen in this very moment
         return await _reopened(row, await means.switch.stopped(), ledger)
+    return await _cannot_run(row, done, ledger) if isinstance(done, Refuse) else Decided(outcome=done)
 
 
 async def held_up(entry: Mapping[str, Any], means: Means, ledger: Ledger) -> Notice | None:
@@ -145,11 +151,13 @@ async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: 
     try:
         call = thaw(row.call["call"], means.catalogue)
         facts = await look_up(call, actor, means)  # no more than was read for the card, or the before-images could not be equal
-        facts = replace(facts, written=await means.written(call, actor, ledger))
+        first = await first_sums(call, facts, means, ledger)
+        facts = replace(facts, written=await means.written(call, actor, ledger), first_sums=first)
     except Unthawable:
         return refuse("gate-method-unknown", method=row.call["call"]["method"], hint="")
     except BitrixError as error:
         return unreadable(error)
+    call, fell = without_gone(call, facts, row.call["before"])
     provenance = Provenance.model_validate(entry.get("provenance") or {})
     effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance)
     call, verdict = judged(call, mode=mode, policy=means.policy, actor=actor, facts=facts, effect=effect)
@@ -158,7 +166,7 @@ async def _judged(row: EffectRow, entry: Mapping[str, Any], means: Means, mode: 
         return verdict
     if isinstance(verdict, PlanOnly):
         return _SHADOW
-    return await came_back(row, call, means) or _Judged(call=call, facts=facts, actor=actor, verdict=verdict)
+    return await came_back(row, call, means) or _Judged(call=call, facts=facts, actor=actor, verdict=verdict, fell=fell)
 
 
 async def _overtaken(row: EffectRow, new: Again, means: Means) -> Refuse | None:

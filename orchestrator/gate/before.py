@@ -13,6 +13,8 @@ from orchestrator.gate.effects import Call, Facts
 from orchestrator.gate.fields import squeeze
 
 _ALWAYS_SHOWN = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID", "STATUS", "REAL_STATUS")
+_DESTROYED = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID", "COMPANY_ID", "CONTACT_ID", "NAME", "LAST_NAME")
+"""What a person wants to see of a record before it is gone for good, besides its title and whose it is."""
 _MEANT_WITH = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "categoryid": "STAGE_ID"}
 """What gives a value its meaning: a sum is one of its currency, a stage one of its funnel."""
 
@@ -57,6 +59,8 @@ def _shown(call: Call, record: Mapping[str, Any] | None, entity: Entity | None) 
         wanted |= {_MEANT_WITH[key] for name in wanted if (key := squeeze(name, entity.name)) in _MEANT_WITH}
     if call.spec.verb != "update":
         wanted |= set(_ALWAYS_SHOWN)
+    if call.spec.verb == "delete":
+        wanted |= set(_DESTROYED)
     kind = entity.name if entity is not None else call.entity
     keys = {squeeze(name, kind) for name in wanted}
     return {key: value for key, value in record.items() if squeeze(key, kind) in keys}

@@ -14,7 +14,7 @@ from bitrix.catalogue import Catalogue
 from orchestrator.gate.approvers import same_person
 from orchestrator.gate.effects import Ask
 from orchestrator.gate.executor import Order, stored_call
-from orchestrator.gate.ports import Ledger
+from orchestrator.gate.ports import SAID_NO, Ledger
 from orchestrator.gate.rights import may_touch, visible_users
 from orchestrator.gate.stored_call import essence
 from orchestrator.messages import Actor, Effect, Notice
@@ -235,7 +235,7 @@ def objection(entry: Mapping[str, Any] | None, decision: Decision, ledger: Ledge
     if entry["status"] != "requested":
         who = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
         when = entry.get(f"{entry['status']}_at") or ""
-        return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": when})
+        return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": when, **refused_by(entry)})
     if parse_iso(entry["expires_at"]) <= ledger.now:
         return Notice(code="card-expired", args={"at": entry["expires_at"]})
     wanted = second_nonce(entry["nonce"]) if decision.approve and entry["taps"] > 1 else entry["nonce"]
@@ -244,6 +244,14 @@ def objection(entry: Mapping[str, Any] | None, decision: Decision, ledger: Ledge
             return Notice(code="card-second-tap")
         return Notice(code="card-outdated")
     return None
+
+
+def refused_by(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Who turned it down: the portal, whose codes are in capitals or without a dash, or ourselves before anything was sent."""
+    if entry["status"] != "refused":
+        return {}
+    code = str(entry.get("code") or "-")
+    return {"by": "bot" if "-" in code and code == code.lower() and code != SAID_NO else "portal"}
 
 
 def not_entitled(entry: Mapping[str, Any], decision: Decision, catalogue: Catalogue) -> Notice | None:

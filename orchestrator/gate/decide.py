@@ -4,10 +4,12 @@ What a model writes never lowers a verdict: `confirmed: true` is read nowhere in
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 from orchestrator.gate import amounts, criticals, limits, modes, refusals, ruling, taint
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.part_names import named
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.reasons import ask, in_batch, refuse
 from orchestrator.gate.rights import visible_users
@@ -23,7 +25,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
         for leaf in call.leaves
         for rule in (ruling.applying(policy.rules, leaf, mode=mode, actor=actor, facts=facts, money=policy.money) if policy.rules else ())
     ]
-    refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect) or _ruled_out(call, ruled)
+    refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect) or _ruled_out(call, ruled, facts)
     if refusal is not None:
         return refusal
     if mode == "shadow":
@@ -32,7 +34,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     found.extend(_of_the_parts(call, policy=policy, actor=actor, facts=facts, effect=effect))
     jumps = list(_of_jumps(call, policy, facts))
     found.extend(jumps)
-    found.extend(_worded(call, leaf, ask("gate-rule", why=rule.why)) for leaf, rule in ruled)
+    found.extend(_worded(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
     if not found:
         return Allow()
     reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
@@ -56,26 +58,30 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         if (refusal := refusals.of_leaf(leaf, mode=mode, policy=policy, actor=actor, facts=facts)) is not None
     ]
     if found:
-        return _worst(call, found)
+        return _worst(call, found, facts)
     if facts.denied_in_turn:
         return refuse("gate-denied-now")
     return limits.problem(call, policy.caps, facts)
 
 
-def _ruled_out(call: Call, ruled: list[tuple[Call, Rule]]) -> Refuse | None:
+def _ruled_out(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
     """The refusal of the first rule that refuses; after those of rights, so that nobody learns of a record by it."""
     found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
-    return _worst(call, found) if found else None
+    return _worst(call, found, facts) if found else None
 
 
-def _worst(call: Call, found: list[tuple[Call, Refuse]]) -> Refuse:
+def _worst(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) -> Refuse:
     """The refusal to tell: in a batch a hidden deletion comes before anything else, by key and method."""
     leaf, refusal = next(((one, why) for one, why in found if why.reason.code == "gate-delete"), found[0])
     if not call.commands:
         return refusal
     if refusal.reason.code == "gate-delete":
-        return refuse("gate-batch-delete", key=leaf.key, method=leaf.method)
-    notice = in_batch("gate-batch-refused", refusal.reason, key=leaf.key, method=leaf.method)
+        closed = refuse("gate-batch-delete", key=leaf.key, method=leaf.method)
+        notice = in_batch("gate-batch-delete", closed.reason, key=leaf.key, method=leaf.method, about=named(leaf, facts))
+        return replace(closed, reason=notice)
+    notice = in_batch(
+        "gate-batch-refused", refusal.reason, key=leaf.key, method=leaf.method, about=named(leaf, facts, why=refusal.reason.code)
+    )
     return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {refusal.detail}")
 
 
@@ -103,7 +109,7 @@ def _of_the_parts(call: Call, *, policy: Policy, actor: Actor, facts: Facts, eff
         notices.extend(criticals.reasons(leaf, policy=policy, actor=actor, facts=facts))
         notices.extend(taint.reasons(leaf, effect.provenance, policy))
         for notice in notices:
-            yield _worded(call, leaf, notice)
+            yield _worded(call, leaf, notice, facts)
 
 
 def _of_jumps(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
@@ -112,19 +118,25 @@ def _of_jumps(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
         return
     for leaf in call.leaves:
         for jump in [] if leaf.reads_only else ruling.jumps(leaf, facts, policy.sum_jump, money=policy.money):
-            yield _worded(call, leaf, _of_jump(jump))
+            yield _worded(call, leaf, _of_jump(jump), facts)
 
 
 def _of_jump(jump: ruling.Jump) -> Notice:
-    if jump.before.currency != jump.after.currency:
-        return ask("gate-sum-currency", field=jump.field, before=jump.before.text, after=jump.after.text)
-    args = {"field": jump.field, "before": jump.before.plain, "after": jump.after.plain}
+    other = jump.before.currency != jump.after.currency
+    before, after = (jump.before.text, jump.after.text) if other else (jump.before.plain, jump.after.plain)
+    args = {"field": jump.field, "before": before, "after": after}
+    if jump.in_steps:
+        return ask("gate-sum-steps", times=jump.times, **args)
+    if other:
+        return ask("gate-sum-currency", **args)
     return ask("gate-sum-lost", **args) if jump.times is None else ask("gate-sum-jump", times=jump.times, **args)
 
 
-def _worded(call: Call, leaf: Call, notice: Notice) -> Notice:
+def _worded(call: Call, leaf: Call, notice: Notice, facts: Facts) -> Notice:
     """The reason, with the command it belongs to where the call is a batch."""
-    return in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method) if call.commands else notice
+    if not call.commands:
+        return notice
+    return in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=named(leaf, facts))
 
 
 def _over(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> amounts.Sum | None:

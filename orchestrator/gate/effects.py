@@ -14,6 +14,9 @@ from state.canonical import dumps, sha256
 Target = tuple[str, int]
 """A record: ("deal", 481)."""
 
+FirstSums = Mapping[str, tuple[Any, str]]
+"""Sums by the key of their field: the value, and its currency."""
+
 MARKS = frozenset({*names.marks(in_items=False), *names.marks(in_items=True)})
 """Fields by which a record made by us is found again when the answer was lost."""
 
@@ -53,6 +56,8 @@ class Call:
     """Further records that it puts something on, such as the deal a task is bound to: judged like targets, never shown as the target."""
     wish: str = ""
     """The essence of the call as it was proposed, where it was brought into another form since."""
+    spoken: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Fields whose sum was named with a currency, and that currency: looked at when the call is proposed, never stored."""
 
     @cached_property
     def fingerprint(self) -> str:
@@ -114,6 +119,8 @@ class Facts:
     denied_in_turn: bool = False
     written: int = 0
     """So many changes this person has had made within the last day."""
+    first_sums: Mapping[Target, FirstSums] = field(default_factory=dict)
+    """Where the sums of a record stood before our first change of them within the last day."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ two restarts exactly one wins. Nothing here retries.
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, assert_never
@@ -21,8 +21,9 @@ from orchestrator.gate.recovery import MARK, SETTLED, look_again
 from orchestrator.gate.stored_call import essence, freeze
 from orchestrator.messages import Notice, Outcome
 from state.clock import iso
+from state.counting import Begun, Count
 from state.events import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
-from state.store import EffectChange
+from state.store import EffectChange, Uncounted
 from state.worker import to_its_end
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,10 @@ class Order:
     before: Mapping[str, Any]
     policy: str = ""
     """The digest of the rules that it was judged by."""
+    count: Count | None = None
+    """What its start counts for its person."""
+    begun: Callable[[], Awaitable[Sequence[Begun]]] | None = None
+    """What the journal knows of the last day, for a person whom the database has not counted yet."""
     named: Mapping[str, Any] = field(default_factory=dict)
     """How a sentence for people names the call."""
 
@@ -71,9 +76,9 @@ async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
 async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     """Store the intent, act once, store the outcome; who cancels this waits until the outcome is stored.
 
-    Raises EffectConflict when somebody else started this effect, WriteStopped when writes are frozen, StoreUnwritable when the
-    intent cannot be stored: nothing was sent then. A failure to store the outcome leaves the effect `started`, which recovery
-    turns into `unknown`.
+    Raises EffectConflict when somebody else started this effect, WriteStopped when writes are frozen, CapReached where
+    `Order.count` is too much, StoreUnwritable when the intent cannot be stored: nothing was sent then. A failure to store the outcome
+    leaves the effect `started`, which recovery turns into `unknown`.
     """
     return await to_its_end(_write(order, performer, ledger))
 
@@ -148,8 +153,15 @@ async def _intend(order: Order, ledger: Ledger) -> None:
         fingerprint=order.call.fingerprint,
         call=stored_call(order) | {"started_at": iso(ledger.now), MARK: ledger.mark()},
         though_frozen=call_goes_on(order.call),
+        count=order.count,
     )
-    await ledger.commit(event, actor=order.requested_by, effects=[change])
+    try:
+        await ledger.commit(event, actor=order.requested_by, effects=[change])
+    except Uncounted:  # here and nowhere further out: whatever is tried again, a call is made once
+        if order.count is None or order.begun is None:
+            raise
+        told = replace(order.count, known=await order.begun())
+        await ledger.commit(event, actor=order.requested_by, effects=[replace(change, count=told)])
 
 
 async def _settle(order: Order, performed: Performed, ledger: Ledger, *, seconds: float) -> Outcome:

@@ -22,6 +22,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "gate-policy-amount": ("ask_above",),
     "gate-four-eyes": ("four_eyes_above",),
     "gate-sum-jump": ("sum_jump",),
+    "gate-sum-steps": ("sum_jump",),
     "gate-sum-lost": ("sum_jump",),
     "gate-sum-currency": ("sum_jump",),
     "gate-cap-batch": ("caps", "records_per_batch"),

@@ -14,6 +14,7 @@ from orchestrator.gate import approved, confirmations, executor, frozen
 from orchestrator.gate.approved import OUTDATED, Decided
 from orchestrator.gate.approvers import Approvers, NoLeads, same_person
 from orchestrator.gate.before import before_image
+from orchestrator.gate.beginning import within_cap
 from orchestrator.gate.confirmations import Asked, Decision
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.executor import Order
@@ -29,9 +30,11 @@ from orchestrator.gate.normalise import normalise
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names
+from orchestrator.gate.proposed import Proposed, proposed
 from orchestrator.gate.recovery import Announce, Recovered, reconcile, recover_started
 from orchestrator.gate.rejudged import unless_held
 from orchestrator.gate.standing import as_it_stands, open_card, waiting, with_doubts
+from orchestrator.gate.steps import first_sums
 from orchestrator.gate.stored_call import effect_id_of, essence
 from orchestrator.gate.unreadable import unreadable
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
@@ -104,6 +107,10 @@ class Gate:
         """What a method does to what kind of record, for people who watch; nothing for one that is not known."""
         found = self._catalogue.find(method)
         return {"verb": found.verb, "entity": found.entity} if found else {}
+
+    async def described(self, effect: Effect, actor: Actor) -> Proposed | None:
+        """How a sentence names the change that `effect` proposes, whatever becomes of it; None for what changes nothing."""
+        return await proposed(effect, catalogue=self._catalogue, portal=self._portal(effect.kind), actor=actor)
 
     async def submit(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger) -> Outcome | Pending:
         """Judge `effect` and do what the verdict says; the same slot never runs twice, whatever happens.
@@ -198,14 +205,14 @@ class Gate:
         return await reconcile(row, ledger, self._catalogue, self._performers, announce)
 
     async def _run(self, case: _Case, call: Call, facts: Facts) -> Outcome:
-        performer = self._performers[call.kind]
         if call.reads_only:
-            return await executor.read(self._order(case, call, facts, {}), performer, case.ledger)
-        name = await named_offline(call, facts, case.actor)
+            return await executor.read(self._order(case, call, facts, {}), self._performers[call.kind], case.ledger)
+        order = self._order(case, call, facts, await named_offline(call, facts, case.actor))
         try:
-            return await executor.write(self._order(case, call, facts, name), performer, case.ledger)
+            done = await within_cap(executor.write, order, self._means, case.actor, case.ledger)
         except WriteStopped:  # frozen in this very moment: nothing of it is stored, nothing was sent
-            return await self._refuse(case, frozen.refused(await self._means.switch.stopped()))
+            done = frozen.refused(await self._means.switch.stopped())
+        return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
         shown = await self._means.preview(call, facts, case.actor, now=case.ledger.now)
@@ -234,6 +241,7 @@ class Gate:
             params=_storable(case.effect.params),
             code=verdict.reason.code,
             detail=verdict.detail,
+            args=dict(verdict.reason.args),
         )
         await case.ledger.note(event, actor=case.actor.key)
         return Outcome(
@@ -283,6 +291,7 @@ class Gate:
         return replace(
             found,
             written=written,
+            first_sums=await first_sums(call, found, self._means, case.ledger),
             denied_at=denied.get("at", ""),
             denied_by=denied.get("by", ""),
             denied_in_turn=bool(denied) and denied.get("turn_id") == case.turn_id,

@@ -3,7 +3,7 @@
 Who may do it at all comes first, so that nobody learns of a record from what is wrong with a call about it.
 """
 
-from orchestrator.gate import field_checks
+from orchestrator.gate import field_checks, named_sums
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Call, Facts, Refuse, Verdict
 from orchestrator.gate.params import Refusal
@@ -21,7 +21,8 @@ def judged(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
         fine = settled(call, facts)
     except Refusal as refusal:
         return call, refusal.verdict
-    wrong = field_checks.problem(fine, facts=facts, actor=actor)
+    text = effect.provenance.person_text
+    wrong = field_checks.problem(fine, facts=facts, actor=actor) or named_sums.problem(fine, facts, money=policy.money, text=text)
     if wrong is not None:
         return fine, wrong
     return fine, verdict if fine is call else decide(fine, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)

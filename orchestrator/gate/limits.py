@@ -1,6 +1,6 @@
 """How much may be changed at once and within a day, and who keeps count. Ring 2, pure but for the port."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ from orchestrator.gate.effects import Call, Facts, Refuse
 from orchestrator.gate.ports import Ledger
 from orchestrator.gate.reasons import refuse
 from orchestrator.messages import Actor, Frozen
+from state.counting import Begun
 from state.events_leads import written_within_a_day
 
 
@@ -29,6 +30,10 @@ class Tally(Protocol):
         """How many changes were begun for this person within the last 24 hours; may raise StoreError."""
         ...
 
+    async def begun(self, actor: Actor, ledger: Ledger) -> Sequence[Begun]:
+        """The same one by one, for a database that keeps no count of this person yet; may raise StoreError."""
+        ...
+
 
 class SessionTally:
     """Counts what was begun in the conversation that asks: enough for one that has no other."""
@@ -36,6 +41,11 @@ class SessionTally:
     async def written(self, actor: Actor, ledger: Ledger) -> int:
         """From the folded state, so nothing is read."""
         return written_here(ledger.state, actor, ledger.now)
+
+    async def begun(self, actor: Actor, ledger: Ledger) -> Sequence[Begun]:
+        """Nothing: the folded state knows hours, not calls."""
+        del actor, ledger
+        return ()
 
 
 def written_here(state: Mapping[str, Any], actor: Actor, now: datetime) -> int:
@@ -56,5 +66,10 @@ def problem(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
     if call.commands and caps.records_per_batch is not None and many > caps.records_per_batch:
         return refuse("gate-cap-batch", count=many, limit=caps.records_per_batch)
     if caps.writes_per_day is not None and facts.written + many > caps.writes_per_day:
-        return refuse("gate-cap-day", count=many, made=facts.written, limit=caps.writes_per_day)
+        return too_many(many, facts.written, caps.writes_per_day)
     return None
+
+
+def too_many(many: int, made: int, limit: int) -> Refuse:
+    """The refusal of so many changes more."""
+    return refuse("gate-cap-day", count=many, made=made, limit=limit)

@@ -6,7 +6,7 @@ and what has no single reading is refused.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -104,6 +104,16 @@ def to_send(steps: Sequence[Step], *, in_items: bool, new: bool) -> Any:
     width = len(str(max(count - 1, 0)))  # stored JSON sorts its keys: n10 may not come before n2, or the call would be another one
     adds = iter(f"n{number:0{width}}" for number in range(count))
     return {step.old.id if step.old else next(adds): _universal_element(step) for step in steps}
+
+
+def parted(value: Any, held: Collection[str]) -> tuple[Any, list[str]]:
+    """What `to_send` has made, without the elements whose ID is not among `held`; and the IDs of those."""
+    if isinstance(value, Mapping):
+        gone = [key for key in value if _NUMBER.fullmatch(key) and key not in held]
+        return {key: item for key, item in value.items() if key not in gone}, gone
+    numbers = [str(item.get("ID") or "") for item in value]
+    kept = [item for item, number in zip(value, numbers, strict=True) if not number or number in held]
+    return kept, [number for number in numbers if number and number not in held]
 
 
 def shown_as(record: Mapping[str, Any], now: Sequence[Element]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from bitrix.batch import references
 from bitrix.catalogue import Catalogue, Method
 from bitrix.methods import is_method_name
-from orchestrator.gate import batch, enrich, kinds, params, reminders, targets, ties
+from orchestrator.gate import batch, enrich, kinds, named_sums, params, reminders, targets, ties
 from orchestrator.gate.effects import Call, Refuse
 from orchestrator.gate.params import Refusal, refused
 from orchestrator.messages import Actor, Effect, EffectKind
@@ -75,7 +75,7 @@ def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str)
     aim = targets.find(spec, done.params, bench.catalogue)
     tied = ties.firm(spec, done.params, bench.catalogue)
     _check_ties(tied)
-    return Call(
+    call = Call(
         kind="bitrix",
         method=spec.name,
         params=done.params,
@@ -89,6 +89,7 @@ def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str)
         entities={**entities, **targets.definitions(*(tie.entity for tie in tied if tie.entity), catalogue=bench.catalogue)},
         ties=tuple(dict.fromkeys((tie.entity, tie.number) for tie in tied if tie.number is not None)),
     )
+    return named_sums.parted(call, locale=bench.actor.locale)
 
 
 def classes(spec: Method, given: Mapping[str, Any]) -> tuple[str, ...]:

@@ -20,6 +20,13 @@ _DURATION: Final = re.compile(r"(\d{1,6})\s*([smhd])", re.ASCII)
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
+def advice(error: Exception) -> str:
+    """Where a YAML file cannot be read and what to look at there: the parser's own words are for programmers."""
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+    return f"{place}: look at indents, colons, quotes and brackets"
+
+
 def duration(value: object) -> object:
     """ "1h", "90m", "2d" as a timedelta; ValueError for other text."""
     if not isinstance(value, str):
@@ -41,7 +48,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str, int]]]:
             f"POLICY_FILE {path.name}: cannot be read ({type(error).__name__}); check the path and the encoding (UTF-8)"
         ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SettingsError(f"POLICY_FILE {path.name}: not valid YAML: {' '.join(str(error).split())}") from None
+        raise SettingsError(f"POLICY_FILE {path.name}: not valid YAML{advice(error)}") from None
     if content is None:
         return {}, {}
     if not isinstance(content, Mapping) or not isinstance(node, yaml.MappingNode):

@@ -73,6 +73,10 @@ class Ledger(Protocol):
         """The session's effects in that status."""
         ...
 
+    async def calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
+        """Changes of "deal:481" that came into the journal within that time, some before too, of all sessions, oldest first."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class Succeeded:

@@ -43,6 +43,8 @@ log = logging.getLogger(__name__)
 KIND = "entityTypeId"
 """The line that says which kind of record it is; it changes nothing."""
 _KIND_NAME = {"ru": "Вид записи", "en": "Kind of record"}
+_LOST = {"ru": "Что пропадёт", "en": "What is lost"}
+_LOST_FIELDS = ("OPPORTUNITY", "STAGE_ID", "STATUS_ID", "COMPANY_ID", "CONTACT_ID", "DEADLINE")
 _TITLE = 80
 _SOME_NUMBER = 987654321
 _ADDRESS = frozenset({"ownerId", "ownerTypeId"})
@@ -122,7 +124,10 @@ async def _title(call: Call, facts: Facts, reader: Reader) -> str:
         return _by_command(call, reader.locale)
     if not call.targets:
         entity = call.entities.get(call.entity)
-        title = fields.value_of(criticals.written_fields(call), entity.title_field if entity else "TITLE", call.entity)
+        written = criticals.written_fields(call)
+        title = fields.value_of(written, entity.title_field if entity else "TITLE", call.entity)
+        if call.entity == "contact":
+            title = " ".join(str(part) for name in ("NAME", "LAST_NAME") if (part := fields.value_of(written, name, call.entity)))
         return visible(str(title or ""), locale=reader.locale, limit=_TITLE)
     name, number = call.targets[0]
     record = facts.records.get((name, number))
@@ -142,6 +147,8 @@ def _by_command(call: Call, locale: Locale) -> str:
 
 async def _lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
     """One line per written field, the critical ones first; values that hold already are left out while others change."""
+    if call.spec.verb == "delete":
+        return await _destroyed(call, facts, reader)
     record = criticals.before(call, facts) if call.spec.verb != "add" else None
     critical = set(call.spec.critical)
     apart = {*MARKS, *call.spec.forced, *(_ADDRESS if call.spec.verb == "update" and not call.spec.fields_at else ())}
@@ -152,6 +159,24 @@ async def _lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str
         lines.append((held, name not in critical, await _line(call, name, value, record=record, reader=reader)))
     changed = [line for line in lines if not line[0]] or lines
     return [line for _, _, line in sorted(changed, key=lambda found: found[1])]
+
+
+async def _destroyed(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
+    """What a deletion takes with it: sum, stage, whose it is, company; of a record that nobody could read, that it is so."""
+    record = criticals.before(call, facts)
+    if record is None:
+        return [{"field": "", "name": _LOST[reader.locale], "before": "", "after": UNKNOWN[reader.locale]}]
+    entity = call.entities.get(call.entity)
+    names = [*_LOST_FIELDS, *([entity.owner_field] if entity else [])]
+    context = _context(call, record, {})
+    lines: list[dict[str, str]] = []
+    for name in names:
+        value = fields.value_of(record, name, call.entity)
+        if not name or value in (None, "", 0, "0", []) or not _kind(call, name):
+            continue
+        after = await _shown(name, value, _kind(call, name), context=context, reader=reader)
+        lines.append({"field": name, "name": await _name(call, name, reader), "before": "", "after": after})
+    return lines
 
 
 async def _line(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
@@ -236,14 +261,25 @@ def _context(call: Call, record: Mapping[str, Any] | None, written: Mapping[str,
     return Context(entity=call.entity, currency=str(currency or ""), category=int(funnel or 0), is_new=is_new)
 
 
+def _held(record: Mapping[str, Any] | None, written: Mapping[str, Any], leaf: Call) -> dict[str, Any]:
+    """The sum that a record keeps: its worth is at stake when it is given away or moved."""
+    if record is None or fields.has(written, "OPPORTUNITY", leaf.entity):
+        return {}
+    return {"OPPORTUNITY": fields.value_of(record, "OPPORTUNITY", leaf.entity)}
+
+
 async def _total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
-    """What the commands write in money, a sum for each currency; "" where they write none."""
+    """What the records that the commands change are worth as they will be, a sum for each currency; "" where none has a sum."""
     found: list[tuple[Context, Decimal]] = []
+    counted: set[Any] = set()
     for leaf in commands:
-        written = criticals.written_fields(leaf)
-        amount = fields.number(fields.value_of(written, "OPPORTUNITY", leaf.entity))
-        if amount is not None and not leaf.reads_only:
-            found.append((_context(leaf, criticals.before(leaf, facts), written), amount))
+        if leaf.reads_only or (leaf.targets and leaf.targets[0] in counted):
+            continue
+        written, record = criticals.written_fields(leaf), criticals.before(leaf, facts)
+        amount = fields.number(fields.value_of({**written, **_held(record, written, leaf)}, "OPPORTUNITY", leaf.entity))
+        if amount is not None:
+            counted.update(leaf.targets[:1])
+            found.append((_context(leaf, record, written), amount))
     book = await reader.names.book() if found else NO_BOOK
     sums: dict[str, Decimal] = {}
     for context, amount in found:

@@ -1,5 +1,6 @@
 """Every reason the gate gives, as code → English sentence for the model and ops; people read the doors' catalogues."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.gate.effects import Refuse
@@ -38,6 +39,11 @@ REFUSALS: dict[str, str] = {
     "gate-rule-refuses": "a rule of the policy forbids it: {why}",
     "gate-cap-batch": "the batch changes {count} records, and the policy allows {limit} at once; propose fewer.",
     "gate-cap-day": "the policy allows a person {limit} changes in 24 hours; {made} were made and this is {count} more.",
+    "gate-sum-other-currency": "the sum of {entity} {id} is in {has}, and {sum} {named} was named; nothing is converted. "
+    "Ask for the sum in {has}; if the person wants the currency changed too, set CURRENCY_ID to {named} beside the sum.",
+    "gate-named-other-currency": "{entity} {id} is in {has}, and {field} was named in {named}; nothing is converted. Ask for it in {has}.",
+    "gate-sum-two-currencies": "the new record is to be in {has}, and {field} was named in {named}: set CURRENCY_ID to it, or ask.",
+    "gate-sum-currency-unknown": "{field} was named in {named}, and it is not known in which currency the record is; read it first.",
     "gate-reference": "$result[...] may not stand in {param} of {method}.",
     "gate-denied-now": "a person has just denied this very call; do not propose it again in this turn.",
     "gate-withdrawn": "the step is marked as denied, so it is not run.",
@@ -65,9 +71,11 @@ ASKS: dict[str, str] = {
     "gate-four-eyes": "the sum {amount} is above {limit}: a second person with role lead must approve.",
     "gate-rule": "a rule of the policy: {why}",
     "gate-sum-jump": "{field} changes {times} times: {before} → {after}.",
+    "gate-sum-steps": "{field} changes {times} times within a day, in several steps: {before} → {after}.",
     "gate-sum-lost": "{field} changes from {before} to {after}.",
     "gate-sum-currency": "{field} becomes one of another currency: {before} → {after}.",
     "gate-model-asks": "the model asked for a person's word.",
+    "gate-phone-gone": "{value} was removed from {entity} {id} meanwhile: what would have changed it is left out.",
     "gate-undo": "an undo puts former values back: a person checks them.",
     "gate-taint-prose": "free text of other people was read in this turn.",
     "gate-taint-target": "{entity} {id} was not named by the person.",
@@ -96,9 +104,18 @@ def refuse(code: str, **args: Any) -> Refuse:
     return Refuse(reason=notice, detail=english(notice))
 
 
-def in_batch(code: str, notice: Notice, *, key: str, method: str) -> Notice:
-    """`notice` as the reason of one command; doors select the inner sentence by `reason`, the arguments stay beside it."""
-    return Notice(code=code, args={**notice.args, "key": key, "method": method, "reason": notice.code, "text": english(notice)})
+def in_batch(code: str, notice: Notice, *, key: str, method: str, about: Mapping[str, Any] | None = None) -> Notice:
+    """`notice` as the reason of one command; doors select the inner sentence by `reason`, the arguments stay beside it.
+
+    `about` names the record of the command for people: {entity, title, number, method}.
+    """
+    about = about or {"entity": "", "title": "none", "number": 0, "method": method}
+    part = {"part": {"code": "batch-part", "args": dict(about)}, "part_title": about["title"], "part_named": _yes(about)}
+    return Notice(code=code, args={**notice.args, "key": key, "method": method, "reason": notice.code, "text": english(notice), **part})
+
+
+def _yes(about: Mapping[str, Any]) -> str:
+    return "no" if about["title"] == "none" else "yes"
 
 
 def _argument(value: Any) -> str | int:

@@ -3,7 +3,7 @@
 A press counts for what the card showed: the values, how many taps, whether a second person, and why it asked. More than that is asked anew.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,9 +33,19 @@ class Again:
 
 
 def again(
-    call: Call, *, facts: Facts, actor: Actor, stored: Mapping[str, Any], entry: Mapping[str, Any], verdict: Allow | Ask
+    call: Call,
+    *,
+    facts: Facts,
+    actor: Actor,
+    stored: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    verdict: Allow | Ask,
+    fell: Sequence[Notice] = (),
 ) -> Again | None:
-    """The new card, or None when `entry` with what is `stored` of it still says everything (DESIGN §3 "Preview", "Four eyes")."""
+    """The new card, or None when `entry` with what is `stored` of it still says everything (DESIGN §3 "Preview", "Four eyes").
+
+    `fell` tells what of the call the world left nothing to do for.
+    """
     changed = before_image(call, facts) != stored["before"] or dict(call.params) != stored["call"]["params"]
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
     if not changed and not _stricter(entry, fresh):
@@ -45,7 +55,7 @@ def again(
         call=call,
         facts=facts,
         actor=actor,
-        ask=Ask(reasons=(why, *fresh.reasons), taps=fresh.taps, four_eyes=fresh.four_eyes, lead=fresh.lead),
+        ask=Ask(reasons=(why, *fell, *fresh.reasons), taps=fresh.taps, four_eyes=fresh.four_eyes, lead=fresh.lead),
     )
 
 

@@ -4,14 +4,14 @@ All rules apply and the strictest wins, so that no rule, wherever it stands, can
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
 from orchestrator.gate import amounts, criticals, fields
 from orchestrator.gate.amounts import Sum
 from orchestrator.gate.currency import RUBLES, Money
-from orchestrator.gate.effects import Call, Facts
+from orchestrator.gate.effects import Call, Facts, Target
 from orchestrator.gate.rules import Rule, fits
 from orchestrator.messages import Actor, Mode
 
@@ -99,27 +99,59 @@ class Jump:
     before: Sum
     after: Sum
     times: int | None = None
+    in_steps: bool = False
+    """`before` is where it stood before our first change of it today, not where it stands."""
 
 
 def jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -> Iterator[Jump]:
     """Each sum that becomes `times` as large or falls to that part, one that cannot be read or compared among them.
 
-    A sum that stood at nothing cannot be compared with. A million that becomes one of another currency is another sum.
+    A sum that stood at nothing cannot be compared with. A million that becomes one of another currency is another sum. One that makes no
+    such jump now is compared with where it stood before our own first change of it today.
     """
     record = criticals.before(call, facts)
-    if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
-        return
     now, then = amounts.currencies(call, record)
-    for name, value in _written(call, record, moved=now != then):
-        was = Sum(value=fields.value_of(record, call.spec.stands_for.get(name, name), call.entity), currency=now)
-        before, after = fields.number(was.value), fields.number(value) if value not in (None, "", [], {}) else Decimal(0)
-        if not before:
-            continue
-        pair = money.compared(abs(after), then, now) if after is not None else None
-        old = abs(before) * pair[1] if pair is not None else Decimal(0)
-        if pair is None or pair[0] >= times * old or pair[0] * times <= old:
-            ratio = int(max(pair[0] / old, old / pair[0])) if pair is not None and pair[0] else None
-            yield Jump(field=criticals.code_of(call, name), before=was, after=Sum(value=value or 0, currency=then), times=ratio)
+    target = whose_sum(call, facts)
+    first = facts.first_sums.get(target, {}) if target is not None else {}
+    for name, value in sums_written(call, facts).items():
+        known = call.spec.stands_for.get(name, name)
+        was = Sum(value=fields.value_of(record or {}, known, call.entity), currency=now)
+        after = Sum(value=value or 0, currency=then)
+        found = _jump(was, after, field=criticals.code_of(call, name), times=times, money=money)
+        earlier = first.get(fields.squeeze(known, call.entity))
+        if found is None and earlier is not None:
+            steps = _jump(Sum(value=earlier[0], currency=earlier[1]), after, field=criticals.code_of(call, name), times=times, money=money)
+            found = replace(steps, in_steps=True) if steps is not None and steps.times is not None else None
+        if found is not None:
+            yield found
+
+
+def _jump(was: Sum, after: Sum, *, field: str, times: int, money: Money) -> Jump | None:
+    before, number = fields.number(was.value), fields.number(after.value)
+    if not before:
+        return None
+    pair = money.compared(abs(number), after.currency, was.currency) if number is not None else None
+    old = abs(before) * pair[1] if pair is not None else Decimal(0)
+    if pair is not None and old < pair[0] * times and pair[0] < times * old:
+        return None
+    ratio = int(max(pair[0] / old, old / pair[0])) if pair is not None and pair[0] else None
+    return Jump(field=field, before=was, after=after, times=ratio)
+
+
+def whose_sum(call: Call, facts: Facts) -> Target | None:
+    """The record that is there and whose sum the call writes; None where there is none."""
+    if not sums_written(call, facts):
+        return None
+    return next((target for target in call.targets if facts.records.get(target) is not None), None)
+
+
+def sums_written(call: Call, facts: Facts) -> dict[str, Any]:
+    """The sums of a record that is there as they will be by the call."""
+    record = criticals.before(call, facts)
+    if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
+        return {}
+    now, then = amounts.currencies(call, record)
+    return dict(_written(call, record, moved=now != then))
 
 
 def _written(call: Call, record: Mapping[str, Any], *, moved: bool) -> Iterator[tuple[str, Any]]:

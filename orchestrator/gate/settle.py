@@ -9,8 +9,9 @@ from orchestrator.gate import batch, multifields
 from orchestrator.gate.effects import Call, Facts, Target
 from orchestrator.gate.multifields import Element, Step
 from orchestrator.gate.params import Refusal
-from orchestrator.gate.reasons import refuse
+from orchestrator.gate.reasons import ask, refuse
 from orchestrator.gate.stored_call import essence
+from orchestrator.messages import Notice
 
 _OWNERS = frozenset({"lead", "contact", "company", "item"})
 _VERBS = frozenset({"add", "update"})
@@ -35,6 +36,42 @@ def settled(call: Call, facts: Facts) -> Call:
         raise Refusal(refuse("gate-batch-broken", key=min(missing), why="it changes nothing, and another command takes its answer"))
     whole = batch.assembled(call.spec, leaves, halt=call.halt, portal=call.portal) if call.commands else leaves[0]
     return replace(whole, wish=essence(call))
+
+
+def without_gone(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call, tuple[Notice, ...]]:
+    """An approved call without the edits and removals of phones and addresses that its record no longer has, and a reason for each of them.
+
+    `before` is what its card showed. The call itself where nothing would be left, or where another command takes an answer that falls out.
+    """
+    leaves: list[Call] = []
+    fell: list[Notice] = []
+    for leaf in call.leaves:
+        kept, gone = _still(leaf, facts, before)
+        leaves += [kept] if kept is not None else []
+        fell += gone
+    if not fell or all(leaf.reads_only for leaf in leaves) or _asked_for(leaves) - {leaf.key for leaf in leaves}:
+        return call, ()
+    whole = batch.assembled(call.spec, tuple(leaves), halt=call.halt, portal=call.portal) if call.commands else leaves[0]
+    return replace(whole, wish=call.wish or essence(call)), tuple(fell)
+
+
+def _still(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call | None, list[Notice]]:
+    """One call or command without what is gone, None where nothing is left of it."""
+    target = _changed(call)
+    if target is None or not _concerns(call):
+        return call, []
+    held = {element.id for element in multifields.elements(facts.records.get(target))}
+    shown = {element.id: element.value for element in multifields.elements(before.get(f"{target[0]}:{target[1]}"))}
+    written, gone = dict(call.params[call.spec.fields_at]), list[str]()
+    for name in [name for name in written if multifields.is_named(name)]:
+        written[name], lost = multifields.parted(written[name], held)
+        gone += lost
+        if not written[name]:
+            del written[name]
+    if not gone:
+        return call, []
+    fell = [ask("gate-phone-gone", value=shown.get(number) or f"ID {number}", entity=target[0], id=target[1]) for number in gone]
+    return (replace(call, params={**call.params, call.spec.fields_at: written}) if written else None), fell
 
 
 def steps_of(call: Call, record: Mapping[str, Any] | None) -> dict[str, tuple[Step, ...]]:

@@ -58,7 +58,7 @@ def as_it_stands(row: EffectRow) -> Outcome | Pending:
 def _open_or_over(row: EffectRow, method: str) -> Outcome:
     unknown = row.status in {"started", "unknown"}
     told = Notice(code="outcome-unknown", args=doubt(row.effect_id, row.call))
-    over = Notice(code=f"card-already-{row.status}", args={"who": "", "at": iso(row.updated_at)})
+    over = Notice(code=f"card-already-{row.status}", args={"who": "", "at": iso(row.updated_at), "by": "bot"})
     return Outcome(
         status="unknown" if unknown else "refused",
         effect_id=row.effect_id,

@@ -29,6 +29,8 @@ LOOKED_AT: Final = 1000
 _FOLLOWED: Final = 5000
 """Records that are looked through for the end of one call: within a day nobody's conversation has more."""
 _PIECE: Final = 500
+_SHORT_PIECE: Final = 32
+"""Most calls end within a few records: the first pieces are small, each twice as long as the one before, up to `_PIECE`."""
 _ENDS: Final = frozenset({"CallSucceeded", "CallRefused", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded"})
 _UNCLEAR: Final = '"verdict":"unclear"'
 _LATE: Final = timedelta(minutes=1)
@@ -56,15 +58,13 @@ class Calls:
 
 @dataclass(kw_only=True)
 class Auditor:
-    """See the module docstring; the index belongs to the process."""
+    """See the module docstring."""
 
     store: AsyncStore
     index: RecordIndex
 
     async def page(self, viewer: Viewer, wanted: Wanted, voice: Voice, *, after: str, limit: int) -> Calls:
         """The next calls that the viewer may see. Raises StoreError."""
-        if wanted.record:
-            await self.index.refresh()
         found: list[Story] = []
         looked, last = 0, after
         async for event in self._firsts(wanted, max(after, _id_at(wanted.since))):
@@ -78,11 +78,10 @@ class Auditor:
     async def _firsts(self, wanted: Wanted, after: str) -> AsyncIterator[StoredEvent]:
         """The first events of calls behind that place, till the end of the time that is asked for."""
         if wanted.record:
-            ids = sorted(self.index.began_at(row.effect_id) for row in await self.index.calls(wanted.record))
-            for one in ids:
-                if one > after:
-                    for event in await self.store.read(_at, one):
-                        yield event
+            while ids := await self.index.begun(wanted.record, after, _SLICE):
+                for event in await self.store.read(_at, ids):
+                    yield event
+                after = ids[-1]
             return
         end = _id_at(wanted.until + _LATE) if wanted.until else ""
         while page := await self.store.read(_slice, after):
@@ -146,12 +145,13 @@ def _followed(store: Store, first: StoredEvent, effect_id: str, row: EffectRow |
     named = f'"effect_id":"{effect_id}"'
     after, over, end = first.seq, row.status == "requested", first.seq + _FOLLOWED
     seqs: list[int] = []
-    while page := store.unopened(first.stream, after, _PIECE):
+    piece = min(_SHORT_PIECE, _PIECE)
+    while page := store.unopened(first.stream, after, piece):
         for seq, kind, data in page:
             if named in data and not over:
                 seqs.append(seq)
                 over = _ends(kind, data, row.status)
-        after = page[-1][0]
+        after, piece = page[-1][0], min(2 * piece, _PIECE)
         if over or after >= end:
             break
     trail.events.extend(event for seq in seqs for event in store.read_events(first.stream, seq - 1, 1))
@@ -169,9 +169,9 @@ def _slice(store: Store, after: str) -> Sequence[StoredEvent]:
     return list(PastDamage(store).scan(_FIRST, after, _SLICE))
 
 
-def _at(store: Store, event_id: str) -> Sequence[StoredEvent]:
-    """The event with that id: it is what follows the place just before it."""
-    return list(PastDamage(store).scan((), event_id[:-1], 1))
+def _at(store: Store, ids: Sequence[str]) -> Sequence[StoredEvent]:
+    """The events with these ids: each is what follows the place just before it."""
+    return [event for one in ids for event in PastDamage(store).scan((), one[:-1], 1) if event.id == one]
 
 
 def _id_at(moment: datetime | None) -> str:

@@ -5,12 +5,11 @@ from typing import Final
 from bitrix.errors import BitrixError
 from orchestrator import outgoing
 from orchestrator.gate import targets
-from orchestrator.gate.means import Means
 from orchestrator.gate.rights import may_touch, visible_users
 from orchestrator.gate.unreadable import unreadable
 from orchestrator.history.asking import current, record_of
 from orchestrator.history.by_name import named
-from orchestrator.history.index import RecordIndex, marked
+from orchestrator.history.index import RecordIndex
 from orchestrator.history.pages import Pages, history_row
 from orchestrator.messages import Actor, Notice, Reply, say
 from orchestrator.portal_events.watched import target_of
@@ -23,11 +22,7 @@ _WORDS: Final = 4
 
 
 class History:
-    """See the module docstring. Keeps an index of the journal in memory, which is made anew after a restart."""
-
-    def __init__(self) -> None:
-        """Nothing is read before somebody asks."""
-        self._index: RecordIndex | None = None
+    """See the module docstring."""
 
     def handlers(self) -> Handlers:
         """The command, and the press of ("history", record, page, screen)."""
@@ -88,14 +83,7 @@ class History:
             return Notice(code="gate-not-found", args={"entity": kind, "id": number})
         if record is not None and not may_touch(actor, entity, record):
             return Notice(code="gate-not-yours", args={"entity": kind, "id": number})
-        index = await self._current(tools, means)
-        if record is not None and (maker := marked(record)):
-            index.made(target, maker)
-        body = await Pages(index, means, tools.present).body(target, record, page=page, actor=actor, screen=screen, now=session.now)
+        body = await Pages(RecordIndex(tools.store), means, tools.present).body(
+            target, record, page=page, actor=actor, screen=screen, now=session.now
+        )
         return history_row(session.key, body, session.now)
-
-    async def _current(self, tools: Tools, means: Means) -> RecordIndex:
-        if self._index is None:
-            self._index = RecordIndex(tools.store, means.catalogue)
-        await self._index.refresh()
-        return self._index

@@ -14,7 +14,7 @@ from orchestrator.gate.effects import Facts, Target
 from orchestrator.gate.means import Means
 from orchestrator.gate.shown import Context, Reader, show
 from orchestrator.gate.stored_call import Unthawable, thaw
-from orchestrator.history.index import RecordIndex, began
+from orchestrator.history.index import RecordIndex, began, marked
 from orchestrator.messages import Actor
 from orchestrator.outgoing import channel_of
 from orchestrator.portal_events.watched import Change, changes, target_of
@@ -44,7 +44,12 @@ class Pages:
         self, target: str, record: Mapping[str, Any] | None, *, page: int, actor: Actor, screen: str, now: datetime
     ) -> dict[str, Any]:
         """The page, counted from 0 and brought into what there is; `record` is as it stands, None for one that was deleted."""
-        rows = [row for row in await self._index.calls(target) if row.status not in _HIDDEN and row.call["call"]["kind"] == "bitrix"]
+        maker = marked(record) if record is not None else ""
+        rows = [
+            row
+            for row in await self._index.calls(target, maker=maker)
+            if row.status not in _HIDDEN and row.call["call"]["kind"] == "bitrix"
+        ]
         elsewhere = await self._elsewhere(target, rows)
         merged: list[tuple[str, EffectRow | tuple[StoredEvent, Sequence[Change]]]] = [(iso(began(row)), row) for row in rows]
         merged += [(event.ts, (event, found)) for event, found in elsewhere]
@@ -71,7 +76,7 @@ class Pages:
         }
 
     async def _call(self, row: EffectRow, target: str, actor: Actor, now: datetime) -> Entry:
-        stored, decision = row.call, self._index.decision(row.effect_id)
+        stored, decision = row.call, await self._index.decision(row.effect_id)
         asked, undone = str(stored["requested_by"]), await self._undone(row)
         return {
             "what": "call",
@@ -88,8 +93,7 @@ class Pages:
         }
 
     async def _undone(self, row: EffectRow) -> str:
-        back = self._index.undone_by(row.effect_id)
-        found = await self._index.effect(back) if back else None
+        found = await self._index.undone_by(row.effect_id)
         return iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
 
     async def _changes(self, row: EffectRow, target: str, actor: Actor) -> Entry:

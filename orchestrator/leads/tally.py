@@ -1,6 +1,6 @@
 """Counts the changes made for a person over all conversations and accounts, from the journal. Ring 2; each look reads what is new."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -8,6 +8,7 @@ from orchestrator.gate.budget import person_of
 from orchestrator.gate.ports import Ledger
 from orchestrator.messages import Actor
 from state.clock import SystemClock, id_at, parse_iso
+from state.counting import Begun
 from state.worker import AsyncStore
 
 DAY: Final = timedelta(days=1)
@@ -27,18 +28,27 @@ class JournalTally:
         self._overlap = overlap
         self._wall = wall
         self._made: dict[str, dict[str, tuple[datetime, int]]] = {}
-        """By person and event: when, how many. So a look costs what that person did, not what everybody did."""
+        """By person and effect: when, how many. So a look costs what that person did, not what everybody did."""
         self._added = 0
         self._read_to: datetime | None = None
 
     async def written(self, actor: Actor, ledger: Ledger) -> int:
         """How many changes were begun for this person within the last 24 hours; raises StoreError."""
-        now = ledger.now
+        return sum(one.many for one in await self.begun(actor, ledger))
+
+    async def begun(self, actor: Actor, ledger: Ledger) -> Sequence[Begun]:
+        """The calls that were begun for this person within the last 24 hours; raises StoreError."""
         await self._catch_up()
         if self._added >= PAGE:
-            self._forget(now)
+            self._forget(ledger.now)
+        return list(self._of(actor, ledger.now))
+
+    def _of(self, actor: Actor, now: datetime) -> Iterator[Begun]:
         mine = {person_of(actor.key, actor.bitrix_user_id), actor.key}  # by the key alone: before calls named the employee
-        return sum(count for person in mine for at, count in self._made.get(person, {}).values() if now - at < DAY)
+        for person in mine:
+            for effect_id, (at, many) in self._made.get(person, {}).items():
+                if now - at < DAY:
+                    yield Begun(at=at, effect_id=effect_id, many=many)
 
     async def _catch_up(self) -> None:
         wall = self._wall()
@@ -49,7 +59,7 @@ class JournalTally:
             for event in events:
                 person = person_of(str(event.data["requested_by"]), event.data.get("requested_by_user"))
                 mine = self._made.setdefault(person, {})
-                mine[event.id] = parse_iso(event.ts), int(event.data.get("writes", 1))
+                mine[str(event.data["effect_id"])] = parse_iso(event.ts), int(event.data.get("writes", 1))
             self._added += len(events)
             if len(events) < PAGE:
                 break

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from bitrix.errors import BitrixError
 from orchestrator.directory.text import clean
 from orchestrator.messages import Actor
-from orchestrator.people import screens
+from orchestrator.people import screens, taking_back
 from orchestrator.people.desk import Desk
 from orchestrator.people.joining import LONGEST_NAME, admitted
 from orchestrator.people.preferring import pressed_preference
@@ -46,7 +46,9 @@ async def press(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) ->
     match words:
         case ("pref", name, value, screen):
             await pressed_preference(row, (name, value, screen), actor, session, tools, desk=desk)
-        case (("who" | "admit" | "deny" | "back"), number, *rest) if actor.role == "admin" and number.isdecimal():
+        case (("revoke" | "remove" | "keep") as word, number, screen) if actor.role == "admin" and number.isdecimal():
+            await taking_back.pressed(row, (word, f"tg:{number}", screen), session, tools, desk=desk, admin=actor)
+        case (("who" | "admit" | "second" | "deny" | "back"), number, *rest) if actor.role == "admin" and number.isdecimal():
             await _decide(row, (words[0], f"tg:{number}", *rest), session, tools, desk=desk, admin=actor)
         case _:
             await desk.commit(session, actor=actor.key, done=[row.id])
@@ -63,10 +65,12 @@ async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools
     match words:
         case ("who", _, ("m" | "l") as letter, page) if page.isdecimal():
             await _ask_which(row, (stranger, name, letter, int(page)), session, desk=desk, admin=admin)
-        case ("admit", _, ("m" | "l") as letter, employee) if employee.isdecimal():
+        case ("admit", _, ("m" | "l") as letter, employee) if employee.isdecimal() and desk.accounts(int(employee), but=stranger):
+            await _ask_again(row, (stranger, name, letter, int(employee)), session, desk=desk, admin=admin)
+        case (("admit" | "second"), _, ("m" | "l") as letter, employee) if employee.isdecimal():
             await _admit(row, (stranger, letter, int(employee)), session, tools, desk=desk, admin=admin)
         case ("deny", _):
-            declined = screens.sentence("people-declined", about=(stranger, name), id=stranger.partition(":")[2], who=admin.name)
+            declined = screens.sentence("people-declined", about=(stranger, name), id=screens.number_of(stranger), who=admin.name)
             await _show(row, declined, stranger, session, desk=desk, admins=desk.staff.admins())
         case ("back", _):
             await _show(row, screens.asks(stranger, name), stranger, session, desk=desk, admins=[admin])
@@ -75,7 +79,7 @@ async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools
 
 
 async def _ask_which(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: Desk, admin: Actor) -> None:
-    """Which employee the stranger is: those most like their name first, those who have access last."""
+    """Which employee the stranger is: those most like their name first, those who have access last, with their Telegram number."""
     stranger, name, letter, page = asked
     try:
         found = await desk.employees.working()
@@ -83,9 +87,18 @@ async def _ask_which(row: InboxRow, asked: tuple[str, str, str, int], session: S
         log.warning("the employees cannot be read: %s", error, extra={"action": "access_employees_failed"})
         await _unreachable(row, (stranger, name), session, desk=desk, admin=admin)
         return
-    taken = set(desk.staff.employed().values())
-    found.sort(key=lambda item: (item.user_id in taken, -_likeness(item, name), item.name))
-    await _show(row, screens.which_employee(stranger, name, letter, found, page), stranger, session, desk=desk, admins=[admin])
+    taken = {item.user_id: screens.numbers_of(desk.accounts(item.user_id, but=stranger)) for item in found}
+    found.sort(key=lambda item: (bool(taken[item.user_id]), -_likeness(item, name), item.name))
+    body = screens.which_employee((stranger, name), letter, found, page, taken)
+    await _show(row, body, stranger, session, desk=desk, admins=[admin])
+
+
+async def _ask_again(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: Desk, admin: Actor) -> None:
+    """The employee has an account already: nobody becomes a second one of them by one press."""
+    stranger, name, letter, number = asked
+    others = desk.accounts(number, but=stranger)
+    body = screens.second_account((stranger, name), letter, (number, desk.staff.name_of(others[0])), others)
+    await _show(row, body, stranger, session, desk=desk, admins=[admin])
 
 
 async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, tools: Tools, *, desk: Desk, admin: Actor) -> None:

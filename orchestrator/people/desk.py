@@ -46,6 +46,10 @@ class Desk:
         """The registry as it stands now."""
         return registry_of(session.state)
 
+    def accounts(self, employee: int, *, but: str) -> list[str]:
+        """The keys of all who are this employee already, except one."""
+        return [key for key, number in self.staff.employed().items() if number == employee and key != but]
+
     def tell_admins(self, code: str, session: Session, *, about: tuple[str, str], **args: object) -> list[OutboxRow]:
         """A sentence for every administrator but the one whom it is about."""
         body = screens.sentence(code, about=about, **args)

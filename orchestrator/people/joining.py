@@ -11,6 +11,7 @@ from orchestrator.people.registry import standing, tries_too_often
 from orchestrator.people.tokens import Proof, open_name
 from orchestrator.session import Session
 from orchestrator.turns import Tools
+from state.clock import new_id
 from state.events_people import InvitationRefused, PersonInvited, PersonJoined
 from state.store import InboxRow
 
@@ -78,13 +79,16 @@ async def _joined(row: InboxRow, proof: Proof, invitation: Mapping[str, Any], de
 
 
 async def admitted(event: PersonJoined, row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
-    """One commit: the person is in, reads the welcome, and the administrators know. Raises StoreError."""
+    """One commit: the person is in, reads the welcome, and the administrators know; so does who is that employee already. StoreError."""
     person, now = event.person, session.now
     actor = newcomer(person, event.name, event.role, event.locale)
-    asked = person in desk.registry(session)["asked"]
-    told = desk.tell_admins("people-joined", session, about=(person, event.name), role=event.role, employee=str(event.bitrix_user_id))
-    if asked:  # their card says it
-        body = screens.sentence("people-joined", about=(person, event.name), role=event.role, employee=str(event.bitrix_user_id))
-        told = screens.request_card(desk.staff.admins(), body, now, stranger=person)
+    asked = desk.registry(session)["asked"].get(person)
+    others = desk.accounts(event.bitrix_user_id, but=person)
+    screen = new_id()[-8:] if asked is None else screens.REQUEST  # who asked has a card that says it
+    body = screens.joined((person, event.name), event.model_dump(), others, screen)
+    told = screens.request_card(desk.staff.admins(), body, now, stranger=person, screen=screen)
+    called = str(row.actor["name"] if asked is None else asked["name"])
+    warning = screens.sentence("people-second-account", about=(person, called), id=screens.number_of(person))
+    told += [screens.row(key, warning, now) for key in others if desk.staff.actor_of(key) is not None]
     shown = screens.welcome(actor, effective(tools.mode, actor), {}, now)
     await desk.commit(session, event, actor=person, outbox=[shown, *told], done=[row.id])

@@ -83,7 +83,7 @@ async def _compared(session: Session, tools: Tools, desk: Desk) -> None:
     works = await desk.employees.at_work(set(employed.values())) if employed else {}
     out = set(desk.registry(session)["out"])
     for person in [key for key, number in employed.items() if works.get(number) is False and key not in out]:
-        await _dismiss(person, "portal", session, tools, desk=desk, by="system")
+        await dismiss(person, "portal", session, tools, desk=desk, by="system")
     back = [key for key, number in employed.items() if works.get(number) and key in out]
     unbound = [key for key in out if key not in employed and desk.staff.fixed(key)]  # the file names no employee any more
     for person in [*back, *unbound]:
@@ -98,17 +98,17 @@ async def removed(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) 
     person, registry = str(row.body["person"]), desk.registry(session)
     by = str(row.actor["key"])
     if person in registry["people"] and not desk.staff.fixed(person):
-        await _dismiss(person, "admin", session, tools, desk=desk, by=by)
+        await dismiss(person, "admin", session, tools, desk=desk, by=by)
     elif person in map(invitation_key, registry["invited"]):
         await desk.commit(session, PersonDismissed(person=person, why="admin", by=by), actor=by)
     await desk.commit(session, actor=by, done=[row.id])
 
 
-async def _dismiss(person: str, why: Literal["portal", "admin"], session: Session, tools: Tools, *, desk: Desk, by: str) -> None:
-    """One commit: access is gone, the administrators know, and each conversation with open cards is told to close them."""
+async def dismiss(person: str, why: Literal["portal", "admin"], session: Session, tools: Tools, *, desk: Desk, by: str) -> None:
+    """One commit: access is gone, the administrators but `by` know, conversations with open cards are told to close them. StoreError."""
     closing = await _closing(person, why, session, tools)
     name = desk.staff.name_of(person)
-    told = desk.tell_admins(f"people-gone-{why}", session, about=(person, name))
+    told = [row for row in desk.tell_admins(f"people-gone-{why}", session, about=(person, name)) if row.session != by]
     event = PersonDismissed(person=person, why=why, by=by)
     await desk.commit(session, event, actor="system", outbox=told, new=closing)
 

@@ -5,6 +5,7 @@ from typing import Any, Final, get_args
 from orchestrator import outgoing
 from orchestrator.gate.modes import effective
 from orchestrator.messages import Actor, Notice, Reply, say
+from orchestrator.offering import examples
 from orchestrator.people import screens
 from orchestrator.people.desk import Desk
 from orchestrator.session import Session
@@ -50,9 +51,9 @@ async def command(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) 
         return
     name, mode = str(row.body["name"]), effective(tools.mode, actor)
     if session.key != actor.key and name in _FIRST:
-        first = Notice(code=_FIRST[name], args={"name": actor.name, "role": actor.role, "mode": mode})
-        examples = tuple(Notice(code=code) for code in screens.EXAMPLES)
-        told = outgoing.reply_row(session.key, Reply(notices=(first,), examples=examples), session.now)
+        first = Notice(code=_FIRST[name], args={"name": actor.name, "role": actor.role, "mode": mode, "private": False})
+        offers = tuple(Notice(code=code) for code in examples(mode))
+        told = outgoing.reply_row(session.key, Reply(notices=(first,), examples=offers), session.now)
     elif name in _FIRST:
         told = screens.welcome(actor, mode, desk.staff.preferences(actor.key), session.now, screen="h" if name == "help" else "w")
     elif session.key != actor.key:

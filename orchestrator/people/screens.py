@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from orchestrator.messages import Actor, Mode, Role
+from orchestrator.offering import examples
 from orchestrator.outgoing import channel_of
 from orchestrator.people.staff import Employee
 from state.clock import new_id
@@ -17,11 +18,12 @@ from state.store import OutboxRow
 KIND: Final = "people"
 PAGE: Final = 8
 """Employees on one screen."""
+REQUEST: Final = "0"
+"""The screen of a request; others have a name of their own."""
 ROLE_OF: Final[Mapping[str, Role]] = {"m": "manager", "l": "lead"}
 """What an administrator may give with a button; other administrators are made by `sdelka invite`."""
 SWITCHES: Final = ("digest", "evening", "alerts")
 DEFAULTS: Final[Mapping[str, str]] = {"digest": "off", "evening": "off", "alerts": "on"}
-EXAMPLES: Final = ("example-deals", "example-task", "example-sum")
 Button = dict[str, Any]
 Chosen = Mapping[str, str]
 
@@ -40,13 +42,14 @@ def sentence(code: str, *, about: tuple[str, str] | None = None, **args: Any) ->
 
 
 def welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, screen: str = "w") -> OutboxRow:
-    """The first contact: role, mode, three examples, and the switch of the morning digest; `chosen` are the person's preferences.
+    """The first contact: role, mode, examples for that mode, and the switch of the morning digest; `chosen` are the person's preferences.
 
     A `screen` that begins with "h" is that of /help; the letter alone makes a new message.
     """
     screen = screen if len(screen) > 1 else f"{screen}{new_id()[-8:]}"
-    body = sentence("people-help" if screen[0] == "h" else "people-welcome", about=(actor.key, actor.name), role=actor.role, mode=mode)
-    body["buttons"] = [[{"code": code, "example": code}] for code in EXAMPLES]
+    code = "people-help" if screen[0] == "h" else "people-welcome"
+    body = sentence(code, about=(actor.key, actor.name), role=actor.role, mode=mode, private=True)
+    body["buttons"] = [[{"code": code, "example": code}] for code in examples(mode)]
     body["buttons"].append([_switch("digest", chosen, screen)])
     return row(actor.key, body, now, key=f"screen:{screen}")
 
@@ -81,30 +84,82 @@ def _languages(actor: Actor, screen: str) -> list[Button]:
     ]
 
 
-def request_card(admins: Iterable[Actor], body: Mapping[str, Any], now: datetime, *, stranger: str) -> list[OutboxRow]:
-    """The card about a stranger as every administrator sees it now."""
-    return [row(admin.key, body, now, key=f"knock:{stranger}") for admin in admins]
+def request_card(
+    admins: Iterable[Actor], body: Mapping[str, Any], now: datetime, *, stranger: str, screen: str = REQUEST
+) -> list[OutboxRow]:
+    """The card about a stranger as every administrator sees it now; `screen` names that of somebody who came with a link."""
+    key = f"knock:{stranger}" if screen == REQUEST else f"joined:{stranger}:{screen}"
+    return [row(admin.key, body, now, key=key) for admin in admins]
+
+
+def joined(about: tuple[str, str], entry: Mapping[str, Any], others: Sequence[str], screen: str) -> dict[str, Any]:
+    """Somebody is in, as `entry` of the registry says; `others` are the accounts the employee had already. Access can be taken back."""
+    number = number_of(about[0])
+    told = {"role": entry["role"], "employee": str(entry["bitrix_user_id"]), "others": numbers_of(others), "second": bool(others)}
+    body = sentence("people-joined", about=about, id=number, **told)
+    body["buttons"] = [[{"code": "button-people-revoke", "press": ["revoke", number, screen]}]]
+    return body
+
+
+def revoking(about: tuple[str, str], screen: str) -> dict[str, Any]:
+    """Is access really to be taken back?"""
+    number = number_of(about[0])
+    body = sentence("people-revoke", about=about, id=number)
+    body["buttons"] = [
+        [{"code": "button-people-remove", "press": ["remove", number, screen]}],
+        [{"code": "button-people-keep", "press": ["keep", number, screen]}],
+    ]
+    return body
+
+
+def number_of(person: str) -> str:
+    """ "tg:7" → "7"."""
+    return person.partition(":")[2]
+
+
+def numbers_of(people: Iterable[str]) -> str:
+    """Their Telegram numbers, for a sentence."""
+    return ", ".join(map(number_of, people))
 
 
 def asks(stranger: str, name: str) -> dict[str, Any]:
     """Somebody asks to be let in: as what?"""
-    number = stranger.partition(":")[2]
-    body = sentence("people-asks", about=(stranger, name), id=number)
+    number = number_of(stranger)
+    body = sentence("people-asks", about=(stranger, name), id=number, named="@" in name)
     body["buttons"] = [[{"code": f"button-people-as-{role}", "press": ["who", number, letter, "0"]}] for letter, role in ROLE_OF.items()]
     body["buttons"].append([{"code": "button-people-decline", "press": ["deny", number]}])
     return body
 
 
-def which_employee(stranger: str, name: str, letter: str, found: Sequence[Employee], page: int) -> dict[str, Any]:
-    """Which employee is it? One page of them."""
-    number = stranger.partition(":")[2]
+def which_employee(
+    stranger: tuple[str, str], letter: str, found: Sequence[Employee], page: int, taken: Mapping[int, str]
+) -> dict[str, Any]:
+    """Which employee is it? One page of them; `taken` are the Telegram numbers of employees who have access already."""
+    number = number_of(stranger[0])
     pages = max(1, -(-len(found) // PAGE))
     page %= pages
-    body = sentence("people-which", about=(stranger, name), id=number, role=ROLE_OF[letter], page=page + 1, pages=pages)
+    body = sentence("people-which", about=stranger, id=number, role=ROLE_OF[letter], page=page + 1, pages=pages)
     body["buttons"] = [
-        [{"label": f"{item.name} · №{item.user_id}", "press": ["admit", number, letter, str(item.user_id)]}]
+        [{**_employee(item, taken.get(item.user_id, "")), "press": ["admit", number, letter, str(item.user_id)]}]
         for item in found[page * PAGE : (page + 1) * PAGE]
     ]
     turn = [{"code": "button-people-more", "press": ["who", number, letter, str((page + 1) % pages)]}] if pages > 1 else []
     body["buttons"].append([*turn, {"code": "button-people-back", "press": ["back", number]}])
+    return body
+
+
+def _employee(item: Employee, taken: str) -> Button:
+    label = f"{item.name} · №{item.user_id}"
+    return {"code": "button-people-taken", "args": {"label": label, "telegram": taken}} if taken else {"label": label}
+
+
+def second_account(stranger: tuple[str, str], letter: str, employee: tuple[int, str], others: Sequence[str]) -> dict[str, Any]:
+    """The employee has access already: is this stranger really the same person?"""
+    number = number_of(stranger[0])
+    told = {"role": ROLE_OF[letter], "employee": str(employee[0]), "who": employee[1], "others": numbers_of(others)}
+    body = sentence("people-second", about=stranger, id=number, **told)
+    body["buttons"] = [
+        [{"code": "button-people-second", "press": ["second", number, letter, str(employee[0])]}],
+        [{"code": "button-people-back", "press": ["who", number, letter, "0"]}],
+    ]
     return body

@@ -1,32 +1,98 @@
-"""At the start: what is known of the open deals is compared with the portal, since nobody posts again what was missed. Ring 2.
+"""At the start: what is known of the portal's records is compared with the portal, since nobody posts again what was missed. Ring 2.
 
-What is seen for the first time is remembered, so that its first change is told as was → is; what differs is due for a look.
+What is seen for the first time is remembered, so that its first change is told as was → is; what differs is due for a look. Deals are
+always looked at, other kinds once an event of theirs has come: nobody is told at a start of what they are not told in between.
 """
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from bitrix.catalogue import Entity
+from bitrix.errors import BitrixError, Refused
+from bitrix.limiter import Priority
 from orchestrator.directory.portal_reads import PortalReads
 from orchestrator.portal_events.recent import FRESH, RecentWrites
-from orchestrator.portal_events.watched import CLOSED, KINDS, Values, changes, values_of
+from orchestrator.portal_events.watched import CLOSED, KINDS, Values, changes, kind_of, target_of, values_of
 from state.agent_state import KEEP_SEEN
 from state.clock import iso, parse_iso
 from state.events import CallStarted, Event, PortalEventReceived, RecordsSeen
 from state.worker import AsyncStore
 
+log = logging.getLogger(__name__)
+
 EVENT: Final = "START"
-_METHOD: Final = "crm.deal.list"
+MOST_ALONE: Final = 500
+"""So many remembered records that no list gives are read one by one, in batches: those that were seen last."""
+_OPEN: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "deal": ("crm.deal.list", {CLOSED: "N"}),
+    "lead": ("crm.lead.list", {"STATUS_SEMANTIC_ID": "P"}),
+    "task": ("tasks.task.list", {"<REAL_STATUS": 5}),
+}
+"""How the open records of a kind are listed; those of smart processes have no mark for it."""
 _TAIL: Final = 50
 
 
-async def open_deals(reads: PortalReads, users: Sequence[int]) -> tuple[dict[str, Values], bool]:
-    """The watched values of the open deals of these employees, and whether those are all; may raise BitrixError."""
-    watched = KINDS["deal"]
-    wanted = {"filter": {watched.owner: list(users), CLOSED: "N"}, "select": ["ID", *watched.fields], "order": {"ID": "DESC"}}
-    rows = await reads.rows(_METHOD, wanted, limit=KEEP_SEEN)
-    return {f"deal:{row['ID']}": values_of("deal", row) for row in rows}, len(rows) < KEEP_SEEN
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What there is, and which remembered records are gone or as good as gone."""
+
+    records: dict[str, Values]
+    gone: list[str]
+
+
+async def look_around(reads: PortalReads, users: Sequence[int], seen: Mapping[str, Values]) -> Found:
+    """The open records of these employees, KEEP_SEEN at most, and the remembered ones.
+
+    What cannot be read is left out and logged: its changes are told as they come.
+    """
+    found = Found(records={}, gone=[])
+    try:
+        if users:
+            await _add_deals(found, reads, users, seen)
+            await _add_others(found, reads, users, seen)
+    except BitrixError as error:  # the portal as a whole: nothing more is asked of it
+        _not_read("the portal", error)
+    return found
+
+
+async def _add_deals(found: Found, reads: PortalReads, users: Sequence[int], seen: Mapping[str, Values]) -> None:
+    deals = await _listed(reads, "deal", users, KEEP_SEEN)
+    found.records.update(deals or {})
+    if deals is not None and len(deals) < KEEP_SEEN:
+        found.gone.extend(_closed(seen, deals))
+
+
+async def _add_others(found: Found, reads: PortalReads, users: Sequence[int], seen: Mapping[str, Values]) -> None:
+    for kind in [kind for kind in _OPEN if kind != "deal" and any(kind_of(target) == kind for target in seen)]:
+        room = KEEP_SEEN - len({*seen, *found.records})
+        if room > 0:  # what is remembered anew must not push out what is known
+            found.records.update(await _listed(reads, kind, users, room) or {})
+    rest = [target for target in seen if kind_of(target) != "deal" and target not in found.records][-MOST_ALONE:]
+    for (kind, number), record in (await reads.each_record([target_of(target) for target in rest], Priority.BULK)).items():
+        if record is None:
+            found.gone.append(f"{kind}:{number}")
+        elif not isinstance(record, BitrixError):
+            found.records[f"{kind}:{number}"] = values_of(kind, record)
+
+
+async def _listed(reads: PortalReads, kind: str, users: Sequence[int], limit: int) -> dict[str, Values] | None:
+    """The newest open records of a kind; None where the portal refuses the list."""
+    watched = KINDS[kind]
+    method, is_open = _OPEN[kind]
+    wanted = {"filter": {watched.owner: list(users), **is_open}, "select": ["ID", *watched.fields], "order": {"ID": "DESC"}}
+    try:
+        rows = await reads.rows(method, wanted, limit=limit)
+    except Refused as error:
+        _not_read(f"the list of open {kind}s", error)
+        return None
+    return {f"{kind}:{row.get('ID') or row['id']}": values_of(kind, row) for row in rows}
+
+
+def _not_read(what: str, error: BitrixError) -> None:
+    log.warning("%s cannot be read at the start: %s", what, error, extra={"action": "portal_start_failed"})
 
 
 async def remember(recent: RecentWrites, store: AsyncStore, now: datetime) -> None:
@@ -43,21 +109,23 @@ async def remember(recent: RecentWrites, store: AsyncStore, now: datetime) -> No
                         recent.made(row.effect_id, created)
 
 
-def compared(
-    state: Mapping[str, Any], found: Mapping[str, Values], entity: Entity, *, whole: bool, now: datetime, look_at: datetime
-) -> list[Event]:
+def compared(state: Mapping[str, Any], found: Found, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime) -> list[Event]:
     """The events that bring the state up to date; those of what is due set the look."""
     seen: Mapping[str, Values] = state.get("seen", {})
     due = state.get("due", {})
-    new = {target: dict(values) for target, values in found.items() if target not in seen and target not in due}
-    other = [target for target, values in found.items() if target in seen and changes(entity, seen[target], values)]
-    other.extend(_gone(seen, found) if whole else ())
+    new = {target: dict(values) for target, values in found.records.items() if target not in seen and target not in due}
+    other = [
+        target for target, values in found.records.items() if target in seen and changes(entities[kind_of(target)], seen[target], values)
+    ]
+    other.extend(target for target in found.gone if target not in due)  # its event may say that it was deleted
     events: list[Event] = [RecordsSeen(records=new, look_at=state.get("look_at", ""))] if new else []
     set_here = iso(look_at) if other and not due else ""
     ts = int(now.timestamp())
     return [*events, *(PortalEventReceived(event=EVENT, target=target, action="update", ts=ts, look_at=set_here) for target in other)]
 
 
-def _gone(seen: Mapping[str, Values], found: Mapping[str, Values]) -> Iterable[str]:
+def _closed(seen: Mapping[str, Values], open_deals: Mapping[str, Values]) -> Iterable[str]:
     """Deals that were open when they were seen last and are not listed now: closed, or handed to somebody who is not listened for."""
-    return (target for target, values in seen.items() if target.startswith("deal:") and values.get(CLOSED) == "N" and target not in found)
+    return (
+        target for target, values in seen.items() if kind_of(target) == "deal" and values.get(CLOSED) == "N" and target not in open_deals
+    )

@@ -63,14 +63,19 @@ def target_of(text: str) -> tuple[str, int]:
     return kind, int(number)
 
 
+def kind_of(target: str) -> str:
+    """ "item:177:5" → "item"."""
+    return target.partition(":")[0]
+
+
 def rule(target: str) -> Watched | None:
     """How the record's kind is watched; None for kinds that are not."""
-    return KINDS.get(target.partition(":")[0])
+    return KINDS.get(kind_of(target))
 
 
 def values_of(entity: str, record: Mapping[str, Any]) -> dict[str, str]:
     """The watched values of a record in either spelling, as text."""
-    watched = KINDS[entity.partition(":")[0]]
+    watched = KINDS[kind_of(entity)]
     found = {name: fields.value_of(record, name, entity) for name in watched.fields}
     return {name: _text(value) for name, value in found.items()}
 

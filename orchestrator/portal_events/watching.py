@@ -12,7 +12,7 @@ from bitrix.errors import BitrixError
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReads
 from orchestrator.portal_events.audience import Audience, Present
-from orchestrator.portal_events.catching_up import compared, open_deals, remember
+from orchestrator.portal_events.catching_up import compared, look_around, remember
 from orchestrator.portal_events.counting import counted
 from orchestrator.portal_events.looking import Look, Records
 from orchestrator.portal_events.recent import RecentWrites
@@ -97,14 +97,9 @@ class PortalWatch:
     async def started(self, row: InboxRow, session: Session) -> None:
         """Find out what was missed while nobody listened; when it cannot be found out, changes are told as they come. Raises StoreError."""
         await remember(self.recent, self._store, session.now)
-        users, due_at = self._audience.bitrix_users(), _next_look(session)
-        try:
-            found, whole = await open_deals(self._reads, users) if users else ({}, False)
-        except BitrixError as error:
-            log.warning("the open deals cannot be read: %s", error, extra={"action": "portal_start_failed"})
-            found, whole = {}, False
-        deal = self._reads.catalogue.entities["deal"]
-        events = compared(_state(session), found, deal, whole=whole, now=session.now, look_at=due_at)
+        state, due_at = _state(session), _next_look(session)
+        found = await look_around(self._reads, self._audience.bitrix_users(), state.get("seen", {}))
+        events = compared(state, found, self._reads.catalogue.entities, now=session.now, look_at=due_at)
         sets = any(isinstance(event, PortalEventReceived) and event.look_at for event in events)
         await session.commit(*events, actor="system", timers=[_timer(session, due_at)] if sets else [], inbox_done=[row.id])
 

@@ -43,9 +43,9 @@ def may_stop(actor: Actor, person: Actor | None) -> bool:
     return person is None or person.key == actor.key or actor.role in _LEADING
 
 
-def stop_of(row: InboxRow, person: str) -> StopAsked:
-    """What a /stop is to the requests of that person that came before it."""
-    return StopAsked(by=person, at=moment(row))
+def stop_of(row: InboxRow, person: str, *, turn_id: str = "") -> StopAsked:
+    """What a /stop is to the requests of that person that came before it, or to that one turn of theirs."""
+    return StopAsked(by=person, at=moment(row), turn_id=turn_id)
 
 
 def moment(row: InboxRow) -> int:

@@ -77,16 +77,28 @@ def move(source: str, target: str, progress: Progress = lambda _: None) -> Moved
     return Moved(rows={name: one.sum().rows for name, one in counted.items()}, heads=heads, source=named(source), target=named(target))
 
 
+def moved_to(url: str) -> str:
+    """Where the database was moved to, "" where it was not. StoreError where it could not be taken back: an incomplete one, InUse."""
+    with to_ourselves(url) as held, held.begin() as connection:
+        return _moved_to(connection)
+
+
 def reopen(url: str) -> str:
     """Take the mark "moved" away; what it said, or "" where there was none. StoreError for an incomplete one, InUse."""
     with to_ourselves(url) as held, held.begin() as connection:
-        mark = closed.read(connection)
-        if mark is None:
-            return ""
-        if mark.get("why") != "moved":
-            raise StoreError("this database is incomplete: run again what began to fill it")
-        closed.open_again(connection)
-        return str(mark.get("to", "another database"))
+        was = _moved_to(connection)
+        if was:
+            closed.open_again(connection)
+        return was
+
+
+def _moved_to(connection: Connection) -> str:
+    mark = closed.read(connection)
+    if mark is None:
+        return ""
+    if mark.get("why") != "moved":
+        raise StoreError("this database is incomplete: run again what began to fill it")
+    return str(mark.get("to", "another database"))
 
 
 class Held:

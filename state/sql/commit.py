@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from state import event_data, sealing
+from state import counting, event_data, sealing
 from state.clock import iso, new_id
+from state.counting import Count
 from state.event_data import Written
 from state.journal import RecordHead, chained, record_text
+from state.mentions import Mention, mentions
 from state.sealing import PersonKey
 from state.sql import outbox, rows
 from state.sql.database import Transaction
@@ -16,6 +18,7 @@ from state.sql.statements import Statements
 from state.sql.vouched import vouched
 from state.store import (
     SWITCH,
+    CapReached,
     Commit,
     EffectChange,
     EffectConflict,
@@ -23,6 +26,7 @@ from state.store import (
     StaleEpoch,
     StoredEvent,
     Timer,
+    Uncounted,
     WriteStopped,
 )
 
@@ -79,6 +83,7 @@ def write(transaction: Transaction, statements: Statements, steps: Sequence[Step
     StaleEpoch or EffectConflict where they come too late.
     """
     numbered: list[tuple[StoredEvent, str]] = []
+    named: list[Mention] = []
     # Of whom the last step was: within the transaction nobody else moves the end of the stream, so it is read once.
     whose: tuple[str, int] | None = None
     fence = Fence(0, "", None)
@@ -93,13 +98,17 @@ def write(transaction: Transaction, statements: Statements, steps: Sequence[Step
         if fence.key is None and any(draft.secret for draft in made):
             fence = fence._replace(key=_made_key(transaction, statements, whose[0], iso(commit.now)))
         if made:
-            numbered += _number(commit, made, fence)
+            fresh = _number(commit, made, fence)
+            named += _mentions(commit, fresh)
+            numbered += fresh
             last, _ = numbered[-1]
             fence = fence._replace(seq=last.seq, hash=last.hash)
     if numbered:
         transaction.run_many(statements.add_event, [rows.event_params(event, data) for event, data in numbered])
         moved = {"at_session": lease_key(steps[0][0].stream), "seq": fence.seq, "hash": fence.hash}
         transaction.run(statements.move_head, moved)
+    if named:
+        transaction.run_many(statements.add_mention, [one._asdict() for one in named])
     for commit, _ in steps:
         _write_rest(transaction, statements, commit)
     return [event for event, _ in numbered]
@@ -109,10 +118,7 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
     """What goes with the events of a step."""
     if commit.switch is not None:
         _set_switch(transaction, statements, commit.switch)
-    if any(change.status == "started" and not change.though_frozen for change in commit.effects):
-        _unless_frozen(transaction, statements)
-    for change in commit.effects:
-        _change_effect(transaction, statements, commit, change)
+    _change_effects(transaction, statements, commit)
     for row in commit.outbox:
         outbox.put(transaction, statements, row)
     for timer in commit.timers:
@@ -125,6 +131,17 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
         transaction.run(statements.add_blob, {"digest": digest, "content": content})
     if commit.snapshot is not None:
         transaction.run(statements.set_snapshot, rows.snapshot_params(commit.snapshot))
+
+
+def _change_effects(transaction: Transaction, statements: Statements, commit: Commit) -> None:
+    """What becomes of calls; last whether those that start are not too many: one that somebody else has started is no matter of that."""
+    if any(change.status == "started" and not change.though_frozen for change in commit.effects):
+        _unless_frozen(transaction, statements)
+    for change in commit.effects:
+        _change_effect(transaction, statements, commit, change)
+    for change in commit.effects:
+        if change.count is not None:
+            _count(transaction, statements, commit, change.effect_id, change.count)
 
 
 def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[InboxRow]) -> list[bool]:
@@ -178,6 +195,12 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
     return stored
 
 
+def _mentions(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]]) -> list[Mention]:
+    """What the events of a step name: the calls are those whose rows it changes, the record of a first event stands in the call itself."""
+    calls = {change.effect_id: change.call or {} for change in commit.effects}
+    return [one for event, _ in fresh for one in mentions(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
+
+
 def _change_effect(transaction: Transaction, statements: Statements, commit: Commit, change: EffectChange) -> None:
     common = {
         "status": change.status,
@@ -226,6 +249,25 @@ def _unless_frozen(transaction: Transaction, statements: Statements) -> None:
     found = transaction.row(statements.value, {"at_key": SWITCH})
     if found is not None and found[0] != "":
         raise WriteStopped("writes are frozen")
+
+
+def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: Count) -> None:
+    """Count a start for its person, unless it is too much. Whoever else would start one for them waits till the end of the transaction."""
+    kept = counting.kept(count, effect_id, commit.now)
+    known = counting.known_values(count) if count.known is not None else []
+    if isinstance(transaction, Gathering):
+        transaction.count(kept, known, count)
+        return
+    for key, value in known:
+        transaction.run(statements.add_value, {"key": key, "value": value})
+    if transaction.row(statements.hold_value, {"at_key": kept.held}) is None:
+        raise Uncounted("nobody has counted what was begun for this person")
+    if count.limit is not None:
+        made = transaction.row(statements.counted, {"at_first": kept.first, "at_last": kept.last})
+        if made is None or made[0] + count.many > count.limit:
+            raise CapReached("as many changes as this person may make within a day were begun")
+    transaction.run(statements.add_value, {"key": kept.key, "value": str(count.many)})
+    transaction.run(statements.drop_values, {"at_first": kept.held, "at_gone": kept.gone})
 
 
 def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -> None:

@@ -20,7 +20,21 @@ from state.sealing import ERASED, FIELD, person_of
 from state.sql import rows
 from state.sql.database import translated
 from state.sql.dialect import Dialect
-from state.sql.tables import LIVE, blobs, deliveries, effects, events, inbox, leases, metadata, outbox, person_keys, snapshots, timers
+from state.sql.tables import (
+    LIVE,
+    blobs,
+    deliveries,
+    effects,
+    events,
+    inbox,
+    leases,
+    mentions,
+    metadata,
+    outbox,
+    person_keys,
+    snapshots,
+    timers,
+)
 from state.sql.vouched import vouched
 from state.store import StoreError
 
@@ -32,6 +46,8 @@ SEALED = f'"{FIELD}":"'
 EMPTIED = "erased"
 """The note of an input that was emptied."""
 _PAGE = 500
+_MENTION_OF = select(mentions, events.c.stream, events.c.actor).outerjoin(events, events.c.id == mentions.c.event_id)
+"""A row of that table is whose the event is that it follows from."""
 _KEY_BYTES = 32
 
 
@@ -105,6 +121,7 @@ class Erasure:
             counts["inbox"] = _count(connection, inbox, and_(_inputs(person), inbox.c.note != EMPTIED))
             counts["effects"] = _count(connection, effects, and_(_calls(person), effects.c.call.contains('"call":')))
             counts["events"] = _count(connection, events, _sealed_for(_live_keys(connection, person)))
+            counts["mentions"] = _count(connection, mentions, _mentioned(connection, person))
             counts["snapshots"] = _count(connection, snapshots, snapshots.c.stream.in_(_streams(connection, person)))
         return _counted(counts)
 
@@ -145,6 +162,7 @@ class Erasure:
             removed = {"snapshots": _deleted(connection, snapshots, snapshots.c.stream.in_(_streams(connection, person)))}
             removed["events"] = _count(connection, events, _sealed_for(_live_keys(connection, person)))
             removed["inbox"] = _emptied_inputs(connection, person)
+            removed["mentions"] = _deleted(connection, mentions, _mentioned(connection, person))
             removed["effects"] = _emptied_calls(connection, person)
             removed["outbox"] = _deleted(connection, outbox, _in_session(outbox, person)) + _changed_deliveries(connection, person, change)
             for table in (deliveries, timers):
@@ -179,7 +197,8 @@ class Erasure:
                 if table is person_keys:
                     yield from (_text(table, row) for row, _ in keys_in(connection))
                     continue
-                for row in connection.execution_options(yield_per=_PAGE).execute(select(table)):
+                told = _MENTION_OF if table is mentions else select(table)
+                for row in connection.execution_options(yield_per=_PAGE).execute(told):
                     yield _text(table, row._asdict())
 
     def secrets(self, person: str) -> list[str]:
@@ -258,6 +277,13 @@ def _calls(person: str) -> ColumnElement[bool]:
     stream = f"session:{person}"
     asked = effects.c.call.contains(f'"requested_by":{canonical.dumps(person)}', autoescape=True)
     return or_(effects.c.stream == stream, effects.c.stream.startswith(f"{stream}:", autoescape=True), asked)
+
+
+def _mentioned(connection: Connection, person: str) -> ColumnElement[bool]:
+    """Which records and calls the person's calls and looks speak of."""
+    calls = mentions.c.effect_id.in_(select(effects.c.effect_id).where(_calls(person)))
+    looks = and_(mentions.c.what == "look", mentions.c.event_id.in_(select(events.c.id).where(_sealed_for(_live_keys(connection, person)))))
+    return or_(calls, looks)
 
 
 def _live_keys(connection: Connection, person: str) -> list[str]:

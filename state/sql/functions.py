@@ -10,8 +10,9 @@ from sqlalchemy import Connection
 
 from state.store import SWITCH
 
-STALE, CONFLICT, MOVED, FROZEN = "SD001", "SD002", "SD003", "SD004"
-"""What a commit raises: the epoch is over; an effect stands elsewhere; another commit came in between; writes are frozen."""
+STALE, CONFLICT, MOVED, FROZEN, CAP, UNCOUNTED = "SD001", "SD002", "SD003", "SD004", "SD005", "SD006"
+"""What a commit raises: the epoch is over; an effect stands elsewhere; another commit came in between; writes are frozen; the person may
+begin no more; nobody has counted what they began."""
 SWITCH_LOCK = 0x5DE1CF
 """The number of the advisory lock that who starts a write shares, and who freezes writes has alone."""
 
@@ -59,6 +60,11 @@ BEGIN
         SELECT stream, seq, id, ts, type, v, actor, data, hash FROM jsonb_to_recordset(p->'events')
             AS x(stream text, seq bigint, id text, ts text, type text, v bigint, actor text, data text, hash text);
     END IF;
+    IF p ? 'mentions' THEN
+        INSERT INTO mentions (about, what, event_id, effect_id)
+        SELECT about, what, event_id, effect_id FROM jsonb_to_recordset(p->'mentions')
+            AS x(about text, what text, event_id text, effect_id text);
+    END IF;
     IF p ? 'effects' THEN
         many := p->'effects';
         FOR i IN 0..jsonb_array_length(many) - 1 LOOP
@@ -82,6 +88,28 @@ BEGIN
                 IF FOUND THEN CONTINUE; END IF;
             END IF;
             RAISE EXCEPTION USING ERRCODE = '{CONFLICT}', MESSAGE = one->>'told';
+        END LOOP;
+    END IF;
+    IF p ? 'counts' THEN
+        many := p->'counts';
+        FOR i IN 0..jsonb_array_length(many) - 1 LOOP
+            one := many->i;
+            IF one ? 'known' THEN
+                INSERT INTO "values" (key, value) SELECT key, value FROM jsonb_to_recordset(one->'known') AS x(key text, value text)
+                ON CONFLICT (key) DO NOTHING;
+            END IF;
+            -- Whoever else would start one for this person waits here, and then sees this one.
+            PERFORM FROM "values" WHERE key = one->>'held' FOR UPDATE;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION USING ERRCODE = '{UNCOUNTED}', MESSAGE = 'nobody has counted what was begun for this person';
+            END IF;
+            IF one ? 'limit' AND (one->>'many')::bigint + (
+                SELECT COALESCE(SUM(value::bigint), 0) FROM "values" WHERE key >= one->>'first' AND key <= one->>'last'
+            ) > (one->>'limit')::bigint THEN
+                RAISE EXCEPTION USING ERRCODE = '{CAP}', MESSAGE = 'as many changes as this person may make within a day were begun';
+            END IF;
+            INSERT INTO "values" (key, value) VALUES (one->>'key', one->>'many') ON CONFLICT (key) DO NOTHING;
+            DELETE FROM "values" WHERE key > one->>'held' AND key < one->>'gone';
         END LOOP;
     END IF;
     IF p ? 'outbox' THEN

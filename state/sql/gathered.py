@@ -9,12 +9,21 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from state.counting import Count, Kept
 from state.sql.database import UNDONE, Contended, Params, Row, Statement, Transaction
-from state.sql.functions import COMMIT, CONFLICT, FROZEN, MOVED, STALE
+from state.sql.functions import CAP, COMMIT, CONFLICT, FROZEN, MOVED, STALE, UNCOUNTED
 from state.sql.statements import Statements
-from state.store import EffectConflict, StaleEpoch, StoreError, WriteStopped
+from state.store import CapReached, EffectConflict, StaleEpoch, StoreError, Uncounted, WriteStopped
 
-_MEANING = {**UNDONE, STALE: StaleEpoch, CONFLICT: EffectConflict, MOVED: Contended, FROZEN: WriteStopped}
+_MEANING = {
+    **UNDONE,
+    STALE: StaleEpoch,
+    CONFLICT: EffectConflict,
+    MOVED: Contended,
+    FROZEN: WriteStopped,
+    CAP: CapReached,
+    UNCOUNTED: Uncounted,
+}
 Changes = Mapping[str, Sequence[Any]]
 """What a commit changes, as the function takes it: list by list."""
 
@@ -116,11 +125,12 @@ class Gathering(Transaction):
         return 1
 
     def run_many(self, statement: Statement, rows: Iterable[Params]) -> None:
-        """Gather events."""
-        if statement is not self._statements.add_event:
+        """Gather events, and what they mention."""
+        if statement not in (self._statements.add_event, self._statements.add_mention):
             super().run_many(statement, rows)
             return
-        self._changes.setdefault("events", []).extend(rows)
+        name = "events" if statement is self._statements.add_event else "mentions"
+        self._changes.setdefault(name, []).extend(rows)
 
     def change_effect(self, add: Params | None, change: Params | None, expected: list[str], told: str) -> None:
         """Gather a compare-and-set."""
@@ -136,6 +146,13 @@ class Gathering(Transaction):
     def start_a_write(self) -> None:
         """Gather that a call starts which may not while writes are frozen."""
         self._changes["starts"] = [True]
+
+    def count(self, kept: Kept, known: Sequence[tuple[str, str]], count: Count) -> None:
+        """Gather a start that counts for a person."""
+        one: dict[str, Any] = {**vars(kept), "many": str(count.many)}
+        one |= {"known": [{"key": key, "value": value} for key, value in known]} if known else {}
+        one |= {"limit": str(count.limit)} if count.limit is not None else {}
+        self._changes.setdefault("counts", []).append(one)
 
     def changes(self) -> dict[str, list[Any]]:
         """All that was gathered."""

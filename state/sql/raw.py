@@ -124,6 +124,10 @@ class RawReader:
         said = (_text(row[0]) for row in self._execute("PRAGMA integrity_check(20)", {}))
         return [line for text in said for line in text.splitlines() if line != "ok" and not line.startswith("***")]
 
+    def ask(self, query: Select[Any]) -> list[Any]:
+        """The answer to a question; texts of SQLite as bytes."""
+        return self._rows(query)
+
     def _rows(self, query: Select[Any]) -> list[Any]:
         return self._execute(*self._filled(_compiled(query, self._dialect), {}))
 

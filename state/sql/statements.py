@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     LargeBinary,
     Table,
@@ -24,13 +25,28 @@ from sqlalchemy import (
 from state.sql.database import Statement, compiled
 from state.sql.dialect import Dialect
 from state.sql.functions import SWITCH_LOCK
-from state.sql.tables import LIVE, blobs, deliveries, effects, events, inbox, leases, outbox, person_keys, snapshots, timers, values
+from state.sql.tables import (
+    LIVE,
+    blobs,
+    deliveries,
+    effects,
+    events,
+    inbox,
+    leases,
+    mentions,
+    outbox,
+    person_keys,
+    snapshots,
+    timers,
+    values,
+)
 from state.store import StaleEpoch
 
 EVENT = ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash")
 INBOX = ("id", "source", "session", "lane", "kind", "actor", "body", "received_at", "status", "attempts")
 OUTBOX = ("id", "session", "channel", "kind", "body", "key", "created_at", "status", "attempts", "due_at")
 EFFECT = ("effect_id", "stream", "status", "fingerprint", "call", "updated_at", "outcome")
+MENTION = ("about", "what", "event_id", "effect_id")
 TIMER = ("id", "due_at", "session", "kind", "body")
 KEY = ("key_id", "person", "secret", "created_at", "erased_at")
 NEW: ColumnElement[str] = literal_column("'new'")
@@ -66,6 +82,7 @@ class Statements:
         self._inbox()
         self._outbox()
         self._effects()
+        self._mentions()
         self._leases()
         self._small_tables()
 
@@ -205,6 +222,15 @@ class Statements:
             .order_by(effects.c.updated_at, effects.c.effect_id)
         )
 
+    def _mentions(self) -> None:
+        self.add_mention = self._compile(_insert(mentions, MENTION))
+        found = select(*_columns(mentions, MENTION)).where(
+            mentions.c.about == bindparam("at_about"), mentions.c.what == bindparam("at_what")
+        )
+        later = found.where(mentions.c.event_id > bindparam("at_id")).order_by(mentions.c.event_id)
+        self.mentions = self._compile(later.limit(bindparam("at_most")))
+        self.last_mentions = self._compile(found.order_by(mentions.c.event_id.desc()).limit(bindparam("at_most")))
+
     def _leases(self) -> None:
         new = self._insert(leases).values(
             session=bindparam("session"), owner=bindparam("owner"), epoch=1, until=bindparam("until"), seq=0, hash=""
@@ -252,6 +278,7 @@ class Statements:
         self.add_value = self._compile(
             self._insert(values).values(key=bindparam("key"), value=bindparam("value")).on_conflict_do_nothing(index_elements=["key"])
         )
+        self._counts()
         alone, shared = func.pg_advisory_xact_lock(SWITCH_LOCK), func.pg_advisory_xact_lock_shared(SWITCH_LOCK)
         self.lock_switch = self._compile(select(alone)) if self._locks else None
         self.share_switch = self._compile(select(shared)) if self._locks else None
@@ -261,6 +288,16 @@ class Statements:
             .where(values.c.key == bindparam("at_key"), values.c.value == bindparam("at_value"))
             .values(value=bindparam("value"))
         )
+
+    def _counts(self) -> None:
+        """What a person has begun: small values, one for each start; `state.counting` says under which keys."""
+        held = select(values.c.key).where(values.c.key == bindparam("at_key"))
+        self.hold_value = self._compile(held.with_for_update())
+        number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)
+        between = and_(values.c.key >= bindparam("at_first"), values.c.key <= bindparam("at_last"))
+        self.counted = self._compile(select(number).where(between))
+        older = and_(values.c.key > bindparam("at_first"), values.c.key < bindparam("at_gone"))
+        self.drop_values = self._compile(delete(values).where(older))
 
     def _upsert(self, table: Table, names: tuple[str, ...], keys: int = 1) -> Any:
         new = self._insert(table).values({name: bindparam(name) for name in names})

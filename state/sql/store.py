@@ -12,6 +12,7 @@ import orjson
 from state import canonical
 from state.clock import iso
 from state.journal import RecordHead, record_text
+from state.mentions import Mention, What
 from state.sql import commit as writing
 from state.sql import functions, gathered, outbox, rows, schema
 from state.sql.database import Contended, Database, Params, Row, Statement, translated
@@ -248,6 +249,16 @@ class SqlStore:
         """The effects of a stream in that status, oldest change first."""
         found = self._rows(self._statements.effects, {"at_stream": stream, "at_status": status})
         return [rows.effect_row(row) for row in found]
+
+    def mentions(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[Mention]:
+        """Where the journal speaks of it in that way behind that id, the oldest first."""
+        wanted = {"at_about": about, "at_what": what, "at_id": after, "at_most": limit}
+        return [Mention(*row) for row in self._rows(self._statements.mentions, wanted)]
+
+    def last_mentions(self, about: str, what: What, limit: int) -> list[Mention]:
+        """The same, the youngest first."""
+        wanted = {"at_about": about, "at_what": what, "at_most": limit}
+        return [Mention(*row) for row in self._rows(self._statements.last_mentions, wanted)]
 
     def blob(self, digest: str) -> str | None:
         """A stored large answer."""

@@ -131,6 +131,15 @@ effects = _keyed(
 )
 Index("ix_effects_stream", effects.c.stream, effects.c.status)
 
+# What follows from journal and effects by the rule of `state.mentions`; a row goes when its call is erased.
+mentions = _keyed(
+    "mentions",
+    _text("about", primary_key=True),
+    _text("what", primary_key=True),
+    _text("event_id", primary_key=True),
+    _text("effect_id"),
+)
+
 timers = _keyed("timers", _text("id", primary_key=True), _text("due_at"), _text("session"), _text("kind"), _text("body"))
 Index("ix_timers_due_at", timers.c.due_at)
 

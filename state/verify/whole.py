@@ -1,16 +1,19 @@
-"""The whole journal, looked through once (ring 1): file, chains, heads, anchors, snapshots, large answers. Changes and repairs nothing."""
+"""The whole journal, looked through once (ring 1): file, chains, heads, anchors, snapshots, switch, large answers. Repairs nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, get_args
 
+from state import freezing
 from state.findings import Finding
 from state.sql import open_reader
+from state.sql.mentions import differences
 from state.sql.raw import RawReader, reading
 from state.store import EffectRow, EffectStatus, Store, StoredEvent
 from state.verify import database
 from state.verify.chain import Chain, follow
 from state.verify.snapshots import Folded, blob_findings
+from state.verify.switch import switch_findings
 
 PAGE = 500
 TRIES = 3
@@ -92,13 +95,18 @@ def _look(look: _Look) -> None:
     found = look.verified.findings
     found.extend(database.mistyped_findings(look.raw))
     spoken_of: dict[str, tuple[str, int]] = {}
+    whole = True
     for stream in sorted(look.raw.streams() | look.anchors.keys()):
         chain = _chained(look, stream)
-        found.extend(chain.findings or _meaning(look, stream, spoken_of))
-        found.extend(_clock(chain))
+        wrong = chain.findings or _meaning(look, stream, spoken_of)
+        whole = whole and not (wrong and stream == freezing.STREAM)
+        found.extend([*wrong, *_clock(chain)])
         look.verified.streams += 1
+    found.extend(switch_findings(look.store) if whole else ())
     found.extend(blob_findings(look.store, spoken_of, look.raw.digests()))
     found.extend(database.problem_findings(look.raw.problems()))
+    if all(finding.kind == "note" for finding in found):  # what follows from a damaged journal says nothing
+        found.extend(differences(look.raw.ask))
 
 
 def _chained(look: _Look, stream: str) -> Chain:

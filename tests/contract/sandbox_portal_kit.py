@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from forker import forked
 
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Portal, Settings
@@ -97,10 +97,10 @@ async def as_process(data: Path | None = None, *more: str) -> AsyncIterator[tupl
     """A portal as `python -m sandbox.portal` starts it, on a free port."""
     arguments = ["-m", "sandbox.portal", "--port", "0", "--bucket", "off", *(["--data", str(data)] if data else []), *more]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *forked(*arguments), cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
-    first = json.loads(await asyncio.wait_for(process.stdout.readline(), 20))
+    first = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
     try:
         async with httpx.AsyncClient(base_url=first["portal"], timeout=10) as http:
             yield Caller(http), process

@@ -70,7 +70,7 @@ def keyboard(*rows: list[tuple[str, str]]) -> InlineKeyboardMarkup:
     )
 
 
-async def until(look: Callable[[], Awaitable[Any]], seconds: float = 8.0) -> Any:
+async def until(look: Callable[[], Awaitable[Any]], seconds: float = 45.0) -> Any:
     """Ask again until there is an answer; fail when it does not come in time."""
     deadline = asyncio.get_running_loop().time() + seconds
     while asyncio.get_running_loop().time() < deadline:

@@ -28,7 +28,8 @@ from state.sql.store import open_store
 from state.store import OutboxRow
 from state.worker import AsyncStore
 
-PEOPLE = People(Access([Person(telegram_id=number, name="Борис") for number in (BORIS, VERA)]))
+EVERYBODY = (BORIS, VERA, *range(2000, 2030), *range(3001, 3007))
+PEOPLE = People(Access([Person(telegram_id=number, name="Борис", role="lead") for number in EVERYBODY]))
 SECRET = "a-secret-of-the-webhook"
 
 
@@ -59,10 +60,10 @@ class Bench:
 
 
 @asynccontextmanager
-async def _benched(folder: Path) -> AsyncIterator[Bench]:
+async def _benched(folder: Path, people: People = PEOPLE, url: str = "sqlite://") -> AsyncIterator[Bench]:
     async with opened(folder / "telegram") as kit:
-        store = AsyncStore(open_store("sqlite://"))
-        delivery = Delivery(kit.bot, store, PEOPLE, SystemClock())
+        store = AsyncStore(open_store(url))
+        delivery = Delivery(kit.bot, store, people, SystemClock())
         working = asyncio.gather(delivery.run(), delivery.progress.run())
         try:
             yield Bench(kit, store, delivery)

@@ -5,13 +5,13 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
 import pytest
+from forker import forked
 from sandbox_model_kit import ROOT, model, raw, turn
 
 from orchestrator.engines.crm_agent.blocks import parse
@@ -30,14 +30,14 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The demo model as its own process on a free port; it must end on SIGTERM."""
-    process = subprocess.Popen([sys.executable, "-m", "sandbox.model", "--port", "0"], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    process = subprocess.Popen(forked("-m", "sandbox.model", "--port", "0"), stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stdout is not None
     try:
         base = json.loads(process.stdout.readline())["model"]
         assert base.startswith("http://127.0.0.1:")
         yield base
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=60) == 0
     finally:
         process.kill()
         process.wait()
@@ -129,9 +129,9 @@ def test_a_busy_port_is_one_sentence_and_code_2() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        command = [sys.executable, "-m", "sandbox.model", "--port", str(port)]
+        command = forked("-m", "sandbox.model", "--port", str(port))
         ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=30, env={**os.environ, "PYTHONIOENCODING": "utf-8"}, cwd=ROOT, check=False
+            command, capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONIOENCODING": "utf-8"}, cwd=ROOT, check=False
         )
     assert ended.returncode == 2
     assert ended.stdout == ""

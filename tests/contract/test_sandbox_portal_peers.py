@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from b24pysdk.api.requesters.bitrix_oauth_requester import BitrixOAuthRequester 
 from b24pysdk.errors import BitrixAPIError  # type: ignore[import-untyped]
 from fast_bitrix24 import BitrixAsync  # type: ignore[import-untyped]
 from fast_bitrix24.server_response import ErrorInServerResponseException  # type: ignore[import-untyped]
+from forker import forked
 from sandbox_portal_kit import ROOT
 
 EXTRA = 2600  # with the sample firm's deals: one full batch of 50 pages and one that is not full
@@ -25,7 +25,7 @@ EXTRA = 2600  # with the sample firm's deals: one full batch of 50 pages and one
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """A portal with many deals, alone in its process."""
-    command = [sys.executable, "-m", "sandbox.portal", "--port", "0", "--bucket", "off", "--bulk-deals", str(EXTRA), "--seed", "7"]
+    command = forked("-m", "sandbox.portal", "--port", "0", "--bucket", "off", "--bulk-deals", str(EXTRA), "--seed", "7")
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline())["portal"]

@@ -194,7 +194,7 @@ async def test_events_of_items_name_the_process() -> None:
         await portal.result("crm.item.update", ITEM | {"id": 17, "fields": {"title": "Б"}})
         await portal.result("crm.item.delete", ITEM | {"id": 17})
         await portal.result("crm.quote.update", {"id": 31, "fields": {"TITLE": "В"}})
-        bodies = [parse_qs((await asyncio.wait_for(got.get(), 5))[1]) for _ in names]
+        bodies = [parse_qs((await asyncio.wait_for(got.get(), 30))[1]) for _ in names]
         seen = {(b["event"][0], b["data[FIELDS][ID]"][0], b.get("data[FIELDS][ENTITY_TYPE_ID]", [""])[0]) for b in bodies}
         assert seen == {*((name, "17", "177") for name in names[:3]), (names[3], "31", "")}
 

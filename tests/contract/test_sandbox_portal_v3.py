@@ -123,7 +123,7 @@ async def test_a_batch_is_all_or_nothing() -> None:
         good = (await _ask(portal, "batch", [add, {"method": "tasks.task.get", "query": {"id": FIRST, "select": ["id"]}}])).json()
         assert good["result"][1] == {"item": {"id": FIRST}}
         made = good["result"][0]["item"]["id"]
-        _, first_event = await asyncio.wait_for(got.get(), 5)
+        _, first_event = await asyncio.wait_for(got.get(), 30)
         assert f"data%5BFIELDS_AFTER%5D%5BID%5D={made}&" in first_event
 
 

@@ -50,7 +50,7 @@ async def test_vector_36_an_event_is_a_bracketed_form() -> None:
         bind = {"event": "ONCRMDEALUPDATE", "handler": url, "auth": pair["access_token"]}
         await portal.http.post("/rest/event.bind", data=bind)
         await portal.result("crm.deal.update", CHANGE)
-        kind, body = await asyncio.wait_for(got.get(), 5)
+        kind, body = await asyncio.wait_for(got.get(), 30)
         event = dict(parse_qsl(body, strict_parsing=True))
         assert kind == "application/x-www-form-urlencoded"
         assert (event["event"], event["event_handler_id"], event["data[FIELDS][ID]"]) == ("ONCRMDEALUPDATE", "1", "410")

@@ -35,7 +35,7 @@ async def _hears(portal: Caller) -> None:
 
 async def _events_until(portal: Caller, last: str) -> list[str]:
     """The events sent so far, as soon as the awaited one is among them."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             lines = (await portal.http.get("/sandbox/changes")).json()["changes"]
             events = [line["event"] for line in lines if line["kind"] == "event"]

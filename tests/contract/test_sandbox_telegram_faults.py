@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from aiogram.exceptions import (
     TelegramRetryAfter,
     TelegramServerError,
 )
+from forker import forked
 from sandbox_telegram_kit import BORIS, VERA, keyboard, opened, until
 
 from sandbox.telegram.__main__ import main
@@ -71,14 +71,14 @@ async def test_a_fault_meets_only_the_calls_it_was_armed_for(tmp_path: Path) -> 
 
 
 async def test_flood_limits_hold_when_they_are_switched_on(tmp_path: Path) -> None:
-    """A chat takes one message a second, a group its number a minute; the seconds to wait are told truly."""
+    """A chat takes its message in so many seconds, a group its number a minute; the seconds to wait are told truly."""
     async with opened(tmp_path) as kit:
         group = (await kit.control("/sandbox/chats", {"title": "Отдел", "members": [BORIS]}))["chat_id"]
-        await kit.control("/sandbox/limits", {"chat_per_second": 1, "group_per_minute": 2})
+        await kit.control("/sandbox/limits", {"chat_per_second": 1 / 30, "group_per_minute": 2})
         card = await kit.bot.send_message(BORIS, "раз", reply_markup=keyboard([("Да", "y")]))
         with pytest.raises(TelegramRetryAfter) as edit:
             await card.edit_text("два")
-        await kit.later(1.1)
+        await kit.later(30.1)
         await card.edit_text("два")
         await kit.bot.send_message(group, "1")
         await kit.bot.send_message(group, "2")
@@ -88,8 +88,8 @@ async def test_flood_limits_hold_when_they_are_switched_on(tmp_path: Path) -> No
         await kit.later(third.value.retry_after)
         await kit.bot.send_message(group, "3")
 
-    assert edit.value.retry_after == 1
-    assert 38 <= third.value.retry_after <= 40
+    assert 20 <= edit.value.retry_after <= 30
+    assert 30 <= third.value.retry_after <= 40
 
 
 async def test_a_restart_keeps_chats_updates_and_numbers(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ async def test_the_process_says_where_it_is_and_survives_a_kill(tmp_path: Path) 
         poll = asyncio.create_task(http.get("/bot1:sandbox/getUpdates?timeout=50&offset=999999999", timeout=20))
         await until(lambda: _polled(http))
         process.send_signal(signal.SIGTERM)
-        code = await asyncio.to_thread(process.wait, 10)
+        code = await asyncio.to_thread(process.wait, 60)
         await asyncio.gather(poll, return_exceptions=True)
     process.communicate()
 
@@ -172,7 +172,7 @@ async def _polled(http: httpx.AsyncClient) -> bool:
 
 
 def _spawned(folder: Path) -> tuple[subprocess.Popen[str], Any]:
-    command = [sys.executable, "-m", "sandbox.telegram", "--data", str(folder)]
+    command = forked("-m", "sandbox.telegram", "--data", str(folder))
     process = subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, json.loads(process.stdout.readline())

@@ -97,9 +97,9 @@ def test_what_was_refused_leaves_nothing_in_mind(world: World) -> None:
 
 
 def until_somebody_waits(world: World, postgres: Server) -> None:
-    """Wait until a call waits for a row of that database, ten seconds at most."""
+    """Wait until a call waits for a row of that database, a minute at most."""
     waits = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND wait_event_type = 'Lock'"
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not postgres.run(waits, (str(make_url(world.url).database),)):
         assert time.monotonic() < end
         time.sleep(0.01)

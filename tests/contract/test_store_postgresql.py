@@ -95,7 +95,7 @@ async def test_other_processes_hear_of_inputs(world: World, fresh_url: Callable[
     stores = [AsyncStore(world.open(), threads=2, hints=PostgresHints(url)) for _ in range(2)]
     heard = asyncio.Event()
     stores[1].listeners.append(heard.set)
-    await asyncio.wait_for(heard.wait(), 5)  # it listens from now on
+    await asyncio.wait_for(heard.wait(), 30)  # it listens from now on
     heard.clear()
     for _ in range(50):  # the other one may not listen yet, but it tells
         await stores[0].put_inbox([incoming("a")])

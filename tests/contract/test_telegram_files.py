@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from aiogram.types import BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats, BotCommandScopeDefault
+from aiogram.types import BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats, BotCommandScopeChat, BotCommandScopeDefault
 from sandbox_telegram_kit import BORIS, Kit, opened
 
 from bot.telegram.files import TelegramFiles
 from bot.telegram.menu import IN_GROUPS, introduce, menus
-from orchestrator.commands import NAMES
+from orchestrator.commands import FOR_ADMINS, NAMES
 from orchestrator.talking.voice import FileUnavailable
 from sandbox.telegram.speech import words_of
 
@@ -49,8 +49,8 @@ async def test_a_telegram_that_fails_is_no_crash(kit: Kit, kind: str) -> None:
 
 async def test_each_scope_has_its_menu_in_both_languages(kit: Kit) -> None:
     """In a group only what is of use there; everything that is offered exists."""
-    await introduce(kit.bot)
-    for scope, names in ((BotCommandScopeAllPrivateChats(), NAMES), (BotCommandScopeAllGroupChats(), IN_GROUPS), (BotCommandScopeDefault(), ("start", "help"))):  # fmt: skip
+    await introduce(kit.bot, [1001])
+    for scope, names in ((BotCommandScopeAllPrivateChats(), NAMES), (BotCommandScopeAllGroupChats(), IN_GROUPS), (BotCommandScopeDefault(), ("start", "help")), (BotCommandScopeChat(chat_id=1001), (*NAMES, *FOR_ADMINS))):  # fmt: skip
         russian = await kit.bot.get_my_commands(scope=scope)
         english = await kit.bot.get_my_commands(scope=scope, language_code="en")
         assert [command.command for command in russian] == [command.command for command in english] == list(names)

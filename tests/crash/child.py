@@ -22,7 +22,9 @@ from typing import Any, get_args
 
 import httpx
 from lab_faults import FAULTS
-from lab_person import Hearing, LabClock, Listeners, Person, Told
+from lab_flows import LIMIT, STAFFED
+from lab_people import Hearing, Listeners, staff
+from lab_person import LabClock, Person, Told
 from lab_points import STALLED, Points, Wire, watch_store
 from lab_script import SCRIPTS
 from lab_shim import Shim
@@ -35,6 +37,7 @@ from bot.settings import Settings
 from orchestrator import pasting, workers
 from orchestrator.daily.hours import load_workdays
 from orchestrator.errors import SettingsError
+from orchestrator.gate.rules import Rule
 from orchestrator.messages import Notice
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
@@ -97,6 +100,7 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
         told.add("begun", pid=os.getpid(), answers=await store.read(known_answers))
         client = BitrixClient(f"{address}/rest/1/lab/", limiter=Limiter.off(), transport=Wire(points))
         model = ModelClient(ModelSettings(base_url=f"{address}/v1", api_key=SecretStr("lab")), transport=Wire(points))
+        people = staff() if config["script"] in STAFFED else None
         orchestrator = bootstrap.assemble(
             settings,
             store,
@@ -106,6 +110,8 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
             partial=silent,
             clock=clock,
             audience=Listeners(),
+            members=people,
+            present=people.present if people else lambda actor: actor,
             ear=Ear(files=Hearing(), listener=Hearing()),
         )
         person = Person(orchestrator, store, told, clock, config=config)
@@ -192,10 +198,11 @@ def main() -> None:
     """The nursery."""
     warm_up()
     workers.POLL = 0.02
-    pasting.CUT_PAUSE = 0.02
+    pasting.CUT_PAUSE = pasting.FORWARD_PAUSE = 0.02
     atexit.register(shutil.rmtree, TEMPLATE.parent)
     policy, catalogue = bootstrap.rules(_settings())
-    rules = policy.model_copy(update={"sum_jump": None}), catalogue  # the lab's people press once, whatever the sum
+    dear = Rule(entity="deal", field="OPPORTUNITY", above=LIMIT, then="lead", why="дороже двух миллионов")
+    rules = policy.model_copy(update={"sum_jump": None, "rules": (dear,)}), catalogue  # the lab's people press once, whatever the sum
     bootstrap.rules = lambda settings: rules
     for line in sys.stdin:
         config = json.loads(line)

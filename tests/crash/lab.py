@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from lab_portal import LabPortal
 from lab_script import REST, answer
 from lab_shim import Traced, traced
 from lab_wire import Asked, serving
-from spine_portal import Portal, deal
+from spine_portal import deal
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -70,7 +71,7 @@ class Nursery:
 class World:
     """The outside of the product: what is counted here is what really happened."""
 
-    portal: Portal = field(default_factory=Portal)
+    portal: LabPortal = field(default_factory=LabPortal)
     generation: int = 0
     trouble: tuple[Trouble, int] | None = None
     asked: list[tuple[int, str, int]] = field(default_factory=list)
@@ -122,7 +123,7 @@ class World:
 
     def _trouble_of(self, name: str, payload: dict[str, Any]) -> Trouble | None:
         light = (
-            name.endswith((".get", ".list"))
+            name.endswith((".get", ".list", ".findbycomm"))
             or name in WISHES
             or (name == "batch" and not any("update" in text for text in payload["cmd"].values()))
         )
@@ -159,6 +160,11 @@ class World:
         self.reached.clear()
         self.let_go.clear()
 
+    def release(self) -> None:
+        """Let go what is kept waiting."""
+        self.held = ""
+        self.let_go.set()
+
     async def _wished(self, name: str, payload: dict[str, Any]) -> None:
         """What the person of a child wants done outside."""
         match name:
@@ -168,17 +174,19 @@ class World:
                         self.portal.answer(method, params)
                 self.late.clear()
             case "change":
-                self.portal.records["deal", payload.pop("deal")].update(payload, MODIFY_BY_ID="9")
+                if "refuse" in payload:
+                    self.portal.refuses = payload["refuse"]
+                else:
+                    self.portal.records["deal", payload.pop("deal")].update(payload, MODIFY_BY_ID="9")
             case "noted":
                 self.noted = len(self.portal.ledger)
             case "hold":
-                self.hold("crm.deal.update")
+                self.hold(payload["names"])
             case "reached":
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.reached.wait(), HELD)
             case _:
-                self.held = ""
-                self.let_go.set()
+                self.release()
 
 
 @asynccontextmanager
@@ -249,6 +257,7 @@ async def one_run(
         codes = []
         for generation in range(len(kills) + 3):
             world.generation = generation
+            world.release()  # whoever had held something on its way is dead
             config = {"folder": str(folder), "port": world.port, "script": script, "fault": fault, "generation": generation}
             config |= common or {}
             if generation < len(kills):

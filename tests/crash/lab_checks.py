@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lab import Evidence
+from lab_demands import JUDGED_HERE, demands
 from lab_order import dead_handles, unflushed
 from lab_script import DONE, NOT_DONE, SCRIPTS, UNKNOWN, Change, changes
+
+from orchestrator.gate.stored_call import effect_id_of
 
 FINAL = {
     "succeeded": ("done", "executed"),
@@ -34,6 +37,7 @@ def findings(run: Evidence) -> list[str]:
         *unflushed(run.trace),
         *dead_handles(run.trace),
         *_strangers(run),
+        *demands(run),
     ]
     if not run.troubled:
         found.extend(f"the person was told of trouble: {line['code']}" for line in run.lines if line["kind"] == "trouble")
@@ -70,6 +74,8 @@ def _answered(source: str, row_id: str, run: Evidence) -> bool:
     replies = [line for line in run.lines if line["kind"] == "reply"]
     match source.split("/")[1]:
         case "yes" | "first" | "second" | "third":
+            return True
+        case part if part in JUDGED_HERE:
             return True
         case "stop":
             return any(notice["code"] in {"stopping", "nothing-to-stop"} for line in replies for notice in line["body"]["notices"])
@@ -131,8 +137,7 @@ def _change(change: Change, run: Evidence) -> Iterator[str]:
     if times > 1:
         yield f"{change.mark} was written {times} times"
     if change.avoidable and not effects:
-        if times:
-            yield f"{change.mark} was written {times} times and stands nowhere"
+        yield from _not_begun(change, run, times)
         return
     if len(effects) != 1 or effects[0]["status"] not in FINAL:
         yield f"{change.mark} stands as {[row['status'] for row in marked]}"
@@ -150,6 +155,34 @@ def _change(change: Change, run: Evidence) -> Iterator[str]:
         yield f"{change.mark} was told as {sorted(told)} and stands as {status}, but was written"
     if FINAL[status][0] not in told:
         yield f"{change.mark} stands as {status}, but the person was told {sorted(told) or 'nothing'}"
+
+
+def _not_begun(change: Change, run: Evidence, times: int) -> Iterator[str]:
+    """A change of which there is no effect: it did not happen, and where it was planned the person knows that."""
+    if times:
+        yield f"{change.mark} was written {times} times and stands nowhere"
+    if not all(_named_as_left(slot, change, run) for slot in _planned(change, run)):
+        yield f"{change.mark} was proposed and not begun, and the person was never told"
+
+
+def _planned(change: Change, run: Evidence) -> list[str]:
+    """The places of the plans at which the change was proposed."""
+    plans = [event["data"]["steps"] for event in run.report["journal"] if event["type"] == "PlanRecorded"]
+    return [step["slot"] for steps in plans for step in steps if change.mark in json.dumps(step["params"], ensure_ascii=False)]
+
+
+def _named_as_left(slot: str, change: Change, run: Evidence) -> bool:
+    """Whether the answer of that turn says that what was proposed there was not made."""
+    turn_id = slot.partition("/")[0]
+    answers = [line["body"] for line in run.lines if line["kind"] == "reply" and line["key"] == f"turn:{turn_id}"]
+    notices = [notice for body in answers for notice in body["notices"] if notice["code"] == "not-made"]
+    words = json.dumps([body["parts"] for body in answers], ensure_ascii=False)
+    return any(_names(notice, effect_id_of(slot)) for notice in notices) or f"{NOT_DONE}:{change.mark}" in words
+
+
+def _names(notice: Mapping[str, Any], effect_id: str) -> bool:
+    """Whether the sentence lists the call of that effect."""
+    return effect_id in {call["args"].get("effect_id") for call in notice["args"]["calls"]}
 
 
 def _told(change: Change, effect: Mapping[str, Any], run: Evidence) -> set[str]:
@@ -176,12 +209,15 @@ def _of_reply(line: Mapping[str, Any], change: Change, effect: Mapping[str, Any]
     for notice in line["body"]["notices"]:
         own = line["key"] == f"turn:{effect['call']['turn_id']}"
         named = notice["args"].get("effect_id", "")  # none where a card has the button
-        about = doubted and notice["args"].get("method") == change.method and named in {"", effect["effect_id"]}
+        its = {"method": change.method, **(effect["call"].get("named") or {})}  # two calls of one method differ in what they change
+        about = doubted and its.items() <= notice["args"].items() and named in {"", effect["effect_id"]}
         match notice["code"]:
             case "outcome-unknown" if own:
                 told.add("unknown")
-            case "done-before" if own and change.method in notice["args"]["calls"]:
+            case "done-before" if own and _names(notice, effect["effect_id"]):
                 told.add("done")
+            case "not-made" if own and _names(notice, effect["effect_id"]):
+                told.add("not done")
             case "recovered-unclear" if about:
                 told.add("unknown")
             case "recovered-done" if about:

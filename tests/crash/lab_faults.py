@@ -5,6 +5,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, get_args
 
+import lab_flow_faults
+
 from orchestrator import pasting, session, turns
 from orchestrator.context import Recorded
 from orchestrator.gate import approved, confirmations, executor, gate
@@ -142,6 +144,7 @@ def half_a_step() -> None:
         change_effect(transaction, *given)
 
     writing._change_effect = apart  # type: ignore[assignment]
+    writing._count = lambda *_: None  # a refused count would undo the second half of the step each time, and it would never get on
     session.SOON = 60.0  # else, on a busy machine, what is noted is stored by itself and there is no step left to part
 
 
@@ -327,5 +330,6 @@ _PLANTED: tuple[Callable[[], None], ...] = (
     expiry_ignored,
     drift_ignored,
     paste_apart,
+    *lab_flow_faults.PLANTED,
 )
 FAULTS: dict[str, Callable[[], None]] = {"": lambda: None} | {made.__name__: made for made in _PLANTED}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from lab_shim import Traced
 
 WAL = "sdelka.db-wal"
-_READS = (".get", ".list", ".fields", ".getFields")
+_READS = (".get", ".list", ".fields", ".getFields", ".findbycomm")
 
 
 def unflushed(trace: Sequence[Traced]) -> Iterator[str]:

@@ -4,12 +4,16 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import httpx
+from lab_flows import FLOWS
+from lab_hands import acted, made_by
+from lab_people import ACTOR, OTHERS
 from lab_script import SESSION, Step
 
 from orchestrator.gate.confirmations import second_nonce
@@ -19,42 +23,14 @@ from state.clock import elapsing, marked_since, new_id
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
 
-ACTOR = Actor(key=SESSION, name="Анна", bitrix_user_id=7)
-OTHERS = {
-    "lead": Actor(key="tg:6", name="Вера", role="lead", bitrix_user_id=6, sees="all"),
-    "colleague": Actor(key="tg:8", name="Борис", bitrix_user_id=8),
-}
 PAUSE = 0.002
 MOMENT = 0.03
 FAR = timedelta(days=3)
 SMALL = 2**24
+HOLDING = {"meanwhile": "crm.deal.update", "overtaken": "crm.deal.get", "overtaking": "crm.deal.update"}
+"""Which requests are held on their way till the other inputs of such a step are handed in."""
 TRIES = 40
 """How often something is tried that is not waited for."""
-
-
-class Listeners:
-    """Whoever is told of changes in the portal: the person."""
-
-    def people_by_bitrix(self, user_id: int) -> Sequence[Actor]:
-        """The person, if this employee."""
-        return [ACTOR] if user_id == ACTOR.bitrix_user_id else []
-
-    def bitrix_users(self) -> Sequence[int]:
-        """The one employee."""
-        return [7]
-
-
-class Hearing:
-    """Recordings that are the words themselves, and an ear for them."""
-
-    async def read(self, file_id: str, limit: int) -> bytes:
-        """The recording."""
-        return file_id.encode()[:limit]
-
-    async def transcribe(self, recording: bytes, *, language: str) -> str:
-        """Its words."""
-        del language
-        return recording.decode()
 
 
 class LabClock:
@@ -117,9 +93,13 @@ class Told:
 
     def of(self, name: str, kind: str) -> list[dict[str, Any]]:
         """What was shown of that kind, in that part of the script."""
-        own = {line["id"] for line in self.lines if line["kind"] == "offered" and line["source"].startswith(f"{name}/")}
-        shown = [line["body"] for line in self.lines if line["kind"] == kind]
+        own = self.own(name)
+        shown = [line["body"] for line in self.lines if line["kind"] == kind and "home" not in line["body"]]
         return [body for body in shown if str(body.get("turn_id")).partition("+")[0] in own]
+
+    def own(self, name: str) -> set[str]:
+        """The numbers of what was handed in in that part of the script."""
+        return {line["id"] for line in self.lines if line["kind"] == "offered" and line["source"].startswith(f"{name}/")}
 
     def cards(self, name: str) -> list[dict[str, Any]]:
         """The cards of that part of the script as the person sees them now."""
@@ -136,19 +116,29 @@ class Person:
         self._clock = clock
         self._world = f"http://127.0.0.1:{config['port']}/lab/"
         self._state = Path(config.get("state") or config["folder"])
+        self._script = str(config.get("script"))
         self._left = int(config.get("left", 0))
+        self._meets = bool(config.get("meets"))
+        """Whether the second of two inputs is handed in once the world holds a request of the first, not after a moment."""
 
     async def act(self, steps: tuple[Step, ...]) -> None:
         """Everything of the script that was not done yet."""
         self._clock.jump(self._told.passed())
         await self.rest()
-        for step in steps:
+        for step in self._left_of(steps) if self._script in FLOWS else steps:
             if step.kind in {"later", "portal", "fill", "free"}:
                 await self._happens(step)
             elif step.kind == "tried":
                 await self._tried(step)
             else:
                 await self._said(step)
+
+    def _left_of(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """From the last step on that was begun: what went before is over, whatever looks by now as if it could be done once more."""
+        seen = {"/".join(line["source"].split("/")[:2]) for line in self._told.lines if line["kind"] in {"offered", "happened"}}
+        seen |= {source.rstrip("0123456789").removesuffix("-") for source in seen}
+        begun = [number for number, step in enumerate(steps) if seen.intersection(step.sources)]
+        return steps[begun[-1] :] if begun else steps
 
     async def rest(self) -> None:
         """Until nothing is left to work on and everything was told."""
@@ -162,8 +152,9 @@ class Person:
             if not rows:
                 return
             for row in rows:
-                self._told.add(row.kind, key=row.key, body=dict(row.body))
-                await self._known(self._store.outbox_sent, row.id, "1")
+                ref = str(crc32((row.key or row.id).encode()))
+                self._told.add(row.kind, key=row.key, body=dict(row.body), session=row.session, row=row.id, ref=ref)
+                await self._known(self._store.outbox_sent, row.id, ref)
 
     async def _due(self, ahead: timedelta) -> list[OutboxRow]:
         return list(await self._known(self._store.due_outbox, "tg", self._clock.now() + ahead))
@@ -187,14 +178,14 @@ class Person:
         if step.kind == "redelivered":
             await self._known(self._orchestrator.receive, handed_in)
             await self.rest()
-        elif step.kind in {"presses", "meanwhile", "stopped"}:
-            if step.kind == "meanwhile":
-                await self.ask_world("hold")
+        elif step.kind in {"presses", "stopped", *HOLDING}:
+            if step.kind in HOLDING:
+                await self.ask_world("hold", names=HOLDING[step.kind])
             for number, rows in enumerate(handed_in_parts(handed_in, step)):
                 if number:
-                    await (self.ask_world("reached") if step.kind == "meanwhile" else asyncio.sleep(MOMENT))
+                    await (self.ask_world("reached") if step.kind in HOLDING or self._meets else asyncio.sleep(MOMENT))
                 await self._offer(rows)
-            if step.kind == "meanwhile":
+            if step.kind in HOLDING:
                 await asyncio.sleep(MOMENT)
                 await self.ask_world("release")
             await self.rest()
@@ -208,6 +199,8 @@ class Person:
             return False
         for row in rows:
             self._told.add("offered", source=row.source, id=row.id)
+            if made := made_by(row):
+                self._told.add("offered", source=f"{row.source}/made", id=made)
         await self._known(self._orchestrator.receive, rows)
         for row in rows:
             self._told.add("acknowledged", source=row.source)
@@ -274,10 +267,12 @@ class Person:
             case "tried" if step.text != "approve":
                 return [self._message(first, step.text)]
             case "stopped":
-                return [self._message(first, step.text), self._input("command", step.sources[1], {"name": "stop"})]
+                stop = self._input("command", step.sources[1], {"name": "stop"})
+                return [self._message(first, step.text), replace(stop, received_at=stop.received_at + timedelta(seconds=MOMENT))]
             case "choose":
-                question = next(body["choices"][0]["token"] for body in self._told.of(name, "reply") if body["choices"])
-                return [self._input("message", first, {"answers": question.partition(":")[0], "option": 0, "origin": "choice"})]
+                return [self._chosen(step, name)]
+            case "forwarded" | "value" | "reason" | "button" | "overtaken" | "overtaking":
+                return self._acted(step, name)
             case "event":
                 return [self._event(source, int(step.text)) for source in step.sources]
             case "presses" | "meanwhile":
@@ -292,10 +287,26 @@ class Person:
                     if step.kind == "again" or card["status"] == "requested"
                 ]
 
+    def _acted(self, step: Step, name: str) -> list[InboxRow]:
+        """What features are asked for; of a value and a press on the old card in the order in which they are handed in."""
+        if step.kind not in {"overtaken", "overtaking"}:
+            return acted(step, name, self._told.lines, self._told.own(name), self._input)
+        value, old = self._acted(replace(step, kind="value"), name), self._told.cards(name)[0]
+        press = self._press(f"{step.sources[1]}/{old['confirmation_id']}", old, "approve")
+        return [*value, press] if step.kind == "overtaken" else [press, *value]
+
+    def _chosen(self, step: Step, name: str) -> InboxRow:
+        """The answer to the question that was asked."""
+        options = next(body["choices"] for body in self._told.of(name, "reply") if body["choices"])
+        number = len(options) - 1 if step.text == "last" else 0
+        question = options[number]["token"].partition(":")[0]
+        return self._input("message", step.sources[0], {"answers": question, "option": number, "origin": "choice"})
+
     def _waiting(self, name: str, source: str) -> list[dict[str, Any]]:
         """The cards to press: those that wait, and those of which a press was handed in before a death."""
         begun = {line["source"].rpartition("/")[2] for line in self._told.lines if line["kind"] == "offered" and source in line["source"]}
-        return [card for card in self._told.cards(name) if card["status"] == "requested" or card["confirmation_id"] in begun]
+        late = source.endswith("-late")
+        return [card for card in self._told.cards(name) if late or card["status"] == "requested" or card["confirmation_id"] in begun]
 
     def _pattern(self, step: Step, card: Mapping[str, Any]) -> list[InboxRow]:
         rows: list[InboxRow] = []

@@ -17,8 +17,14 @@ Kind = Literal[
     "meanwhile",  # the same, but the later ones while the call of the first is held on its way
     "redelivered",  # every press of that part handed in once more, as a messenger does that heard no acknowledgement
     "typed",  # «да»
-    "choose",  # the first of the buttons under a question
+    "choose",  # the first of the buttons under a question, or the last
     "stopped",  # said, and a moment later /stop
+    "forwarded",  # a message of somebody else, without a word about it
+    "button",  # a button of a feature pressed under every card or answer that has it: `text` is its first word
+    "value",  # the reply to the question of an edit
+    "overtaken",  # the same, and the old card is pressed while the portal is asked about the new value
+    "overtaking",  # the old card is pressed, and while its call is on its way the new value is said
+    "reason",  # what a lead writes in their own chat
     "later",  # so many seconds pass
     "portal",  # somebody changes a record in the portal
     "event",  # the portal tells of that
@@ -126,6 +132,8 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     SPOKEN: (Change(mark="210011", method=_UPDATE),),
     FILLED: (Change(mark="190009", method=_UPDATE),),
 }
+MORE: dict[str, tuple[Change, ...]] = {}
+"""By script: changes that come of no request of their own."""
 
 
 def _said(name: str, text: str, kind: Kind = "message") -> Step:
@@ -252,7 +260,7 @@ PRESSES = ("presses-0", "presses-1")
 def changes(script: str) -> list[Change]:
     """Every change that the script may lead to."""
     asked = dict.fromkeys(text for step in SCRIPTS[script] for text in _texts(step))
-    return [change for text in asked for change in CHANGES[text]]
+    return [*(change for text in asked for change in CHANGES[text]), *MORE.get(script, ())]
 
 
 def _texts(step: Step) -> list[str]:

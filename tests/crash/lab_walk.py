@@ -15,6 +15,8 @@ Plan = Mapping[str, Any]
 
 TROUBLES: tuple[Trouble, ...] = ("late", "acted", "cut", "cut-undone")
 WEIGHTY = re.compile(r"->|ModelAnswered|TurnFinished|send\((?!.*\.(get|list)\))")
+READS = re.compile(r"\.(fields|getFields)\b")
+"""Questions that change nothing, which are counted as weighty all the same."""
 COUNTED = ("runs", "deaths", "troubles", "presses", "doubles", "lost", "wrong", "faults", "caught")
 
 
@@ -95,9 +97,17 @@ def calls(run: Evidence) -> list[str]:
 
 
 def in_short(at: int, label: str) -> bool:
-    """Whether the short form dies here: while taking in, after what matters (before the next thing is the same to the world), now and then."""
-    return (
-        at % 10 == 0
-        or (label.startswith("put_inbox") and label.endswith((":before", ":after")))
-        or (label.endswith((":after", ":acted")) and bool(WEIGHTY.search(label)))
-    )
+    """Whether the short form dies here: while taking in, once a request took effect, once what matters is stored, and now and then.
+
+    Before the next thing is the same to the world, and so is a request that took effect and was read, but of which nothing is stored yet.
+    """
+    if label.startswith("put_inbox"):
+        return label.endswith((":before", ":after"))
+    done = ":acted" if label.startswith("send(") else ":after"
+    return at % 10 == 0 or (label.endswith(done) and WEIGHTY.search(label) is not None and READS.search(label) is None)
+
+
+def troubles_in_short(run: Evidence) -> list[Plan]:
+    """Those of changes and of questions to the model, without the death once it took effect, which is a place of its own."""
+    found = [(plan["trouble"], run.world.weighty[plan["trouble"][1] - 1]) for plan in troubles(run)]
+    return [{"trouble": trouble} for trouble, name in found if trouble[0] != "acted" and READS.search(name) is None]

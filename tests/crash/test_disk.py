@@ -34,7 +34,7 @@ def failing(made: list[str], how: str, line: str, *, every: int, times: tuple[in
 
 @pytest.mark.timeout(300)
 @pytest.mark.req("G1", "G2", "S004-A2")
-@pytest.mark.parametrize(("script", "every"), [("sum", 3), ("free", 4)])
+@pytest.mark.parametrize(("script", "every"), [("sum", 5), ("free", 6)])
 async def test_a_flush_fails(script: str, every: int, shimmed: Lab) -> None:
     """EIO: not acknowledged, that handle never used again, nothing lost or done twice, and all goes on."""
     made = calls(await shimmed.untouched(script))
@@ -43,7 +43,7 @@ async def test_a_flush_fails(script: str, every: int, shimmed: Lab) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.req("G1", "G2", "S004-A2")
-@pytest.mark.parametrize(("script", "every"), [("sum", 23), ("free", 29), ("choice", 37)])
+@pytest.mark.parametrize(("script", "every"), [("sum", 37), ("free", 47), ("choice", 61)])
 async def test_no_space(script: str, every: int, shimmed: Lab) -> None:
     """ENOSPC once or many times in a row: nothing of the step is kept, and when there is room again all goes on."""
     made = calls(await shimmed.untouched(script))

@@ -1,6 +1,6 @@
 """The core is killed at every place where it writes or talks; what a person and the portal see must stay right.
 
-Short form: all places behind effects, changes and answers of the model, and every tenth of all. Long form (`make crash`): every
+Short form: inputs, and once each behind every effect, change and answer of the model, and every tenth of all. Long form (`make crash`): every
 place, torn writes too, a conversation of all scripts, and second deaths while the first is being recovered from.
 """
 
@@ -9,7 +9,7 @@ import re
 import pytest
 from lab_checks import findings
 from lab_script import PLANS, SINGLE, SUM, TURNS
-from lab_walk import Lab, death, in_short, places, troubles
+from lab_walk import Lab, death, in_short, places, troubles, troubles_in_short
 
 LONG = 1800
 
@@ -20,7 +20,7 @@ LONG = 1800
 async def test_killed_where_it_matters(script: str, lab: Lab) -> None:
     """At most one write for a consent, none after a denial, no input lost, no answer asked for twice, the truth told, the journal whole."""
     run = await lab.untouched(script)
-    plans = [*places(run, in_short), *troubles(run)]
+    plans = [*places(run, in_short), *troubles_in_short(run)]
     assert await lab.walk(script, plans) == {}
     lab.tell(f"short, {script}: {len(plans)} plans for {len(run.report['labels'])} places")
 
@@ -31,7 +31,7 @@ async def test_killed_where_it_matters(script: str, lab: Lab) -> None:
 async def test_killed_in_other_turns(script: str, lab: Lab) -> None:
     """A choice among names, a /stop, a card that expires or that the portal overtakes, a typed yes, an event, a paste: the same holds."""
     run = await lab.untouched(script)
-    chosen = places(run, lambda at, label: at % 23 == 0 or bool(re.search(r"(->|Question|RecordsSeen).*:after", label)))
+    chosen = places(run, lambda at, label: at % 37 == 0 or bool(re.search(r"(->|Question|RecordsSeen).*:after", label)))
     assert await lab.walk(script, [*chosen, *troubles(run)[1::4]]) == {}
     lab.tell(f"short, {script}: {len(chosen)} of {len(run.report['labels'])} places")
 
@@ -92,4 +92,4 @@ async def test_killed_twice_everywhere(script: str, lab: Lab) -> None:
 def test_the_script_leads_to_every_kind_of_call() -> None:
     """A change with consent, free ones, a batch, and one that is denied: what the lab walks over is what the product does."""
     methods = {step["method"] for steps in PLANS.values() for step in steps}
-    assert methods == {"crm.deal.update", "crm.deal.add", "tasks.task.add", "crm.timeline.comment.add", "batch"}
+    assert methods == {"crm.deal.update", "crm.deal.add", "crm.lead.add", "tasks.task.add", "crm.timeline.comment.add", "batch"}

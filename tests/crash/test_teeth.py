@@ -10,7 +10,7 @@ import pytest
 from lab import one_run
 from lab_checks import findings
 from lab_faults import FAULTS
-from lab_walk import Lab, Plan, calls, death, in_short, places, troubles
+from lab_walk import Lab, Plan, calls, death, in_short, places, troubles_in_short
 
 LONG = 1800
 ACTED = death("send(crm.deal.add):acted")
@@ -48,6 +48,12 @@ TEETH: dict[str, tuple[str, Plan]] = {
     "expiry_ignored": ("sum", {"more": {"jump": {"at": "~put_inbox.decision.*:after", "seconds": 2 * 86400.0}}}),
     "drift_ignored": ("drift", {}),
     "paste_apart": ("paste", {"kills": [death("commit():after")]}),
+    "edit_apart": ("edit", {"kills": [death("~ConfirmationRequested.*card,card.:after")]}),
+    "undo_blind": ("undo-changed", {}),
+    "undo_found_alone": ("undo", {"trouble": ("cut", 4)}),
+    "reason_apart": ("lead-no", {"kills": [death("~commit.DenialReasonGiven.:after")]}),
+    "forward_every_time": ("forward-create", {}),
+    "again_every_time": ("again-expired", {}),
 }
 BY_CALLS = {"half_a_step", "no_journal", "errors_ignored", "handle_kept", "intent_optional", "unstored_acknowledged"}
 """Found by what the shim does or sees."""
@@ -106,7 +112,7 @@ async def test_the_walk_finds_the_fault(fault: str, lab: Lab) -> None:
     """Without being told where to look, the walk of the short form comes upon every planted fault."""
     script, told = TEETH[fault]
     run = await lab.untouched(script)
-    plans: list[Any] = [{}, *places(run, in_short), *troubles(run)]
+    plans: list[Any] = [{}, *places(run, in_short), *troubles_in_short(run)]
     if fault in BY_CALLS and lab.nursery.shim is not None:
         plans[1:1] = _by_calls(calls(run))
     if fault == "expiry_ignored":

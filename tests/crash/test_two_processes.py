@@ -17,7 +17,7 @@ from lab_script import FREE, SUM
 from state.sql.store import open_reader
 
 REFUSED = 4
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 async def until(holds: Callable[[], object]) -> None:

@@ -8,7 +8,15 @@ import pytest
 from e2e_kit import World, opened_world
 from e2e_servers import Servers, running_servers
 
+from orchestrator import pasting
+
 _IDS = itertools.count(20_000, 10)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a person writes waits for a forward: shortened, not mocked away."""
+    monkeypatch.setattr(pasting, "FORWARD_PAUSE", 0.05)
 
 
 @pytest.fixture(scope="session")

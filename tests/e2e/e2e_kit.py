@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import socket
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, chdir
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ import httpx
 import yaml
 from e2e_people import Person, until
 from e2e_servers import ROOT, TOKEN, Servers
+from forker import forked
 from typer.testing import CliRunner
 
 from bot.access import load_access
@@ -170,11 +170,11 @@ class World:
 
     @asynccontextmanager
     async def process(self, *arguments: str, **over: Any) -> AsyncIterator[asyncio.subprocess.Process]:
-        """`sdelka …` as a process of its own, killed at the end."""
+        """`sdelka …` as a process of its own (forked from one that has imported it), killed at the end."""
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **self.environment(**over)}
         with (self.folder / "bot.log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                *[sys.executable, "-m", "bot", *arguments],
+                *forked("-m", "bot", *arguments),
                 cwd=self.folder,
                 env=environment,
                 stdin=asyncio.subprocess.PIPE,

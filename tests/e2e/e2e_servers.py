@@ -2,11 +2,12 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from forker import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "1:sandbox"
@@ -45,5 +46,5 @@ def running_servers() -> Iterator[Servers]:
 
 
 def _start(name: str, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", f"sandbox.{name}", "--port", "0", *options]
+    command = forked("-m", f"sandbox.{name}", "--port", "0", *options)
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)

@@ -24,8 +24,8 @@ async def test_a_sum_changes_after_one_press_and_only_once(world: World) -> None
         toasts = [await world.boris.toast(press) for press in presses]
         await world.settled()
         done = await world.boris.sees(card.number, "Выполнено")
-        assert toasts.count("Выполняю…") == 1
-        assert all(toast.startswith(("Выполняю…", "Уже")) for toast in toasts)
+        assert toasts.count("Принято, проверяю…") == 1
+        assert all(toast.startswith(("Принято, проверяю…", "Уже")) for toast in toasts)
         assert "решение: Борис Смирнов" in done.text
         assert list(done.buttons) == ["↩ Отменить"]
 
@@ -109,7 +109,7 @@ async def test_in_a_group_the_one_who_asked_or_a_lead_decides(world: World) -> N
         assert await vera.decide(card, "Выполнить") == "Решает Борис Смирнов"
         assert await vera.decide(card, "Отклонить") == "Решает Борис Смирнов"
         assert await world.writes() == []
-        assert await anna.decide(card, "Выполнить") == "Выполняю…"
+        assert await anna.decide(card, "Выполнить") == "Принято, проверяю…"
         assert "решение: Анна Ковалёва" in (await boris.message(card.number)).text
         assert await world.writes() == [UPDATE]
 

@@ -4,14 +4,13 @@ One conversation is walked from kill point to kill point. What is waited for is 
 portal's ledger, the calls to Telegram. Each part ends with a kill and the next one begins with a restart over the same data.
 """
 
-from collections.abc import Awaitable, Callable, Sized
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sized
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 
 import pytest
 from e2e_kit import World, texts
 from e2e_people import Shown, until
-from e2e_restarts import restarts
 
 READ, UPDATE, TASK = "crm.deal.get", "crm.deal.update", "tasks.task.add"
 START = 90.0
@@ -23,11 +22,17 @@ Life = Callable[[], AbstractAsyncContextManager[None]]
 @pytest.mark.req("S004-A2", "G2", "S004-36")
 async def test_a_bot_killed_anywhere_between_message_and_answer(world: World) -> None:
     """The model is silent, the answer is being delivered, the press is being judged, the write is on its way, a free write is."""
-    async with restarts(world.folder) as found:
-        life = partial(found.bot, world.environment())
-        card = await _killed_before_the_card_is_seen(world, life)
-        await _killed_while_an_approved_write_is_judged_and_sent(world, card, life)
-        await _killed_during_a_free_write(world, life)
+    life = partial(_killed_at_the_end, world)
+    card = await _killed_before_the_card_is_seen(world, life)
+    await _killed_while_an_approved_write_is_judged_and_sent(world, card, life)
+    await _killed_during_a_free_write(world, life)
+
+
+@asynccontextmanager
+async def _killed_at_the_end(world: World) -> AsyncIterator[None]:
+    async with world.process("run") as process:
+        yield
+        assert process.returncode is None, (world.folder / "bot.log").read_text(encoding="utf-8")
 
 
 async def _killed_before_the_card_is_seen(world: World, life: Life) -> int:

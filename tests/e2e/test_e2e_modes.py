@@ -92,7 +92,7 @@ async def test_subscriptions_ask_and_go_to_listed_hosts_only(world: World) -> No
     policy.write_text("event_handler_hosts: [hooks.example.com]\n", encoding="utf-8")
     async with world.bot(policy_file=policy, **await world.application()) as running:
         foreign = await world.olga.ask("подпишись на создание сделок: https://evil.example.net/x")
-        assert "evil.example.net" in texts(foreign)
+        assert "evil.example.net" in texts(foreign).replace("\u2060", "")  # named, and dead: nobody can tap it
         assert not any(message.is_card for message in foreign)
         assert await world.writes() == []
 

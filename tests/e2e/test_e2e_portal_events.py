@@ -59,7 +59,7 @@ async def test_a_change_in_the_portal_reaches_the_person_who_answers_for_the_dea
         seen = {person.name: await person.seen() for person in (world.anna, world.vera, world.olga)}
 
     lines = told.text.splitlines()
-    assert re.fullmatch(r"🔔 Сделка «Ромашка[^»]*» · изменил\(а\) Вера Лебедева", lines[0])
+    assert re.fullmatch(r"🔔 Сделка «Ромашка[^»]*» · изменено: Вера Лебедева", lines[0])
     assert lines[1:] == ["Стадия: В работе → Финальный счёт", "Сумма: 120 000 ₽ → 1 500 000 ₽"]
     assert told.links == [f"{world.servers.portal}/crm/deal/details/481/"]
     assert forged.status_code == 403
@@ -73,7 +73,7 @@ async def test_what_a_lead_changes_through_the_bot_is_told_to_the_manager_and_no
         card = (await until(lambda: cards(world.anna, asked), "the card"))[0]
         await world.anna.press(card.number, card.data("Выполнить"))
         (told,) = await news(world.boris)
-        assert told.text.splitlines()[0].endswith("изменил(а) Анна Ковалёва через Sdelka")
+        assert told.text.splitlines()[0].endswith("изменено: Анна Ковалёва через Sdelka")
         assert "→ 170 000 ₽" in told.text
         assert not [message for message in await world.anna.seen() if message.text.startswith("🔔")]
 

@@ -94,15 +94,16 @@ async def test_commands_are_code_and_work_in_every_mode(world: World, mode: str)
         assert await world.writes() == []
 
 
-async def test_pending_shows_open_cards_again_and_details_the_exact_call(world: World) -> None:
-    """/pending counts and shows what waits; «Подробнее» shows method and params; /new keeps the card, and it still works."""
+async def test_pending_shows_open_cards_again_and_details_say_it_in_words(world: World) -> None:
+    """/pending counts and shows what waits; «Подробнее» says the change and why it asks; /new keeps the card, and it still works."""
     async with world.bot():
         card = await world.boris.card("подними сумму сделки Ромашка до 150 000")
         assert "Ждёт решения 1 запрос" in texts(await world.boris.ask("/pending"))
         await world.boris.press(card.number, card.data("Подробнее"))
-        exact = texts(await world.boris.answered(card.number + 2))
-        assert "crm.deal.update" in exact
-        assert '"OPPORTUNITY":150000' in exact
+        exact = texts(await world.boris.answered(card.number + 2, 2))
+        assert "Почему спрашиваю" in exact
+        assert "№481" in exact
+        assert "crm.deal.update" not in exact
         assert "Ждут решения: 1" in texts(await world.boris.ask("/status"))
         assert "Одно подтверждение всё ещё ждёт" in texts(await world.boris.ask("/new"))
         await world.boris.decide(card, "Выполнить")

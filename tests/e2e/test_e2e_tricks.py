@@ -10,11 +10,11 @@ READ_49 = {f"r{place:02}": f"crm.deal.get?id={410 + place % 20}" for place in ra
 REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "49 reads and one delete": (
         step("batch", {"cmd": {**READ_49, "zz": "crm.deal.delete?id=481"}}, confirmed=True),
-        ("удаление", "zz", "crm.deal.delete"),
+        ("удаление", "«Ромашка» №481"),
     ),
     "the delete as a list item": (
         step("batch", {"cmd": ["crm.deal.get?id=481", "CRM.Deal.Delete?id=481"]}),
-        ("удаление", "crm.deal.delete"),
+        ("удаление", "«Ромашка» №481"),
     ),
     "a batch in a batch": (
         step("batch", {"cmd": {"a": "batch?cmd[x]=crm.deal.delete%3Fid%3D481"}}),

@@ -42,7 +42,7 @@ ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 BORIS = Actor(key="tg:1008", name="Борис", bitrix_user_id=8)
 VERA = Actor(key="tg:1006", name="Вера", role="lead", bitrix_user_id=6, sees="all")
 MODEL_KEY = "sk-verysecret0123456789"
-DEADLINE = 10.0
+DEADLINE = 30.0
 QUIET: dict[str, Any] = {"sum_jump": None}
 
 Answer = str | Exception | Callable[[Mapping[str, Any]], str]

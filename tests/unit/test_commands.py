@@ -7,6 +7,7 @@ import pytest
 from spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press, raise_sum, reply, step
 from spine_portal import lost
 
+from bot.i18n.translate import Translator
 from orchestrator.commands import NAMES
 
 
@@ -31,7 +32,7 @@ async def test_every_command_answers_in_every_mode(tmp_path: Path, mode: Any) ->
     ("name", "code", "args"),
     [
         ("start", "welcome", {"name": "Анна", "role": "manager", "mode": "full"}),
-        ("help", "help", {}),
+        ("help", "help", {"role": "manager", "private": True}),
         ("new", "cleared", {"waiting": 0}),
         ("stop", "nothing-to-stop", {}),
         ("pending", "pending", {"count": 0}),
@@ -44,6 +45,19 @@ async def test_every_command_answers_in_every_mode(tmp_path: Path, mode: Any) ->
 async def test_what_a_command_says(world: World, name: str, code: str, args: dict[str, Any]) -> None:
     """Code and arguments."""
     assert await said(world, name) == [(code, args)]
+
+
+@pytest.mark.parametrize("name", ["help", "quit"])
+async def test_an_administrator_reads_of_the_switch_and_nobody_of_what_does_not_work_here(world: World, name: str) -> None:
+    """/freeze and /unfreeze are an administrator's; /settings and /language work in one's own chat, not in a group."""
+    for actor in (ANNA, ANNA.model_copy(update={"role": "admin"})):
+        for key in (CHAT, "tg:-100500"):
+            await world.work(command(name, actor=actor, key=key))
+            (row,) = world.outbox()
+            said = " ".join(Translator("ru").say(notice["code"], **notice["args"]) for notice in row.body["notices"])
+            found = {word for word in ("/freeze", "/unfreeze", "/settings", "/language", "/new") if f"{word} " in f"{said} "}
+            admins = {"/freeze", "/unfreeze"} if actor.role == "admin" else set()
+            assert found == {"/new", *admins, *({"/settings", "/language"} if key == CHAT else ())}
 
 
 async def test_pending_shows_the_open_cards_again(world: World) -> None:
@@ -117,13 +131,17 @@ async def test_a_call_without_a_card_is_looked_at_by_its_own_number(world: World
 
 
 async def test_details_show_the_exact_call(world: World) -> None:
-    """Method and params as they will be sent, in code."""
+    """In words for everybody; method and params as they will be sent, in code, for an admin only."""
     world.model.will(reply(raise_sum()))
     await world.work(message("подними сумму сделки 481 до 1 200 000"))
     entry = next(row.body for row in world.outbox() if row.kind == "card")
     await world.work(command("details", confirmation_id=entry["confirmation_id"]))
-    assert [(row.kind, row.body["text"]) for row in world.outbox()] == [
-        ("code", 'crm.deal.update\n{"fields":{"OPPORTUNITY":1200000},"id":481}')
+    (words,) = world.outbox()
+    assert (words.kind, words.body["preview"]["title"]) == ("details", "Ромашка")
+    await world.work(command("details", confirmation_id=entry["confirmation_id"], actor=ANNA.model_copy(update={"role": "admin"})))
+    assert [(row.kind, row.body.get("text")) for row in world.outbox()] == [
+        ("details", None),
+        ("code", 'crm.deal.update\n{"fields":{"OPPORTUNITY":1200000},"id":481}'),
     ]
 
 

@@ -11,37 +11,42 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent / "undo"))  # undo_kit: the spine with the undo button
 
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, _row, command, effect, press
+from spine_kit import ANNA, BORIS, CHAT, VERA, World, _row, a_world, command, effect, press
 from spine_portal import cut
-from undo_kit import an_office, done, restored, update
+from undo_kit import Office, an_office, done, restored, update
 
 from bot.i18n.translate import Translator
 from bot.rendering.history import history_buttons, history_text
 from bot.rendering.spans import plain
 from orchestrator.history.asking import asked_in_words, current, record_of
 from orchestrator.history.handlers import History
-from orchestrator.history.index import RecordIndex
 from orchestrator.history.pages import PAGE
 from orchestrator.messages import Actor
 from orchestrator.turns import together
 from state.clock import new_id
 from state.events import RecordsSeen
+from state.sql import open_store, sqlite_url
 from state.store import OutboxRow
 
 RU, EN = Translator("ru"), Translator("en")
 SEEN = {"TITLE": "Ромашка", "STAGE_ID": "NEW", "CATEGORY_ID": "0", "OPPORTUNITY": "1000000", "CURRENCY_ID": "RUB"}
 
 
+def furnished(world: World) -> World:
+    """With everybody's names, and with history."""
+    people = {actor.key: actor for actor in (ANNA, BORIS, VERA)}
+    tools = replace(world.orchestrator.tools, present=lambda actor: people.get(actor.key, actor))
+    world.orchestrator.tools = tools
+    if "history" not in tools.handlers.commands:
+        world.orchestrator.tools = replace(tools, handlers=together(tools.handlers, History().handlers()))
+    return world
+
+
 @pytest.fixture
 async def office(tmp_path: Path) -> AsyncIterator[World]:
     """The product with undo and history."""
     async with an_office(tmp_path) as world:
-        people = {actor.key: actor for actor in (ANNA, BORIS, VERA)}
-        tools = replace(world.orchestrator.tools, present=lambda actor: people.get(actor.key, actor))
-        world.orchestrator.tools = tools
-        if "history" not in tools.handlers.commands:
-            world.orchestrator.tools = replace(tools, handlers=together(tools.handlers, History().handlers()))
-        yield world
+        yield furnished(world)
 
 
 async def shown(world: World, said: str = "", *, actor: Actor = ANNA, key: str = CHAT) -> OutboxRow:
@@ -187,11 +192,12 @@ async def test_words_of_the_crm_are_no_markup_and_cannot_break_a_line(office: Wo
     assert "<b>x</b>" in plain(spans)
 
 
-async def test_the_journal_is_read_once_and_then_only_what_is_new(office: World) -> None:
-    """The second question reads none of the pages of the first one again, and still sees what came between."""
-    for _ in range(5):
-        await done(office, update({"COMMENTS": new_id()}))
-    office.clock.advance(timedelta(hours=1))
+async def test_an_answer_reads_what_it_tells_and_not_the_journal(office: World) -> None:
+    """Right after a start too, however much was written about other records."""
+    await done(office, update({"COMMENTS": "звонил"}))
+    for number in range(20):
+        await done(office, update({"COMMENTS": new_id()}, number=482))
+        await done(office, update({"TITLE": f"Вектор {number}"}, number=482))
     read: list[int] = []
     scan = office.sql.scan
 
@@ -201,16 +207,23 @@ async def test_the_journal_is_read_once_and_then_only_what_is_new(office: World)
         return page
 
     office.sql.scan = counting  # type: ignore[method-assign]
-    index = RecordIndex(office.store, office.gate.means.catalogue)
-    await index.refresh()
-    assert sum(read) == 5
-    assert len(await index.calls("deal:481")) == 5
-    read.clear()
-    await index.refresh()
-    assert len(read) <= 2
-    await done(office, update({"COMMENTS": new_id()}))
-    await index.refresh()
-    assert len(await index.calls("deal:481")) == 6
+    row = await shown(office, "481")
+    assert row.body["total"] == 1
+    assert sum(read) <= 2
+
+
+async def test_of_a_record_that_somebody_made_who_was_erased_the_rest_is_told(tmp_path: Path) -> None:
+    """The record itself still names the call that made it, and that holds nothing any more."""
+    store = open_store(sqlite_url(tmp_path / "sdelka.db"))
+    async with a_world(tmp_path, portal=Office(), store=store) as made:
+        office = furnished(made)
+        await done(office, effect("crm.deal.add", {"fields": {"TITLE": "Новая"}}, slot="t1/1/1"))
+        number = max(number for name, number in office.portal.records if name == "deal")
+        assert (await shown(office, str(number))).body["total"] == 1
+        await done(office, update({"COMMENTS": "звонил"}, number=number), actor=VERA)
+        store.erasure().erase(ANNA.key, office.clock.now(), digests=[], change=lambda body: body)
+        body = (await shown(office, str(number), actor=VERA, key=VERA.key)).body
+        assert [entry["by"] for entry in body["entries"]] == ["Вера"]
 
 
 async def test_history_alone_is_of_the_current_record(office: World) -> None:

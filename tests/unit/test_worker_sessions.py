@@ -80,7 +80,7 @@ async def test_a_session_given_up_by_one_lane_is_not_opened_beside_another(world
         await world.idle()
     assert "CallOutcomeUnknown" not in world.types()
     assert world.types()[-1] == "TurnFinished"
-    assert {"status", "mode", "reply"} <= set(world.codes())
+    assert {"status", "mode", "made"} <= set(world.codes())
 
 
 async def test_a_session_worked_on_elsewhere_is_left_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

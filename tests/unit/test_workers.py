@@ -180,7 +180,7 @@ async def test_a_full_disk_is_told_once_and_nothing_is_sent(world: World, monkey
         monkeypatch.setattr(world.sql, "commit", commit)
         await world.idle()
     assert len(world.portal.ledger) == 1
-    assert world.codes() == ["reply"]
+    assert world.codes() == ["made"]
 
 
 async def test_a_store_that_cannot_be_read_does_not_end_the_loop(

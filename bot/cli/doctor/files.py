@@ -99,7 +99,7 @@ def _holidays(today: date) -> Iterable[Finding]:
         yield AREA.wrong("holidays", f"{error.reason}.", f"Correct {path.name}.")
         return
     if year:
-        says = f"{path.name} lists no moved days off of {year}: digests may come on a day off."
-        yield AREA.warning("holidays", says, f"Add the government's list of {year}, or take a newer release.")
+        says = f"data/{path.name} does not list yet which days off are moved in {year}: a digest may come on one of them."
+        yield AREA.warning("holidays", says, f"Add the days of the decree for {year} (docs/daily.md), or take a newer release.")
     else:
         yield AREA.ok("holidays", f"The days off of {today.year} are listed.")

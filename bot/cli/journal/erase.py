@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bitrix.masking import mask
-from bot.cli.ops import AS_JSON, print_lines, print_table, visible
+from bot.cli.ops import AS_JSON, beside, print_lines, print_table, visible
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from state.sql.store import SqlStore
 
 ALL_GONE, REMAINS, REFUSED = 0, 1, 3
+_HALF_WAY = "not erased, or not wholly: {why}; run the command again"
 _LISTED = 20
 """So many people are named where the one meant is not found."""
 _SHOWN = 16
@@ -42,12 +43,12 @@ def erase(
     Exit codes: 0 erased and nothing found any more, 1 something remains (each place is named), nothing could be
     proven or a row of the keys is damaged, 2 wrong use or no database of today's schema, 3 refused: the bot runs on the embedded
     database, something is open, or you did not confirm.
-    Take the person out of ACCESS_FILE and restart the bot before.
+    Take the person out of ACCESS_FILE before; a running bot follows the file within seconds.
     Backups and exports made earlier are out of reach: see docs/erasure.md.
     """
     settings = load_settings()
     _of_today(settings)
-    with _alone(settings), _opened(settings) as store:
+    with _alone(settings), beside(settings, failed=_HALF_WAY) as store:
         if listed:
             raise typer.Exit(_print_erased(store, as_json=as_json))
         name_of = _names(settings)
@@ -121,23 +122,6 @@ def _alone(settings: Settings) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-@contextlib.contextmanager
-def _opened(settings: Settings) -> Iterator["SqlStore"]:
-    from state.sql import open_store  # noqa: PLC0415 - see ops.opened_reader
-    from state.store import StoreError  # noqa: PLC0415
-
-    try:
-        store = open_store(settings.database.get_secret_value())
-    except StoreError as error:
-        raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
-    try:
-        yield store
-    except (StoreError, TimeoutError) as error:
-        raise SettingsError(f"not erased, or not wholly: {mask(str(error))}; run the command again") from None
-    finally:
-        store.close()
 
 
 def _one(store: "SqlStore", who: str, place: "Place", name_of: Callable[[str], str], *, yes: bool) -> str:

@@ -8,6 +8,8 @@ card-group-rest = { $kinds } other { $kinds ->
     [one] value
    *[other] values
   } ({ $count })
+details-why = Why I ask
+details-asked = Asked by { $who }
 card-asked-by = Asked by { $who } · until { $until }
 card-waits-for-lead = Waiting for the lead ({ $who }) until { $until }
 card-risk = { $level ->
@@ -58,7 +60,7 @@ edit-over = This question is closed. Press “Change” on the card again
 edit-same = The card has this value already
 edit-empty = The answer is empty
 edit-yes-or-no = I did not understand: yes or no?
-edit-other-currency = The amount on the card is in { $currency }. To change the currency, write a new request
+edit-other-currency = The amount on the card is in { currency-has }, and you named it in { currency-named }. Write it in { currency-has }. To change the currency too, deny the card and write a new request: “change the currency to { currency-to } and the amount to { $sum }”
 edit-not-read-now = Bitrix24 does not answer now, so the value could not be checked. Reply again a little later
 edit-not-here = There is no value here that one answer could change. Deny the card and write what you want
 edit-not-yours = Only { $who } may change this
@@ -69,6 +71,7 @@ toast-asked-again = Asked again: the new card is below
 card-running = ⏳ Running · approved by { $who }
 card-executed = ✅ Done { $on }{ $took } · approved by { $who }
 card-denied-by = ✖ Denied { $on } · { $who }
+card-withdrawn = ✖ Withdrawn { $on } · { $who }
 card-denied-why = Reason:
 card-expired-at = ⌛ Expired { $on }, nothing was done
 card-superseded-by = ↻ Replaced: things changed while it waited. The new card is below
@@ -107,7 +110,7 @@ button-repeat = ↻ Repeat
 button-ask-again = ↻ Ask again
 button-copy = 📋 #{ $number }
 button-leave = Leave as it is
-toast-running = Running…
+toast-running = Got it, checking…
 toast-denied = Denied
 card-outdated = This card is out of date: see /pending
 card-in-topic = The topic of this card is closed: here it can only be carried out or declined. Open the topic and send /pending there
@@ -116,7 +119,10 @@ card-already-executed = Already done: { $who }, { $at }
 card-already-denied = Already denied: { $who }, { $at }
 card-already-expired = Expired { $on }. Ask again
 card-already-superseded = A new card took its place
-card-already-refused = Already decided: Bitrix24 refused { $on }
+card-already-refused = Already decided: { $by ->
+    [portal] Bitrix24 refused { $on }
+   *[other] not done { $on }, the reason is on the card
+  }
 card-already-unknown = Already sent { $on }, outcome unknown
 card-expired = Expired { $on }. Ask again
 card-second-tap = A second confirmation is needed: check the card and press “Sure, run”
@@ -134,6 +140,7 @@ portal-not-reached = Bitrix24 could not be reached: nothing was sent. Try again 
 portal-refused = Bitrix24 refused: { $text }
 portal-unreadable = The record could not be read in Bitrix24, so nothing was done{ $code ->
     [none] {""}
+    [away] {""}: it cannot be reached just now. Try again later
    *[other] {" "}(code { $code })
   }
 outcome-unknown = Outcome unknown: { call-named }. The answer of Bitrix24 was lost: please look at the record, I will not repeat it.
@@ -148,6 +155,40 @@ recovered-partly = Checked: { call-named }: { $done } of { $commands } done in B
    *[other] , { $unknown } unknown
   }. I do not repeat it by myself.
 recovered-unclear = The answer never came, the outcome is unknown for now: { call-named }. Please look at the record in Bitrix24, I will not repeat it myself.
+# What was done without a card: “Deal created: «Romashka» №484”.
+made-more = { $count ->
+    [one] and { $count } more change
+   *[other] and { $count } more changes
+}
+made-new = { $entity ->
+    [deal] Deal created:
+    [lead] Lead created:
+    [contact] Contact created:
+    [company] Company created:
+    [item] Item created:
+    [task] Task created:
+    [activity] Activity created:
+    [todo] Activity created:
+    [event] Calendar event created:
+    [comment] Comment added{ $target ->
+        [deal] {" "}to the deal
+        [lead] {" "}to the lead
+        [contact] {" "}to the contact
+        [company] {" "}to the company
+        [task] {" "}to the task
+       *[other] {""}
+    }
+    [checklistitem] Checklist item added
+    [message] Message sent
+   *[other] Done: { call-named }
+}
+made = { $verb ->
+    [add] { made-new }
+   *[other] Done: { call-named }
+}{ $named ->
+    [yes] {" "}{ $name }
+   *[no] {""}
+}
 # How a call is named inside a sentence: “changing the deal «Romashka» (Amount: $1 → $2)”.
 call-of = { $entity ->
     [activity] the activity

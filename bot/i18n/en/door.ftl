@@ -1,5 +1,5 @@
 welcome = Hello, { $name }! I help with Bitrix24: write in plain words what should happen. Important changes I show first and ask. { $mode ->
-    [shadow] This is shadow mode: I only show what I would do and change nothing.
+    [shadow] As long as this is shadow mode, I send nothing to Bitrix24 and read no deals: I show what I would do.
     [canary] This is careful mode: I read and create, and change nothing that exists.
    *[full] This is full mode.
 }
@@ -12,9 +12,20 @@ help = Write in plain words: “show my deals”, “raise the sum of deal Romas
     /reminders — reminders
     /stop — stop
     /new — start over
-    /settings — digests and language
     /mode — mode
-    /status — state
+    /status — state{ $private ->
+        [yes]
+            {""}
+            /settings — digests, alerts, language
+            /language — language
+       *[no] {""}
+    }{ $role ->
+        [admin]
+            {""}
+            /freeze — stop all changes in Bitrix24
+            /unfreeze — allow changes again
+       *[other] {""}
+    }
 cleared = Starting over.{ $waiting ->
     [0] {""}
     [one] {" "}One confirmation still waits: /pending
@@ -29,7 +40,7 @@ pending = { $count ->
    *[other] { $count } requests wait for a decision:
 }
 mode = Mode: { $mode ->
-    [shadow] shadow — I only show what I would do
+    [shadow] shadow — I send nothing to Bitrix24 and read no deals: I show what I would do
     [canary] careful — I read and create, and change nothing that exists
    *[full] full — important changes with confirmation
 }.
@@ -43,11 +54,18 @@ status = Mode: { $mode ->
 }
 today-overdue = Overdue tasks
 today-tasks = Tasks for today
-today-closing = Closing this week
+today-closing = Closing within 7 days
 unknown-command = No such command. There are: { $commands }
 degraded = Automatic actions are temporarily unavailable. Nothing was done. Please try again later; if that does not help, tell your administrator.
 degraded-partly = Automatic actions are temporarily unavailable, and the request was only done in part. Please ask for the rest later; if that does not help, tell your administrator.
 done-before = Done before that: { $calls }. No need to ask for it again.
+not-made = Not done: { $calls }. { $why }
+not-begun = The request broke off before I got to it
+no-reason-known = No reason was recorded
+and-more = { $count ->
+    [one] and { $count } more change
+   *[other] and { $count } more changes
+}
 failed = Something went wrong, the request was not handled. Give your administrator the code { $id }.
 restored-not-worked = The bot was restored from a backup. I do not carry this request out by myself: it may have been done already. Please look in Bitrix24 and write again if not. What waits for a decision is under /pending.
 came-back-done = This was done in Bitrix24 already, before the bot was restored from a backup. I do not send it a second time.
@@ -68,6 +86,14 @@ list-total = { $shown } of { $total } shown
 list-all = { $total } in all
 list-total-sum = { $shown } of { $total } shown, { $sum } in all
 list-all-sum = { $total } in all, worth { $sum }
+only-own = { $entity ->
+    [deal] Only your own deals are shown.
+    [lead] Only your own leads are shown.
+    [contact] Only your own contacts are shown.
+    [company] Only your own companies are shown.
+    [task] Only your own tasks are shown.
+   *[other] Only your own records are shown.
+}
 list-empty = Nothing found.
 counting = Counting: { $total ->
     [0] { $done }
@@ -86,6 +112,8 @@ menu-stop = Stop
 menu-pending = What waits for a decision
 menu-mode = Mode
 menu-status = State
+menu-freeze = Stop all changes in Bitrix24
+menu-unfreeze = Allow changes again
 menu-today = Today's work
 which-deal = Which deal “{ $name }”?
 which-lead = Which lead “{ $name }”?
@@ -103,6 +131,8 @@ stage-not-found = There is no stage “{ $name }”. There are: { $known }.
 category-not-found = There is no funnel “{ $name }”. There are: { $known }.
 no-current = I did not get which record is meant. Please name it.
 no-bitrix-user = Your Bitrix24 employee is not set. Please ask your administrator.
+currency-not-here = Your Bitrix24 has no currency { $currency }. It has: { $known }.
+field-no-currency = This field holds a plain number without a currency, and you named { currency-named }. Write the number alone.
 date-past = That date is over: { $when }. Please name another.
 ask = { $question }
 chosen = ✓ { $label }

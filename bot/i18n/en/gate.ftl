@@ -36,13 +36,82 @@ gate-policy-refuses = The administrator forbids this action: { $method }
 gate-rule-refuses = { $why }
 gate-cap-batch = The batch makes { $count } changes, { $limit } are allowed at once. Split it
 gate-cap-day = { $limit } changes a day are allowed, { $made } are made already. Do the rest tomorrow or ask an administrator
+currency-has = { $has ->
+    [RUB] roubles
+    [USD] dollars
+    [EUR] euros
+    [GBP] pounds
+    [CNY] yuan
+    [KZT] tenge
+    [BYN] Belarusian roubles
+    [UAH] hryvnias
+    [UZS] soms
+    [TRY] liras
+    [AED] dirhams
+   *[other] { $has }
+  }
+currency-named = { $named ->
+    [RUB] roubles
+    [USD] dollars
+    [EUR] euros
+    [GBP] pounds
+    [CNY] yuan
+    [KZT] tenge
+    [BYN] Belarusian roubles
+    [UAH] hryvnias
+    [UZS] soms
+    [TRY] liras
+    [AED] dirhams
+   *[other] { $named }
+  }
+currency-to = { $named ->
+    [RUB] roubles
+    [USD] dollars
+    [EUR] euros
+    [GBP] pounds
+    [CNY] yuan
+    [KZT] tenge
+    [BYN] Belarusian roubles
+    [UAH] hryvnias
+    [UZS] soms
+    [TRY] liras
+    [AED] dirhams
+   *[other] { $named }
+  }
+gate-sum-other-currency = { $entity ->
+    [deal] Deal
+    [lead] Lead
+   *[other] Record
+  } No. { $id } is in { currency-has }, and you named the amount in { currency-named }. Name it in { currency-has }, or write: “change the currency of { $entity ->
+    [deal] deal
+    [lead] lead
+   *[other] record
+  } { $id } to { currency-to } and the amount to { $sum }”
+gate-named-other-currency = { $entity ->
+    [deal] Deal
+    [lead] Lead
+   *[other] Record
+  } No. { $id } is in { currency-has }, and you named { currency-named }. Convert it and name it in { currency-has }
+gate-sum-two-currencies = The new record is in { currency-has }, and you named the amount in { currency-named }. Name one of the two
+gate-sum-currency-unknown = The amount was named in { currency-named }, and I do not know the currency of the record. Say more exactly which record you mean
 gate-reference = The answer of another command may not stand here: { $param }
 gate-denied-now = This was denied a moment ago, so I do not propose it again
 gate-withdrawn = The step was withdrawn, nothing was sent
 
 ## Refusals because of one command of a batch
-gate-batch-delete = The batch holds a deletion: { $key } ({ $method })
-gate-batch-refused = The batch was not run because of command { $key } ({ $method }): { $reason ->
+batch-part = { call-of }{ $title ->
+    [none] {""}
+   *[other] {" "}“{ $title }”
+  }{ $number ->
+    [0] {""}
+   *[other] {" "}No. { $number }
+  }
+batch-command = { $part_named ->
+    [yes] “{ $part_title }”:{" "}
+   *[other] {""}
+  }
+gate-batch-delete = The batch holds a deletion: { $part }. I delete nothing in batches
+gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-already-so] { gate-already-so }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
@@ -55,6 +124,10 @@ gate-batch-refused = The batch was not run because of command { $key } ({ $metho
     [gate-policy-refuses] { gate-policy-refuses }
     [gate-reference] { gate-reference }
     [gate-rule-refuses] { gate-rule-refuses }
+    [gate-named-other-currency] { gate-named-other-currency }
+    [gate-sum-currency-unknown] { gate-sum-currency-unknown }
+    [gate-sum-other-currency] { gate-sum-other-currency }
+    [gate-sum-two-currencies] { gate-sum-two-currencies }
     [gate-target-unclear] { gate-target-unclear }
     [gate-unread] { gate-unread }
     [gate-unscoped] { gate-unscoped }
@@ -109,12 +182,14 @@ gate-class-outward = Other people will see this
 gate-binding = This changes where the portal's events go
 gate-reference-field = The value comes from another command's answer: { gate-field }
 gate-reference-id = Another command's answer decides which record changes
+gate-phone-gone = Already removed: { $value } – that change fell out
 gate-policy-method = The administrator wants this action confirmed
 gate-policy-person = The administrator wants every change by { $name } confirmed
 gate-policy-amount = The amount { $amount } is above the limit { $limit }
 gate-four-eyes = The amount { $amount } is above { $limit }: a team lead must approve too
 gate-rule = { $why }
 gate-sum-jump = A sharp change of { gate-field }: { $times } times
+gate-sum-steps = Within a day the sum changes { $times } times: { $before } → { $after }
 gate-sum-lost = A sharp change of { gate-field }
 gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
 gate-model-asks = The bot is not sure and asks you to check
@@ -131,7 +206,7 @@ not-taken = ⚠️ Created, but Bitrix24 did not take: { gate-field }{ $more ->
   }
 
 ## Why a batch asks
-gate-batch-asks = Command { $key }: { $reason ->
+gate-batch-asks = { batch-command }{ $reason ->
     [gate-add-person] { gate-add-person }
     [gate-add-stage] { gate-add-stage }
     [gate-add-sum] { gate-add-sum }
@@ -142,6 +217,7 @@ gate-batch-asks = Command { $key }: { $reason ->
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
+    [gate-phone-gone] { gate-phone-gone }
     [gate-policy-method] { gate-policy-method }
     [gate-reference-field] { gate-reference-field }
     [gate-reference-id] { gate-reference-id }
@@ -149,6 +225,7 @@ gate-batch-asks = Command { $key }: { $reason ->
     [gate-sum-currency] { gate-sum-currency }
     [gate-sum-jump] { gate-sum-jump }
     [gate-sum-lost] { gate-sum-lost }
+    [gate-sum-steps] { gate-sum-steps }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
     [gate-taint-value] { gate-taint-value }

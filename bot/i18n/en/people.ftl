@@ -16,7 +16,7 @@ people-standing =
        *[manager] manager — you work with your own records
     }.
     { $mode ->
-        [shadow] This is shadow mode: I only show what I would do and change nothing.
+        [shadow] As long as this is shadow mode, I send nothing to Bitrix24 and read no deals: I show what I would do.
         [canary] This is careful mode: I read and create, and change nothing that exists.
        *[full] This is full mode: changes are made, those that matter after you confirm.
     }
@@ -51,9 +51,30 @@ people-joined = { $name } now works with me: { $role ->
     [admin] administrator
     [lead] head
    *[manager] manager
-}, employee no. { $employee } in Bitrix24.
-people-asks = Asks for access: { $name }, ID { $id }. If you know this person, choose a role.
-people-asks-again = Asks for access: { $name }, ID { $id }. Bitrix24 did not confirm the employee: try again now or later.
+}, employee no. { $employee } in Bitrix24, Telegram ID { $id }.{ $second ->
+    [yes] {" "}⚠️ This employee had access already: Telegram { $others }.
+   *[no] {""}
+}
+people-second = ⚠️ Employee no. { $employee } of Bitrix24 ({ $who }) has access already: Telegram { $others }. Let in one more Telegram account as the same employee?
+
+    Asking: { $name }, ID { $id }. Role: { $role ->
+        [lead] head
+       *[manager] manager
+    }. A name proves nothing: first ask the employee whether this ID is theirs.
+people-second-account = ⚠️ A second Telegram account was connected to your employee record: { $name }, ID { $id }. If this is not you, tell your administrator at once.
+people-revoke = Take access away? { $name }, ID { $id }. Open cards of this person will close.
+people-taken-back = Access taken away: { $name }, ID { $id }. Decided by { $who }.
+people-is-out = ID { $id } has no access any more.
+people-only-file = { $name }: access was given in the access file and can be taken away only there.
+people-asks = Asks for access: { $name }, ID { $id }.
+
+    Anybody can choose their name in Telegram: it proves nothing. Ask this person yourself whether the ID{ $named ->
+        [yes] {" "}and the @username are
+       *[no] {" "}is
+    } theirs, and only then choose a role.
+people-asks-again = { people-asks }
+
+    Bitrix24 did not confirm the employee: try again now or later.
 people-which = { $name }, ID { $id }, will join as { $role ->
         [lead] head
        *[manager] manager
@@ -68,6 +89,11 @@ button-people-as-lead = Let in as head
 button-people-decline = Do not let in
 button-people-more = More ▸
 button-people-back = ◂ Back
+button-people-taken = { $label } · has access already: Telegram { $telegram }
+button-people-second = Yes, a second account of this employee
+button-people-revoke = Take access away
+button-people-remove = Yes, take access away
+button-people-keep = Leave access
 people-gone-portal = { $name } has no access any more: Bitrix24 lists this employee as dismissed. Open cards are closed.
 people-gone-admin = { $name } has no access any more: an administrator decided so. Open cards are closed.
 people-file-taken = ⚙️ The list of people has changed and is in force. People in the file: { $count }.

@@ -60,7 +60,6 @@ many-other = records
 file-list = List
 file-text = Answer
 file-record = Record
-file-link = Link
 file-has-all = { $rows ->
     [one] The whole list: { $rows } row
    *[other] The whole list: { $rows } rows

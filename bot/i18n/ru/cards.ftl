@@ -10,6 +10,8 @@ card-group-rest = ещё { $kinds } { $kinds ->
     [few] других значения
    *[many] других значений
   } ({ $count })
+details-why = Почему спрашиваю
+details-asked = Просит { $who }
 card-asked-by = Просит { $who } · до { $until }
 card-waits-for-lead = Ждёт руководителя ({ $who }) до { $until }
 card-risk = { $level ->
@@ -60,7 +62,7 @@ edit-over = Этот вопрос уже закрыт. Нажмите «Изме
 edit-same = Это значение и так стоит на карточке
 edit-empty = Ответ пустой
 edit-yes-or-no = Не понял: нужно «да» или «нет»
-edit-other-currency = Сумма на карточке в { $currency }. Чтобы сменить валюту, напишите новую просьбу
+edit-other-currency = Сумма на карточке в { currency-has }, а вы назвали её в { currency-named }. Напишите сумму в { currency-has }. Чтобы сменить и валюту, отклоните карточку и напишите новую просьбу: «смени валюту на { currency-to } и сумму на { $sum }»
 edit-not-read-now = Битрикс24 сейчас не отвечает, не смог проверить значение. Ответьте ещё раз чуть позже
 edit-not-here = Здесь нет значения, которое можно поменять одним ответом. Отклоните карточку и напишите, как нужно
 edit-not-yours = Менять может только { $who }
@@ -71,6 +73,7 @@ toast-asked-again = Запросил ещё раз: новая карточка 
 card-running = ⏳ Выполняется · решение: { $who }
 card-executed = ✅ Выполнено { $on }{ $took } · решение: { $who }
 card-denied-by = ✖ Отклонено { $on } · { $who }
+card-withdrawn = ✖ Отозвано { $on } · { $who }
 card-denied-why = Причина:
 card-expired-at = ⌛ Срок истёк { $on }, ничего не выполнено
 card-superseded-by = ↻ Заменено: пока карточка ждала, условия изменились. Новая ниже
@@ -109,7 +112,7 @@ button-repeat = ↻ Повторить
 button-ask-again = ↻ Запросить заново
 button-copy = 📋 №{ $number }
 button-leave = Не менять
-toast-running = Выполняю…
+toast-running = Принято, проверяю…
 toast-denied = Отклонено
 card-outdated = Карточка устарела: посмотрите /pending
 card-in-topic = Тема этой карточки закрыта: здесь её можно только выполнить или отклонить. Откройте тему и пришлите там /pending
@@ -118,7 +121,10 @@ card-already-executed = Уже выполнено: { $who }, { $at }
 card-already-denied = Уже отклонено: { $who }, { $at }
 card-already-expired = Срок истёк { $on }. Попросите ещё раз
 card-already-superseded = Эту карточку заменила новая
-card-already-refused = Уже решено: { $on } Битрикс24 отказал
+card-already-refused = Уже решено: { $on } { $by ->
+    [portal] Битрикс24 отказал
+   *[other] не выполнено, причина на карточке
+  }
 card-already-unknown = Уже отправлено { $on }, исход неизвестен
 card-expired = Срок истёк { $on }. Попросите ещё раз
 card-second-tap = Нажмите ещё раз: проверьте карточку и нажмите «Точно, выполнить»
@@ -136,6 +142,7 @@ portal-not-reached = Не удалось связаться с Битрикс24:
 portal-refused = Битрикс24 отказал: { $text }
 portal-unreadable = Битрикс24 не показал запись, поэтому ничего не отправлено{ $code ->
     [none] {""}
+    [away] {""}: он сейчас не отвечает. Попробуйте позже
    *[other] {" "}(код { $code })
   }
 outcome-unknown = Исход неизвестен: { call-named }. Ответ Битрикс24 потерян — проверьте запись, сам повторять не буду.
@@ -150,6 +157,41 @@ recovered-partly = Проверил: { call-named } — в Битрикс24 вы
    *[other] , неизвестно { $unknown }
   }. Сам повторять не буду.
 recovered-unclear = Ответ не пришёл, исход пока неизвестен: { call-named }. Посмотрите запись в Битрикс24, сам повторять не буду.
+# Что сделано без карточки: «Создана сделка «Ромашка» №484».
+made-more = { $count ->
+    [one] и ещё { $count } изменение
+    [few] и ещё { $count } изменения
+   *[other] и ещё { $count } изменений
+}
+made-new = { $entity ->
+    [deal] Создана сделка
+    [lead] Создан лид
+    [contact] Создан контакт
+    [company] Создана компания
+    [item] Создан элемент
+    [task] Создана задача
+    [activity] Создано дело
+    [todo] Создано дело
+    [event] Создано событие в календаре
+    [comment] Добавлен комментарий{ $target ->
+        [deal] {" "}к сделке
+        [lead] {" "}к лиду
+        [contact] {" "}к контакту
+        [company] {" "}к компании
+        [task] {" "}к задаче
+       *[other] {""}
+    }
+    [checklistitem] Добавлен пункт чек-листа
+    [message] Отправлено сообщение
+   *[other] Выполнено: { call-named }
+}
+made = { $verb ->
+    [add] { made-new }
+   *[other] Выполнено: { call-named }
+}{ $named ->
+    [yes] {" "}{ $name }
+   *[no] {""}
+}
 # Как назвать вызов внутри фразы: «изменение сделки «Ромашка» (Сумма: 1 ₽ → 2 ₽)».
 call-of = { $entity ->
     [activity] дела

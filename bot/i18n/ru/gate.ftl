@@ -36,13 +36,82 @@ gate-policy-refuses = Это действие запретил админист�
 gate-rule-refuses = { $why }
 gate-cap-batch = В пакете изменений: { $count }, а за один раз можно { $limit }. Разделите на части
 gate-cap-day = За сутки можно сделать изменений: { $limit }, уже сделано { $made }. Остальное — завтра или через администратора
+currency-has = { $has ->
+    [RUB] рублях
+    [USD] долларах
+    [EUR] евро
+    [GBP] фунтах
+    [CNY] юанях
+    [KZT] тенге
+    [BYN] белорусских рублях
+    [UAH] гривнах
+    [UZS] сумах
+    [TRY] лирах
+    [AED] дирхамах
+   *[other] { $has }
+  }
+currency-named = { $named ->
+    [RUB] рублях
+    [USD] долларах
+    [EUR] евро
+    [GBP] фунтах
+    [CNY] юанях
+    [KZT] тенге
+    [BYN] белорусских рублях
+    [UAH] гривнах
+    [UZS] сумах
+    [TRY] лирах
+    [AED] дирхамах
+   *[other] { $named }
+  }
+currency-to = { $named ->
+    [RUB] рубли
+    [USD] доллары
+    [EUR] евро
+    [GBP] фунты
+    [CNY] юани
+    [KZT] тенге
+    [BYN] белорусские рубли
+    [UAH] гривны
+    [UZS] сумы
+    [TRY] лиры
+    [AED] дирхамы
+   *[other] { $named }
+  }
+gate-sum-other-currency = { $entity ->
+    [deal] Сделка
+    [lead] Лид
+   *[other] Запись
+  } №{ $id } в { currency-has }, а сумма названа в { currency-named }. Назовите сумму в { currency-has } или напишите: «смени валюту { $entity ->
+    [deal] сделки
+    [lead] лида
+   *[other] записи
+  } { $id } на { currency-to } и сумму на { $sum }»
+gate-named-other-currency = { $entity ->
+    [deal] Сделка
+    [lead] Лид
+   *[other] Запись
+  } №{ $id } в { currency-has }, а названо в { currency-named }. Пересчитайте и назовите в { currency-has }
+gate-sum-two-currencies = Новая запись в { currency-has }, а сумма названа в { currency-named }. Назовите что-то одно
+gate-sum-currency-unknown = Сумма названа в { currency-named }, а в какой валюте запись, я не знаю. Скажите точнее, о какой записи речь
 gate-reference = Нельзя подставлять сюда ответ другой команды: { $param }
 gate-denied-now = Это только что отклонили, второй раз не предлагаю
 gate-withdrawn = Шаг снят, ничего не отправлено
 
 ## Отказы из-за одной команды пакета
-gate-batch-delete = В пакете есть удаление: { $key } ({ $method })
-gate-batch-refused = Пакет не выполнен из-за команды { $key } ({ $method }): { $reason ->
+batch-part = { call-of }{ $title ->
+    [none] {""}
+   *[other] {" "}«{ $title }»
+  }{ $number ->
+    [0] {""}
+   *[other] {" "}№{ $number }
+  }
+batch-command = { $part_named ->
+    [yes] «{ $part_title }»:{" "}
+   *[other] {""}
+  }
+gate-batch-delete = В пакете есть удаление: { $part }. Удаления пакетом не выполняю
+gate-batch-refused = Пакет не выполнен из-за { $part }: { $reason ->
     [gate-already-so] { gate-already-so }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
@@ -55,6 +124,10 @@ gate-batch-refused = Пакет не выполнен из-за команды {
     [gate-policy-refuses] { gate-policy-refuses }
     [gate-reference] { gate-reference }
     [gate-rule-refuses] { gate-rule-refuses }
+    [gate-named-other-currency] { gate-named-other-currency }
+    [gate-sum-currency-unknown] { gate-sum-currency-unknown }
+    [gate-sum-other-currency] { gate-sum-other-currency }
+    [gate-sum-two-currencies] { gate-sum-two-currencies }
     [gate-target-unclear] { gate-target-unclear }
     [gate-unread] { gate-unread }
     [gate-unscoped] { gate-unscoped }
@@ -115,6 +188,7 @@ gate-class-outward = Это увидят другие люди
 gate-binding = Это меняет, куда уходят события портала
 gate-reference-field = Значение возьмётся из ответа другой команды: { gate-field }
 gate-reference-id = Какую запись менять, решит ответ другой команды
+gate-phone-gone = Уже убрали: { $value } – это изменение выпало
 gate-policy-method = Администратор просит подтверждать это действие
 gate-policy-person = Администратор просит подтверждать все изменения от { $name }
 gate-policy-amount = Сумма { $amount } больше порога { $limit }
@@ -124,6 +198,11 @@ gate-sum-jump = { $times ->
     [one] Резко меняется { gate-field }: в { $times } раз
     [few] Резко меняется { gate-field }: в { $times } раза
    *[other] Резко меняется { gate-field }: в { $times } раз
+  }
+gate-sum-steps = { $times ->
+    [one] Сумма за сутки меняется в { $times } раз: { $before } → { $after }
+    [few] Сумма за сутки меняется в { $times } раза: { $before } → { $after }
+   *[other] Сумма за сутки меняется в { $times } раз: { $before } → { $after }
   }
 gate-sum-lost = Резко меняется { gate-field }
 gate-sum-currency = Меняется валюта суммы: { $before } → { $after }
@@ -141,7 +220,7 @@ not-taken = ⚠️ Создано, но Битрикс24 не принял: { ga
   }
 
 ## Почему спрашивает пакет
-gate-batch-asks = Команда { $key }: { $reason ->
+gate-batch-asks = { batch-command }{ $reason ->
     [gate-add-person] { gate-add-person }
     [gate-add-stage] { gate-add-stage }
     [gate-add-sum] { gate-add-sum }
@@ -152,6 +231,7 @@ gate-batch-asks = Команда { $key }: { $reason ->
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
+    [gate-phone-gone] { gate-phone-gone }
     [gate-policy-method] { gate-policy-method }
     [gate-reference-field] { gate-reference-field }
     [gate-reference-id] { gate-reference-id }
@@ -159,6 +239,7 @@ gate-batch-asks = Команда { $key }: { $reason ->
     [gate-sum-currency] { gate-sum-currency }
     [gate-sum-jump] { gate-sum-jump }
     [gate-sum-lost] { gate-sum-lost }
+    [gate-sum-steps] { gate-sum-steps }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
     [gate-taint-value] { gate-taint-value }

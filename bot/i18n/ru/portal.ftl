@@ -11,9 +11,9 @@ news-deleted-deal = Сделка удалена:
 news-deleted-lead = Лид удалён:
 news-deleted-task = Задача удалена:
 news-deleted-item = Запись CRM удалена:
-news-changed-by = изменил(а) { $who }
-news-added-by = создал(а) { $who }
-news-deleted-by = удалил(а) { $who }
+news-changed-by = изменено: { $who }
+news-added-by = создано: { $who }
+news-deleted-by = удалено: { $who }
 news-via = { $name } через Sdelka
 news-several = { $count ->
     [one] Изменилась { $count } запись

@@ -61,7 +61,6 @@ many-other = записи
 file-list = Список
 file-text = Ответ
 file-record = Запись
-file-link = Ссылка
 file-has-all = { $rows ->
     [one] Весь список: { $rows } строка
     [few] Весь список: { $rows } строки

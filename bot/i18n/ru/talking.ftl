@@ -33,7 +33,7 @@ stop-queue = { $count ->
    *[other] В очереди было ещё { $count } запросов — снял.
 }
 stop-not-yours = Сейчас выполняется запрос, который прислал другой человек ({ $who }): остановить его может он сам или руководитель.
-queued = В очереди, { $place }-е.
+queued = В очереди, { $place }-й.
 menu-history = Кто и что менял, например /history 481
 start-deal = Покажи сделку { $number }
 start-lead = Покажи лид { $number }

@@ -17,6 +17,8 @@ _TO_ME = re.compile(r"(?<!\w)(?:на меня|мне|себе|на себя|to m
 _FINAL_VERB = re.compile(r"(?<!\w)(?:закр\w+|close|mark|отмет\w+|выигра\w+|проигра\w+)(?!\w)")
 _TOO_MUCH = Decimal(10) ** 15
 _CLOSE = re.compile(r"(?<!\w)(?:закрой\w*|закрыть|close)(?!\w)")
+_CODES = {"доллар": "USD", "dollar": "USD", "usd": "USD", "евро": "EUR", "eur": "EUR", "рубл": "RUB", "rub": "RUB", "rouble": "RUB"}
+_CURRENCY = re.compile(rf"(?<!\w)(?:валют\w*|currency)(?!\w)[^,.;]*?\s(?:на|в|to)\s+((?:{'|'.join(_CODES)})\w*)")
 _RENAME = re.compile(r"(?<!\w)(?:в|на|to|as|→|->)\s+(?=[«\"“„]|\w)")
 
 
@@ -29,8 +31,14 @@ def set_sum(wish: Wish) -> Answer:
     deal = target(wish, taken=amounts)
     if deal is None:
         return asking("which.deal", wish)
-    step = updating(wish, deal, {"OPPORTUNITY": f"@sum:{amount.text}"})
+    step = updating(wish, deal, {"OPPORTUNITY": f"@sum:{amount.text}", **_new_currency(wish)})
     return proposing(wish, "deal.sum", step, record=spoken(deal, wish.lang), sum=amount.text)
+
+
+def _new_currency(wish: Wish) -> dict[str, str]:
+    """The currency to change to, where one is wished."""
+    found = _CURRENCY.search(wish.folded)
+    return {"CURRENCY_ID": next(code for word, code in _CODES.items() if found[1].startswith(word))} if found else {}
 
 
 def shift_sum(wish: Wish) -> Answer | None:

@@ -89,8 +89,8 @@ class World:
 
 
 async def until(seen: Callable[[], bool]) -> None:
-    """Wait for something on the wire, two seconds at most."""
-    for _ in range(2000):
+    """Wait for something on the wire, half a minute at most."""
+    for _ in range(30_000):
         if seen():
             return
         await asyncio.sleep(0.001)

@@ -27,7 +27,7 @@ async def test_a_claim_of_a_dead_process(world: World, processes: Processes, cla
     with pytest.raises(NotSent):
         await call
     processes.hour.now = began
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await processes.start().call("profile", {})
 
     assert len(world.asked) == 2

@@ -163,7 +163,7 @@ async def test_rows_that_nobody_wrote(fake_time: Any, direct: Direct, caplog: py
     assert direct.store.swap_value(f"bitrix.level.{PORTAL}", None, row)
     shared = SharedLevel(direct, PORTAL, now=lambda: NOW + timedelta(seconds=fake_time.now - began))
     ours = Limiter(shared=shared, clock=fake_time.clock, sleep=fake_time.sleep)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await ours.acquire(BULK)
     ours.settle(Fate.PASSED)
     await ours.aclose()

@@ -195,7 +195,7 @@ async def test_cancelled_call(loopback: Any, client: Any) -> None:
     """A cancelled call is not repeated and the client lives on."""
     loopback.behaviours = [stay_silent, OK]
     running = asyncio.ensure_future(client.call("crm.deal.add", {}))
-    await asyncio.wait_for(loopback.seen.wait(), 5)
+    await asyncio.wait_for(loopback.seen.wait(), 30)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -210,7 +210,7 @@ async def test_close_while_running(loopback: Any, make: Any) -> None:
     loopback.behaviours = [stay_silent]
     async with BitrixClient(loopback.webhook, limiter=Limiter.off(), transport=make()) as client:
         running = asyncio.ensure_future(client.call("crm.deal.add", {}))
-        await asyncio.wait_for(loopback.seen.wait(), 5)
+        await asyncio.wait_for(loopback.seen.wait(), 30)
         await client.aclose()
         with pytest.raises(OutcomeUnknown):
             await running
@@ -240,7 +240,7 @@ async def test_no_place_in_time(loopback: Any) -> None:
     limiter = Limiter.off(sleep=lambda _: asyncio.sleep(0))
     async with BitrixClient(loopback.webhook, limiter=limiter, transport=one, connect_timeout=0.05) as client:
         running = asyncio.ensure_future(client.call("crm.deal.add", {}))
-        await asyncio.wait_for(loopback.seen.wait(), 5)
+        await asyncio.wait_for(loopback.seen.wait(), 30)
         with pytest.raises(NotSent, match="no connection to the portal"):
             await client.call("crm.deal.add", {})
         waiting = asyncio.ensure_future(client.call("crm.deal.add", {}))

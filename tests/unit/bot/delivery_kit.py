@@ -11,6 +11,7 @@ from aiogram import Bot
 from door_kit import NOW, TOKEN, Wire, access
 from spine_kit import memory_store, until
 
+from bot.access import Access, Person
 from bot.telegram.delivery import Delivery
 from bot.telegram.pacing import Limits, Pacer, Rate
 from bot.telegram.people import People
@@ -28,6 +29,8 @@ FAST = Limits(private=Rate(per_second=1e6, burst=1000), group=Rate(per_second=1e
 """For tests that are not about pacing."""
 STRICT = Limits(all=FAST.all)
 """Each chat at its rate, and room for all of them."""
+CROWD = range(5000, 5300)
+"""People with access of whom nothing else is said."""
 ENTRY = {"confirmation_id": "0a1b2c3d4e", "nonce": "12345678", "method": "crm.deal.update", "taps": 1, "requested_by_name": "Анна"} | {
     "expires_at": "2026-11-22T12:00:00Z",
     "status": "requested",
@@ -49,6 +52,7 @@ class Post:
     clock: FixedClock
     wire: Wire
     pacer: Pacer
+    access: Access
     delivery: Delivery
     task: asyncio.Future[None]
     showing: asyncio.Future[None]
@@ -107,11 +111,12 @@ async def posting(limits: Limits = FAST, *, after: Post | None = None) -> AsyncI
         return clock.now().timestamp()
 
     pacer = Pacer(limits, seconds=seconds)
-    delivery = Delivery(Bot(TOKEN, session=wire), used, People(access()), clock, pacer=pacer)
+    people = Access([*access().known().values(), *(Person(telegram_id=number, name="А") for number in CROWD)])
+    delivery = Delivery(Bot(TOKEN, session=wire), used, People(people), clock, pacer=pacer)
     delivery.progress._seconds = seconds
     task = asyncio.ensure_future(delivery.run())
     showing = asyncio.ensure_future(delivery.progress.run())
-    made = Post(kept, used, clock, wire, pacer, delivery, task, showing)
+    made = Post(kept, used, clock, wire, pacer, people, delivery, task, showing)
     try:
         yield made
         assert not task.done() or task.cancelled(), "the delivery died"

@@ -87,6 +87,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "toast": {"notice": {"code": "stopped", "args": {}}},
     "code": {"text": "<b>*"},
     "card": {**ENTRY, "effect_id": "f" * 32},
+    "details": ENTRY,
     "news": {"items": [{"what": "changed", "entity": "deal", "title": "Р", "who": [], "lines": []}]},
     "daily": {"what": "today", "day": "2026-11-21", "sections": [], "team": [], "unread": []},
     "reminder": {"what": "list", "items": [], "more": 0},

@@ -98,7 +98,7 @@ def test_a_dangerous_card_has_its_button_elsewhere_and_the_second_tap_elsewhere_
 
 @pytest.mark.parametrize(
     ("more", "badge"),
-    [({}, "🟡 Меняется сумма"), ({"taps": 2}, "🔴 Опасно. Меняется"), ({"call_class": "D"}, "🔴 Опасно."), ({"call_class": "WN"}, "🟠 Внимание."), ({"lead": True}, "🟠 Внимание.")],
+    [({"reasons": [{"code": "gate-critical", "args": {"field": "STAGE_ID"}}]}, "🟡 Меняется стадия"), ({}, "🟠 Внимание. Меняется сумма"), ({"reasons": [{"code": "gate-batch-asks", "args": {"field": "ASSIGNED_BY_ID", "reason": "gate-critical", "key": "a"}}]}, "🟠"), ({"taps": 2}, "🔴 Опасно. Меняется"), ({"call_class": "D"}, "🔴 Опасно."), ({"call_class": "WN"}, "🟠 Внимание."), ({"lead": True}, "🟠 Внимание.")],
 )  # fmt: skip
 def test_a_badge_says_how_much_care_it_needs(more: dict[str, Any], badge: str) -> None:
     assert badge in shown(a_card(**more))
@@ -151,7 +151,9 @@ def test_a_done_card_leads_to_its_record_and_says_how_long_it_took() -> None:
     done = {"status": "executed", "approved_by_name": "Анна", "approved_at": AT, "executed_at": "2020-11-21T12:00:01.240000Z"}
     assert "✅ Выполнено 21.11 в 15:00 за" in shown(a_card(**done))
     assert " за 1,2 с · решение: Анна" in shown(a_card(**done))
-    assert f"Запись №481 ({URL})" in shown(a_card(**done))
+    assert shown(a_card(**done)).count(URL) == 1  # in the heading: the record is named once
+    assert "№481" not in shown(a_card(**done))
+    assert "Запись №481" in shown(a_card(**done, preview=a_preview(title="")))
     assert " in 1.2 s · " in shown(a_card(**done), EN)
     late = shown(a_card(**done | {"executed_at": "2020-11-21T14:00:00.000000Z"}))
     assert "за 7200" not in late
@@ -278,3 +280,16 @@ def test_a_doubtful_call_is_named_as_its_card_names_it(more: dict[str, Any], sai
         english = EN.say(f"recovered-{verdict}", **_doubt(**{**more, "title": "x", "changes": "y"}).args)
         assert "{" not in english
         assert not any("а" <= char.lower() <= "я" for char in english), english
+
+
+def test_quotes_in_a_title_become_inner_ones() -> None:
+    assert "«Позвонить в „Ромашку“»" in shown(a_card(preview=a_preview(title="Позвонить в «Ромашку»")))
+
+
+@pytest.mark.parametrize(
+    ("who", "told", "words"), [("tg:1", ["Вера"], "✖ Отозвано"), ("tg:2", ["Вера"], "✖ Отклонено"), ("tg:1", [], "✖ Отклонено")]
+)
+def test_a_request_that_its_own_person_takes_back_is_withdrawn(who: str, told: list[str], words: str) -> None:
+    """Of a call for a lead; who decides alone has declined it."""
+    body = a_card(status="denied", denied_at=AT, denied_by=who, denied_by_name="Борис", requested_by="tg:1", told_names=told)
+    assert words in shown(body)

@@ -200,7 +200,7 @@ async def test_a_press_is_answered_and_an_answer_too_late_is_no_trouble(post: Po
     )
     await post.until_states("sent", "sent")
     late, second = post.wire.calls("answerCallbackQuery")
-    assert (late["callback_query_id"], late["text"], late["show_alert"]) == ("cb1", "Выполняю…", False)
+    assert (late["callback_query_id"], late["text"], late["show_alert"]) == ("cb1", "Принято, проверяю…", False)
     assert (second["callback_query_id"], second["show_alert"]) == ("cb2", len(second["text"]) > 60)
     assert post.texts() == []
 
@@ -235,5 +235,5 @@ async def test_a_stop_that_meets_a_wake_is_a_stop(post: Post) -> None:
     await until(lambda: bool(post.delivery._wake._waiters))
     post.delivery.wake()
     post.task.cancel()
-    await asyncio.wait({post.task}, timeout=2)
+    await asyncio.wait({post.task}, timeout=30)
     assert post.task.cancelled()

@@ -139,9 +139,19 @@ def test_each_mistake_of_the_owners_files_has_its_line(tmp_path: Path) -> None:
         ("ACCESS_FILE", "warning"),
         ("holidays", "warning"),
     ]
+    assert "data/holidays.yaml does not list yet which days off are moved in 2031" in found[-1].says
     people.write_text("people: [{telegram_id: 7, nam: Борис}]", encoding="utf-8")
     (line,) = [line for line in files_look(Settings(_env_file=None, access_file=people), date(2026, 5, 5)) if line.check == "ACCESS_FILE"]
     assert (line.verdict, "people.0.nam" in line.says) == ("wrong", True)
+
+
+@pytest.mark.parametrize(
+    ("today", "verdict"), [(date(2027, 10, 31), "ok"), (date(2027, 11, 1), "warning"), (date(2027, 12, 31), "warning")]
+)
+def test_in_november_the_next_years_moved_days_are_asked_for(today: date, verdict: str) -> None:
+    """The decree is out by then: a sentence with the name of the file and the year."""
+    (line,) = [line for line in files_look(Settings(_env_file=None), today) if line.check == "holidays"]
+    assert (line.verdict, "2028" in line.says) == (verdict, verdict == "warning")
 
 
 def test_an_old_list_of_zones_is_told() -> None:

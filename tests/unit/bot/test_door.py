@@ -40,7 +40,7 @@ def _waiting(world: World, session: str = f"tg:{ANNA}") -> list[InboxRow]:
 
 
 async def _came(door: TelegramDoor, update: dict[str, Any]) -> None:
-    await asyncio.wait_for(door._intake.take(update), 2)
+    await asyncio.wait_for(door._intake.take(update), 30)
 
 
 async def test_a_message_is_stored_and_a_sign_of_life_follows(world: World) -> None:
@@ -140,7 +140,7 @@ async def test_a_wrong_token_ends_the_door(world: World) -> None:
     wire.will(refused(401, "Unauthorized"), when=lambda name, _: name == "getUpdates")
     door = TelegramDoor(Bot(TOKEN, session=wire), world.store, People(access()), world.clock)
     with pytest.raises(BaseExceptionGroup) as raised:
-        await asyncio.wait_for(door.run(world.orchestrator), 5)
+        await asyncio.wait_for(door.run(world.orchestrator), 30)
     error: BaseException = raised.value
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -16,7 +16,7 @@ GROUP = -100123
 async def _pressed(door: TelegramDoor, number: int, data: str, under: int, *, who: int = ANNA, chat: int = ANNA) -> None:
     shown = raw_message("карточка", sender=42, chat=chat, message_id=under)
     query = {"id": f"cb{number}", "from": person(who), "chat_instance": "1", "message": shown, "data": data}
-    await asyncio.wait_for(door._intake.take({"update_id": number, "callback_query": query}), 2)
+    await asyncio.wait_for(door._intake.take({"update_id": number, "callback_query": query}), 30)
 
 
 def _waiting(world: World, session: str) -> list[InboxRow]:
@@ -33,7 +33,7 @@ async def test_a_card_that_stands_twice_decides_once_and_the_upper_one_points_do
     async with world.working(), opened_door(world) as (door, wire):
         await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
         await until(lambda: any(call.get("reply_markup") for call in wire.calls("sendMessage")))
-        await asyncio.wait_for(door.delivery.empty(), 5)
+        await asyncio.wait_for(door.delivery.empty(), 30)
         card = wire.last_id
         button = wire.calls("sendMessage")[-1]["reply_markup"]["inline_keyboard"][0][0]["callback_data"]
         await _pressed(door, 5, button, card - 1)

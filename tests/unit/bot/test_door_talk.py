@@ -33,7 +33,7 @@ async def _card_shown(world: World) -> AsyncIterator[Any]:
 
 
 async def _came(door: TelegramDoor, number: int, said: dict[str, Any]) -> None:
-    await asyncio.wait_for(door._intake.take({"update_id": number, "message": said}), 2)
+    await asyncio.wait_for(door._intake.take({"update_id": number, "message": said}), 30)
 
 
 async def test_a_yes_counts_right_after_the_card_however_many_others_the_bot_talks_to(world: World) -> None:
@@ -79,7 +79,7 @@ async def test_a_stranger_is_answered_once_a_minute_and_asks_once_a_day(world: W
 
 
 async def test_a_request_behind_a_long_turn_hears_its_place(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ "A new message during a turn: queue with «в очереди, 2-е»", and not before it has waited a moment."""
+    """ "A new message during a turn: queue with «в очереди, 2-й»", and not before it has waited a moment."""
     gate = asyncio.Event()
     stream = world.model.stream_chat
 
@@ -94,6 +94,6 @@ async def test_a_request_behind_a_long_turn_hears_its_place(world: World, monkey
         await _came(door, 5, raw_message("покажи сделки"))
         await until(lambda: f"tg:{ANNA}" in world.tools.running)
         await _came(door, 6, raw_message("покажи задачи", message_id=101))
-        await until(lambda: "В очереди, 2-е." in [call["text"] for call in wire.calls("sendMessage")])
+        await until(lambda: "В очереди, 2-й." in [call["text"] for call in wire.calls("sendMessage")])
         gate.set()
         await world.idle()

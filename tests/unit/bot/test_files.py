@@ -42,6 +42,16 @@ def test_no_text_becomes_a_formula(text: str) -> None:
     assert written[2] == ["обычная", "12,5"]
 
 
+@pytest.mark.parametrize("text", RISKY)
+def test_a_label_with_a_link_is_no_formula_either(text: str) -> None:
+    """The link is kept beside the cell, not written into it as a formula."""
+    content = xlsx(sheet_of(Table(rows=(Row(label=text, url="https://p/1"),), shown=1, total=1), heading="Запись"), name="Сделки")
+    rows, raw = _cells(content)
+    assert rows == [["Запись"], [text]]
+    assert "<f>" not in raw
+    assert re.findall(r'<hyperlink ref="(\w+)"', raw) == ["A2"]
+
+
 def test_csv_opens_in_russian_excel() -> None:
     """A mark for UTF-8, semicolons, CRLF; a semicolon, a quote and a line break inside a cell stay inside it."""
     sheet = Sheet(columns=("А", "Б"), rows=(("x;y", 'ООО "Ромашка"'), ("две\nстроки", "")))
@@ -53,11 +63,10 @@ def test_csv_opens_in_russian_excel() -> None:
 
 def test_a_list_has_all_its_rows_with_their_addresses_and_only_web_ones_are_links() -> None:
     rows = (*(Row(label=f"Сделка {n}", url=f"https://p/{n}") for n in range(499)), Row(label="чужая", url="file:///etc/passwd"))
-    sheet = sheet_of(Table(rows=rows, shown=500, total=500), record="Запись", link="Ссылка")
+    sheet = sheet_of(Table(rows=rows, shown=500, total=500), heading="Запись")
     content = xlsx(sheet, name="Мои: сделки/лиды [2026] и очень длинное название листа")
     cells, _ = _cells(content)
-    assert cells[0] == ["Запись", "Ссылка"]
-    assert cells[1:] == [[row.label, row.url] for row in rows]
+    assert cells == [["Запись"], *([row.label] for row in rows)]  # one column: the label is the link
     with zipfile.ZipFile(io.BytesIO(content)) as book:
         links = re.findall(r'Target="([^"]*)"', book.read("xl/worksheets/_rels/sheet1.xml.rels").decode())
         assert len(links) == 499

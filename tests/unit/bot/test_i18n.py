@@ -17,7 +17,7 @@ from fluent.syntax.visitor import Visitor
 
 from bot.i18n.translate import Locale, Translator, codes
 from bot.telegram.progress import BEGUN, OVER, STEP
-from orchestrator.commands import NAMES
+from orchestrator.commands import FOR_ADMINS, NAMES
 from orchestrator.gate.reasons import SENTENCES
 from orchestrator.messages import Notice
 from orchestrator.offering import WISHES
@@ -31,7 +31,7 @@ BUILT = {
     "which-": ("deal", "lead", "contact", "company", "task"),
     "recovered-": tuple(verdict.replace("_", "-") for verdict in get_args(OutcomeReconciled.model_fields["verdict"].annotation)),
     "card-already-": ("approved", "denied", "expired", "superseded", "executed", "refused", "unknown"),
-    "menu-": NAMES,
+    "menu-": (*NAMES, *FOR_ADMINS),
     "button-make-": WISHES,
     "start-": ("deal", "lead", "contact", "company", "task"),
     "step-": ("running", "done", "waiting", "refused", "unknown", "planned"),

@@ -45,7 +45,7 @@ class Door:
         """Poll until the script is at its end; "unauthorised" ends it."""
         self.wire.will(refused(401, "Unauthorized"))
         with pytest.raises(TelegramUnauthorizedError):
-            await asyncio.wait_for(self.poller.run(), 5)
+            await asyncio.wait_for(self.poller.run(), 30)
 
     def offsets(self) -> list[int | None]:
         return [body.get("offset") for body in self.wire.calls("getUpdates")]

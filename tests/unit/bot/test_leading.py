@@ -65,7 +65,7 @@ async def test_one_leads_and_the_next_follows_at_once(stores: list[AsyncStore]) 
     """While the first renews nobody else begins; after its clean stop the second one does, well before a lease would end."""
     Job.most = Job.running = 0
     first = Job(stores[0])
-    await asyncio.wait_for(first.begun.wait(), 5)
+    await asyncio.wait_for(first.begun.wait(), 30)
     second = Job(stores[1])
     await asyncio.sleep(1.0)  # nearly two leases
     assert not second.begun.is_set()
@@ -79,14 +79,14 @@ async def test_who_cannot_renew_stops_before_another_begins(stores: list[AsyncSt
     """The database is gone for the leader only: its work has ended when the other one's begins."""
     Job.most = Job.running = 0
     first = Job(stores[0])
-    await asyncio.wait_for(first.begun.wait(), 5)
+    await asyncio.wait_for(first.begun.wait(), 30)
 
     async def gone(*_: object) -> None:
         raise StoreUnwritable("no route")
 
     monkeypatch.setattr(stores[0], "acquire", gone)
     second = Job(stores[1])
-    await asyncio.wait_for(second.begun.wait(), 5)
+    await asyncio.wait_for(second.begun.wait(), 30)
     assert Job.most == 1
     assert not first.lead.held
     await first.stop()
@@ -116,7 +116,7 @@ async def test_a_lease_runs_out_while_the_machine_sleeps(stores: list[AsyncStore
     monkeypatch.setattr("state.clock._ELAPSING", 7)
     monkeypatch.setattr("time.clock_gettime", boottime)
     job = Job(stores[0])
-    await asyncio.wait_for(job.begun.wait(), 5)
+    await asyncio.wait_for(job.begun.wait(), 30)
     assert job.lead.held
     slept = 3600.0
     assert not job.lead.held

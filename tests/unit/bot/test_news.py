@@ -27,11 +27,11 @@ def said(*items: dict[str, Any], more: int = 0, locale: Any = "ru") -> str:
 @pytest.mark.parametrize(
     ("one", "ru", "en"),
     [
-        (item(), "🔔 Сделка «Ромашка» · изменил(а) Пётр Иванов\nСтадия: Договор → Оплата\nСумма: 1 ₽", "🔔 Deal «Ромашка» · changed by Пётр Иванов"),
-        (item(who=[IRINA, PETR], lines=[]), "🔔 Сделка «Ромашка» · изменил(а) Ирина Лебедева через Sdelka, Пётр Иванов", "Ирина Лебедева through Sdelka, Пётр"),
+        (item(), "🔔 Сделка «Ромашка» · изменено: Пётр Иванов\nСтадия: Договор → Оплата\nСумма: 1 ₽", "🔔 Deal «Ромашка» · changed by Пётр Иванов"),
+        (item(who=[IRINA, PETR], lines=[]), "🔔 Сделка «Ромашка» · изменено: Ирина Лебедева через Sdelka, Пётр Иванов", "Ирина Лебедева through Sdelka, Пётр"),
         (item(who=[], lines=[]), "🔔 Сделка «Ромашка»", "🔔 Deal «Ромашка»"),
-        (item("added", "lead", lines=[]), "🔔 Новый лид «Ромашка» · создал(а) Пётр Иванов", "🔔 New lead «Ромашка» · created by"),
-        (item("deleted", "task", who=[IRINA], lines=[]), "🔔 Задача удалена: «Ромашка» · удалил(а) Ирина Лебедева через Sdelka", "🔔 Task deleted: «Ромашка» · deleted by"),
+        (item("added", "lead", lines=[]), "🔔 Новый лид «Ромашка» · создано: Пётр Иванов", "🔔 New lead «Ромашка» · created by"),
+        (item("deleted", "task", who=[IRINA], lines=[]), "🔔 Задача удалена: «Ромашка» · удалено: Ирина Лебедева через Sdelka", "🔔 Task deleted: «Ромашка» · deleted by"),
         (item("first", "item", kind="счёт", who=[], lines=[SUM]), "🔔 Счёт «Ромашка»\nСумма: 1 ₽", "🔔 Счёт «Ромашка»"),
     ],
 )  # fmt: skip
@@ -44,7 +44,7 @@ def test_several_records_have_a_line_each() -> None:
     text = said(item(url=URL), item("deleted", who=[], lines=[]), more=3)
     assert text.splitlines() == [
         "🔔 Изменилось 5 записей",
-        f"• Сделка «Ромашка» ({URL}) · изменил(а) Пётр Иванов: Стадия: Договор → Оплата; Сумма: 1 ₽",
+        f"• Сделка «Ромашка» ({URL}) · изменено: Пётр Иванов — Стадия: Договор → Оплата; Сумма: 1 ₽",
         "• Сделка удалена: «Ромашка»",
         "и ещё 3",
     ]

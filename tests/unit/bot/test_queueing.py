@@ -1,4 +1,4 @@
-"""«В очереди, 2-е»: said where the wait is longer than a moment, and nowhere else (father-bot#130: no "please wait" for everything)."""
+"""«В очереди, 2-й»: said where the wait is longer than a moment, and nowhere else (father-bot#130: no "please wait" for everything)."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -11,6 +11,7 @@ from cards_kit import answer, asked, cards_of, edit_world, opened, pressing, sho
 from spine_kit import ANNA, BORIS, CHAT, World, press, raise_sum, step
 from spine_portal import Held, lost
 
+from bot.i18n.translate import Translator
 from orchestrator import decisions
 from orchestrator.cards.again import submitted
 from orchestrator.cards.reading import unmarked, with_value
@@ -80,6 +81,18 @@ async def test_a_wrong_value_is_told_and_asked_for_again(world: World, words: st
     await world.work(answer(second, "1 500 000"))
     assert [card["status"] for card in cards_of(world.outbox())] == ["superseded", "requested"]
     assert world.portal.ledger == []
+
+
+@pytest.mark.parametrize(("locale", "said"), [("ru", "Сумма на карточке в рублях, а вы назвали её в долларах"), ("en", "in roubles")])
+async def test_another_currency_is_told_in_words_with_the_request_that_works(world: World, locale: Any, said: str) -> None:
+    """No code of a currency, and nothing of it is lost on the way."""
+    question = await opened(world, await asked(world))
+    await world.work(answer(question, "5000 долларов"))
+    told = world.outbox()[-1].body["objection"]
+    text = Translator(locale).say(told["code"], **told["args"]).replace("\u00a0", " ")
+    assert said in text
+    assert "5 000" in text
+    assert "RUB" not in text
 
 
 @pytest.mark.parametrize("how", ["word", "button"])

@@ -115,6 +115,7 @@ async def test_the_lists_are_those_of_the_records(tmp_path: Path) -> None:
             assert total == len(rows), code
             assert sorted(int(label.split("№")[1].split(" ")[0]) for label in labels) == sorted(row["ID"] for row in rows), code
         assert any("Забытая" in label for label in found["today-idle"][0])
+        assert all(" · без движения с " in label for label in found["today-idle"][0])  # a bare day would look like one to come
         assert any("Просроченная" in label and label.endswith("пт, 20 ноября") for label in found["today-overdue-deals"][0])
         assert [method for method, _ in wire.sent].count("batch") == 1, "one request for all lists"
         assert not {"crm.deal.list", "tasks.task.list"} & {method for method, _ in wire.sent}

@@ -165,7 +165,7 @@ async def test_who_has_lost_access_or_the_wish_gets_nothing(home: Home) -> None:
 
 
 async def test_a_portal_that_is_down_is_asked_again_until_it_is_too_late(home: Home) -> None:
-    """Ten minutes later it works; on a day without the portal nothing comes, and the next day is set."""
+    """Ten minutes later it works; on a day without the portal one sentence comes at its end, and the next day is set."""
     session = await wanting(home)
     home.set_clock(MONDAY)
     home.faults.append(OutcomeUnknown("no answer"))
@@ -179,7 +179,7 @@ async def test_a_portal_that_is_down_is_asked_again_until_it_is_too_late(home: H
     for _ in range(20):
         await home.work(session)
         home.world.clock.advance(AGAIN)
-    assert home.told("daily") == []
+    assert home.told("daily") == [{"what": "lost"}], "who waits for it is told once that none will come"
     assert home.faults == []
     assert home.timers() == ["daily:digest:tg:1007 26.11 06:00"]
 
@@ -242,7 +242,7 @@ async def test_a_timer_carries_no_words(home: Home) -> None:
 
 
 async def test_ops_hear_once_that_the_days_off_of_a_year_are_missing(home: Home, caplog: pytest.LogCaptureFixture) -> None:
-    """The file lists one year: in the next one digests go on by weekends and yearly holidays, and the log says what is missing."""
+    """The file lists one year: in the next one digests go on by what holds in every year, and the log says what is missing."""
     session = await wanting(home)
     home.set_clock(MONDAY.replace(year=2027, month=1, day=11))
     for _ in range(3):
@@ -250,5 +250,5 @@ async def test_ops_hear_once_that_the_days_off_of_a_year_are_missing(home: Home,
         await home.work(session)
     assert len(home.told("daily")) >= 1
     assert [record.message for record in caplog.records if getattr(record, "action", "") == "holidays_missing"] == [
-        "data/holidays.yaml lists no days off of 2027: only weekends and yearly holidays are left out"
+        "data/holidays.yaml does not list yet which days off are moved in 2027: only the holidays of every year are left out"
     ]

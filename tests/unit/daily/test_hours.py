@@ -29,7 +29,9 @@ def utc(text: str) -> datetime:
         ("2027-11-04", False),
         ("2026-01-09", False),  # moved by the government
         ("2026-12-31", False),
-        ("2027-12-31", True),
+        ("2027-12-31", False),
+        ("2027-02-20", True),  # a Saturday that the decree gives back
+        ("2028-12-29", True),
         ("2026-05-11", False),
         ("2026-03-09", False),
     ],
@@ -45,7 +47,7 @@ def test_a_weekend_that_is_worked_is_a_working_day() -> None:
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("yearly: ['13-01']", "month"), ("yearly: [1]", "MM-DD"), ("days: []", "no such key: days"), ("days_off: [tomorrow]", "isoformat"), ("- x", "key"), ("a: [", "")],
+    [("yearly: ['13-01']", "month"), ("yearly: [1]", "MM-DD"), ("yearly_moving: ['02-30']", "day"), ("days: []", "no such key: days"), ("days_off: [tomorrow]", "isoformat"), ("- x", "key"), ("a: [", "")],
 )  # fmt: skip
 def test_a_wrong_calendar_is_one_sentence(tmp_path: Path, text: str, why: str) -> None:
     path = tmp_path / "holidays.yaml"
@@ -76,8 +78,9 @@ def test_the_next_digest_is_at_nine_of_the_persons_clock(now: str, zone: str, la
 
 
 def test_a_calendar_without_working_days_gives_none() -> None:
-    never = Workdays(yearly=frozenset((day.month, day.day) for n in range(366) for day in [date(2024, 1, 1) + timedelta(days=n)]))
-    assert next_slot(utc("2026-11-23 06:00"), MORNING, "Europe/Moscow", workdays=never, last=0) is None
+    whole = frozenset((day.month, day.day) for n in range(366) for day in [date(2024, 1, 1) + timedelta(days=n)])
+    for never in (Workdays(yearly=whole), Workdays(moving=whole)):
+        assert next_slot(utc("2026-11-23 06:00"), MORNING, "Europe/Moscow", workdays=never, last=0) is None
 
 
 @settings(max_examples=150, deadline=None)
@@ -118,24 +121,87 @@ SHIPPED = load_workdays(Path(__file__).parents[3] / "data" / "holidays.yaml")
 
 @pytest.mark.parametrize(
     ("day", "lacks"),
-    [("2026-11-23", 0), ("2026-12-01", 0), ("2026-12-02", 2027), ("2027-01-11", 2027), ("2027-06-01", 2027), ("2028-03-01", 2028)],
+    [("2026-12-31", 0), ("2027-10-31", 0), ("2027-11-01", 2028), ("2027-12-31", 2028), ("2028-03-01", 2028), ("2028-11-01", 2028)],
 )
-def test_a_year_that_nobody_has_listed_is_noticed_a_month_before(day: str, lacks: int) -> None:
+def test_a_year_that_nobody_has_listed_is_missed_from_november_on(day: str, lacks: int) -> None:
+    """The decree is of September or October."""
     assert SHIPPED.lacks(date.fromisoformat(day)) == lacks
     assert Workdays(yearly=frozenset({(1, 1)})).lacks(date.fromisoformat(day)) == 0
+
+
+def days(year: int, *numbers: str) -> frozenset[date]:
+    return frozenset(date.fromisoformat(f"{year}-{number}") for number in numbers)
+
+
+DECREED = {
+    2023: (days(2023, "02-24", "05-08"), days(2023)),
+    2024: (days(2024, "04-29", "04-30", "05-10", "12-30", "12-31"), days(2024, "04-27", "11-02", "12-28")),
+    2025: (days(2025, "05-02", "05-08", "06-13", "11-03", "12-31"), days(2025, "02-24", "03-10", "11-01")),
+    2026: (days(2026, "01-09", "12-31"), days(2026)),
+    2027: (days(2027, "02-22", "11-05", "12-31"), days(2027, "02-20")),
+}
+"""What the government moved: days off, and days worked all the same (No. 1505 of 2022, 1314 of 2023, 1335 of 2024, 1466 of 2025, 1187 of 2026)."""
+
+
+@pytest.mark.parametrize(
+    ("year", "free", "worked", "count"),
+    [  # the days off from Monday to Friday outside of 1 to 8 January, the weekends that are worked, and how many days are worked in all
+        (2023, "02-23 02-24 03-08 05-01 05-08 05-09 06-12 11-06", "", 247),
+        (2024, "02-23 03-08 04-29 04-30 05-01 05-09 05-10 06-12 11-04 12-30 12-31", "04-27 11-02 12-28", 248),
+        (2025, "05-01 05-02 05-08 05-09 06-12 06-13 11-03 11-04 12-31", "11-01", 247),
+        (2026, "01-09 02-23 03-09 05-01 05-11 06-12 11-04 12-31", "", 247),
+        (2027, "02-22 02-23 03-08 05-03 05-10 06-14 11-04 11-05 12-31", "02-20", 247),
+    ],
+)
+def test_the_law_and_the_decree_make_the_known_calendar_of_a_year(year: int, free: str, worked: str, count: int) -> None:
+    """Article 112 is computed, and the decree's differences are data: together they are the official calendar to the day."""
+    off, on = DECREED[year]
+    calendar = Workdays(yearly=SHIPPED.yearly, moving=SHIPPED.moving, off=off, on=on)
+    whole = [date(year, 1, 1) + timedelta(days=ahead) for ahead in range(366 if year == 2024 else 365)]
+    assert {day for day in whole if day not in calendar and day.weekday() < 5 and (day.month, day.day) not in SHIPPED.yearly} == days(
+        year, *free.split()
+    )
+    assert {day for day in whole if day in calendar and day.weekday() >= 5} == days(year, *worked.split())
+    assert sum(day in calendar for day in whole) == count
+
+
+@pytest.mark.parametrize("year", [2026, 2027])
+def test_the_shipped_days_are_those_of_the_decrees(year: int) -> None:
+    off, on = DECREED[year]
+    assert {day for day in SHIPPED.off if day.year == year} == off
+    assert {day for day in SHIPPED.on if day.year == year} == on
 
 
 @pytest.mark.parametrize(
     ("day", "worked"),
     [
-        ("2027-01-01", False),
-        ("2027-01-08", False),
-        ("2027-01-11", True),
-        ("2027-02-23", False),
-        ("2027-03-06", False),
-        ("2027-05-10", True),
+        ("2028-01-07", False),
+        ("2028-01-10", True),
+        ("2028-02-23", False),
+        ("2028-11-06", False),  # for Saturday the 4th
+        ("2028-11-07", True),
+        ("2033-01-10", True),  # the weekends of January stay where they are
+        ("2033-03-08", False),
+        ("2033-05-02", False),  # for Sunday the 1st
+        ("2033-06-13", False),
     ],
 )
-def test_without_its_list_a_year_has_weekends_and_yearly_holidays(day: str, *, worked: bool) -> None:
-    """2027 falls back to what every year has; nothing breaks, and nobody is left without a digest for weeks."""
+def test_without_its_list_a_year_has_what_the_law_says_by_itself(day: str, *, worked: bool) -> None:
+    """2028 and later fall back to it; nothing breaks, and nobody is left without a digest for weeks."""
     assert (date.fromisoformat(day) in SHIPPED) is worked
+
+
+@pytest.mark.parametrize(
+    ("moving", "day"),
+    [
+        ({(5, 8), (5, 9)}, "2027-05-11"),  # Saturday and Sunday: two days after
+        ({(5, 9), (5, 10)}, "2027-05-11"),  # Sunday before a holiday
+        ({(12, 31)}, "2023-01-02"),  # into the next year
+        ({(2, 29)}, "2032-03-01"),
+    ],
+)
+def test_a_holiday_moves_past_other_holidays_and_into_the_next_year(moving: set[tuple[int, int]], day: str) -> None:
+    calendar = Workdays(moving=frozenset(moving))
+    moved = date.fromisoformat(day)
+    assert moved not in calendar
+    assert moved + timedelta(days=1) in calendar

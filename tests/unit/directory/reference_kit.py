@@ -51,8 +51,10 @@ class Portal:
 
     def answer(self, method: str, params: dict[str, Any]) -> httpx.Response:
         if method == "batch":
-            results = {key: _bare(self.result(*_command(text))) for key, text in params["cmd"].items()}
-            inner = {"result": results, "result_error": [], "result_total": [], "result_next": [], "result_time": []}
+            made = {key: self.result(*_command(text)) for key, text in params["cmd"].items()}
+            results = {key: _bare(result) for key, result in made.items()}
+            totals, nexts = ({key: result[name] for key, result in made.items() if _has(result, name)} for name in ("total", "next"))
+            inner = {"result": results, "result_error": [], "result_total": totals or [], "result_next": nexts or [], "result_time": []}
             return httpx.Response(200, json={"result": inner})
         try:
             result = self.result(method, params)
@@ -78,6 +80,10 @@ class Desk:
     naming: Naming
     clock: FixedClock
     portal: Portal
+
+
+def _has(result: Any, name: str) -> bool:
+    return isinstance(result, dict) and "result" in result and name in result
 
 
 def _bare(result: Any) -> Any:

@@ -191,6 +191,23 @@ async def test_days_and_sums_in_the_form_the_field_needs(world: World, reference
 
 
 @pytest.mark.parametrize(
+    ("method", "params", "value"),
+    [
+        ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "@sum:5000 долларов"}}, "5000|USD"),
+        ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "@sum:150 000 рублей"}}, "150000|RUB"),
+        ("crm.deal.add", {"fields": {"OPPORTUNITY": "@sum:3000,50 евро"}}, "3000.5|EUR"),
+        ("crm.deal.list", {"filter": {">OPPORTUNITY": "@sum:5000 долларов"}}, 5000),
+        ("nothing.known", {"amount": "@sum:5000 долларов"}, 5000),
+    ],
+)
+async def test_a_named_currency_goes_with_its_sum(world: World, method: str, params: Mapping[str, Any], value: Any) -> None:
+    """Wherever the number might be taken for one of another currency; the gate knows the record's."""
+    place = params.get("fields") or params.get("filter") or params
+    reference = next(item for item in place.values() if str(item).startswith("@"))
+    assert (await resolve(world, reference, params=params, method=method)).value == value
+
+
+@pytest.mark.parametrize(
     ("reference", "code"), [("@date:вчера", "date-past"), ("@date:когда-нибудь", "ask"), ("@sum:много", "ask"), ("@sum:минус 5", "ask")]
 )
 async def test_what_cannot_be_meant_is_asked_about(world: World, reference: str, code: str) -> None:

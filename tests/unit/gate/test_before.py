@@ -52,7 +52,7 @@ FACTS = Facts(
         (
             "crm.deal.delete",
             {"id": 481},
-            {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID", "TITLE", "ASSIGNED_BY_ID"}},
+            {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID", "TITLE", "ASSIGNED_BY_ID", "CONTACT_ID"}},
         ),
         ("crm.deal.update", {"id": 999, "fields": {"TITLE": "x"}}, {"deal:999": None}),
         ("crm.deal.update", {"id": 7, "fields": {"TITLE": "x"}}, {"deal:7": None}),

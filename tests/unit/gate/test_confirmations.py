@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, card, effect
 
+from bot.i18n.translate import Translator
 from orchestrator.gate import confirmations
 from orchestrator.gate.confirmations import Decision, objection, second_nonce
 from orchestrator.messages import Outcome
@@ -77,7 +78,22 @@ async def test_a_settled_card_says_how_it_stands(world: World, status: str) -> N
     entry = await world.asked(session, effect(*SUM))
     found = objection({**entry, "status": status, f"{status}_at": iso(NOW), "approved_by_name": "Вера"}, decision(entry), session)
     assert found is not None
-    assert (found.code, found.args) == (f"card-already-{status}", {"who": "Вера", "at": iso(NOW)})
+    by = {"by": "bot"} if status == "refused" else {}
+    assert (found.code, found.args) == (f"card-already-{status}", {"who": "Вера", "at": iso(NOW), **by})
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [("gate-already-so", "не выполнено, причина на карточке"), ("", "не выполнено"), ("ACCESS_DENIED", "Битрикс24 отказал"), ("refused", "Битрикс24 отказал")],
+)  # fmt: skip
+async def test_the_portal_is_blamed_only_for_what_it_said(world: World, code: str, words: str) -> None:
+    """What the gate refused was never asked of it."""
+    session = await world.session()
+    entry = await world.asked(session, effect(*SUM))
+    found = objection({**entry, "status": "refused", "refused_at": iso(NOW), "code": code}, decision(entry), session)
+    assert found is not None
+    assert words in Translator("ru").notice(found)
+    assert ("Битрикс24" in Translator("ru").notice(found)) == ("Битрикс24" in words)
 
 
 async def test_an_unknown_card_is_outdated(world: World) -> None:

@@ -259,3 +259,28 @@ async def test_days_of_this_year_are_said_without_it(now: str, after: str) -> No
         "crm.deal.update", {"id": 481, "fields": {"CLOSEDATE": "2026-12-26"}}, now=datetime.fromisoformat(f"{now}T12:00:00+00:00")
     )
     assert shown(found)[0][2] == after
+
+
+async def test_a_deletion_shows_what_is_lost() -> None:
+    """Sum, stage and whose it is, as they are: they will be nowhere afterwards."""
+    found = await card("crm.deal.delete", {"id": 481})
+    lines = {name: (before, after) for name, before, after in shown(found)}
+    assert found["title"] == "Ромашка"
+    assert {"Сумма", "Стадия", "Ответственный"} <= set(lines)
+    assert all(before == "" and after for before, after in lines.values())
+
+
+async def test_a_deletion_of_what_nobody_could_read_says_so() -> None:
+    """Whoever decides knows that they do not see it."""
+    assert shown(await card("crm.deal.delete", {"id": 7}, facts=Facts())) == [("Что пропадёт", "", "неизвестно")]
+
+
+async def test_a_batch_says_what_the_records_are_worth_that_it_gives_away() -> None:
+    """Though it writes no sum; each record once."""
+    cmd = {"a": "crm.deal.update?id=481&fields[ASSIGNED_BY_ID]=8", "b": "crm.deal.update?id=481&fields[COMMENTS]=x"}
+    assert (await card("batch", {"halt": 0, "cmd": cmd}))["sum"] == "1\u00a0000\u00a0000\u00a0₽"
+
+
+async def test_a_new_contact_is_called_by_both_names() -> None:
+    """As people are."""
+    assert (await card("crm.contact.add", {"fields": {"NAME": "Мария", "LAST_NAME": "Сидорова"}}))["title"] == "Мария Сидорова"

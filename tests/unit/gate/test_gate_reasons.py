@@ -57,7 +57,11 @@ def test_a_sentence_can_be_said_with_the_arguments_of_its_code(language: str, co
     bundle = _bundle(language)
     args = dict.fromkeys(re.findall(r"{(\w+)}", SENTENCES[code]), "x")
     inner = "gate-not-yours" if code == "gate-batch-refused" else "gate-critical"
-    wrapped = {"reason": inner, "id": 5, "entity": "deal", "field": "OPPORTUNITY"} if code in BATCH_ASKS or code in BATCH_REFUSALS else {}
+    wrapped = (
+        {"reason": inner, "id": 5, "entity": "deal", "field": "OPPORTUNITY", "part": "x", "part_title": "x", "part_named": "yes"}
+        if code in BATCH_ASKS or code in BATCH_REFUSALS
+        else {}
+    )
     pattern = bundle.get_message(code).value
     assert pattern is not None
     text, errors = bundle.format_pattern(pattern, {**args, **wrapped})
@@ -98,5 +102,8 @@ def test_a_wrapped_reason_keeps_what_it_is_about() -> None:
         "method": "crm.deal.update",
         "reason": "gate-critical",
         "text": "OPPORTUNITY of an existing record changes.",
+        "part": {"code": "batch-part", "args": {"entity": "", "title": "none", "number": 0, "method": "crm.deal.update"}},
+        "part_title": "none",
+        "part_named": "no",
     }
     assert english(notice).startswith("command d (crm.deal.update)")

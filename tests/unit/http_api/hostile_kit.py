@@ -14,7 +14,7 @@ from fastapi import APIRouter, FastAPI, Request
 from bot.http_api.app import make_app
 from bot.http_api.server import listening, serve
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,22 @@ async def test_filters_by_person_record_and_time(api: Api) -> None:
     assert await told(to=(datetime.now(UTC) + timedelta(days=9)).isoformat()) == ["one", "two"]
 
 
+async def test_of_one_record_all_calls_are_told_page_by_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what made it and more than are looked up in one go; each once, the oldest first."""
+    monkeypatch.setattr(calls, "_SLICE", 2)
+    made = step("crm.deal.add", {"fields": {"TITLE": "Осина"}})
+    api.world.model.will(reply(made), reply(text="Завела."))
+    await api.world.orchestrator.receive([message("заведи сделку Осина", actor=api.clients["site"].actor, key=OWN)])
+    await api.world.idle()
+    number = max(number for name, number in api.world.portal.records if name == "deal")
+    for amount in range(5):
+        change = step("crm.deal.update", {"id": number, "fields": {"OPPORTUNITY": 100 + amount}})
+        await api.ask(change, session=f"http:site:{amount}", text=f"сумма сделки {number}: {100 + amount}")
+    found = await records(api, entity=f"deal:{number}", limit=2)
+    assert [record["method"] for record in found] == ["crm.deal.add", *["crm.deal.update"] * 5]
+    assert [record["changes"][0]["after"] for record in found[1:]] == [str(100 + amount) for amount in range(5)]
+
+
 async def test_everybody_sees_their_own_and_leads_what_they_may_see(api: Api) -> None:
     """A manager token never a colleague's call; a lead those of its employees' records; an administrator all."""
     await api.ask(session=CHAT)

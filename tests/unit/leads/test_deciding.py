@@ -93,7 +93,7 @@ async def test_a_lead_who_was_not_asked_finds_what_nobody_else_can_decide(tmp_pa
 
 
 async def test_details_of_the_leads_copy_come_from_the_conversation_of_the_card(tmp_path: Path) -> None:
-    """The exact call, in the lead's chat only; for somebody else there is nothing."""
+    """In words, in the lead's chat only, and the exact call for an admin; for somebody else there is nothing."""
     async with a_department(tmp_path) as world:
         world.model.will(reply(raise_sum(2_500_000)))
         await world.work(message("подними"))
@@ -101,9 +101,9 @@ async def test_details_of_the_leads_copy_come_from_the_conversation_of_the_card(
         words = next(press.words for press in _buttons(body) if isinstance(press, ActionPress) and press.words[0] == "details")
         await world.work(pressing(*words, actor=VERA, key=VERA.key))
         rows = world.outbox()
-        assert [(row.session.removesuffix(":toast"), row.kind) for row in rows] == [(VERA.key, "toast"), (VERA.key, "code")]
-        assert "crm.deal.update" in rows[1].body["text"]
-        assert "2500000" in rows[1].body["text"]
+        assert [(row.session.removesuffix(":toast"), row.kind) for row in rows] == [(VERA.key, "toast"), (VERA.key, "details")]
+        assert "2\u00a0500\u00a0000" in rows[1].body["preview"]["lines"][0]["after"]
+        assert not {"params", "before", "nonce"} & set(rows[1].body)
         for actor, key in ((BORIS, BORIS.key), (DINA, DINA.key)):
             await world.work(pressing(*words, actor=actor, key=key))
             rows = world.outbox()

@@ -2,10 +2,10 @@
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forker import forked
 from moving_kit import Home, Homes
 from verify_kit import conversation
 
@@ -34,7 +34,7 @@ def old(homes: Homes, once: Path) -> Home:
 
 def killed(what: str, where: str, *places: object) -> bool:
     """Whether it came so far."""
-    done = subprocess.run([sys.executable, CHILD, what, where, *map(str, places)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(forked(CHILD, what, where, *map(str, places)), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode in {0, -9}, done.stderr[-2000:]
     return done.returncode == -9
 

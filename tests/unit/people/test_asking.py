@@ -35,7 +35,9 @@ async def test_a_stranger_reads_their_id_and_every_administrator_gets_a_card(off
     assert said == Notice(code="stranger", args={"id": "666"})
     await office.work(*rows)
     first, second = office.said()
-    assert first[:2] == ("tg:1001", "Просит доступ: Gleb (@user666), ID 666. Если вы знаете этого человека, выберите роль.")
+    assert (first[0], first[1].splitlines()[0]) == ("tg:1001", "Просит доступ: Gleb (@user666), ID 666.")
+    assert "Имя в Telegram каждый выбирает сам, оно ничего не доказывает." in first[1]
+    assert "его ли это ID и @имя, и только потом выберите роль." in first[1]
     assert second[0] == "tg:1002"
     assert second[1].startswith("Asks for access: Gleb (@user666), ID 666.")
     assert first[2] == second[2] == ["p1:who:666:m:0", "p1:who:666:l:0", "p1:deny:666"]
@@ -71,7 +73,7 @@ async def test_an_administrator_lets_a_stranger_in(office: Office) -> None:
     assert {item.rpartition(":")[2] for item in found[-2:]} == {"1", "7"}, "who has access already comes last"
     await office.work(presses("p1:admit:666:m:8", olga))
     told = {chat: words for chat, words, _ in office.said()}
-    assert told["tg:1001"] == "Глеб Седов теперь работает со мной: менеджер, сотрудник Битрикс24 №8."
+    assert told["tg:1001"] == "Глеб Седов теперь работает со мной: менеджер, сотрудник Битрикс24 №8, Telegram ID 666."
     assert told["tg:1002"].startswith("Глеб Седов now works with me")
     assert told["tg:666"].startswith("Здравствуйте, Глеб Седов!")
     actor = _actor(office, GLEB)

@@ -93,7 +93,7 @@ async def test_whoever_is_taken_out_of_the_file_has_no_access_and_no_open_card(p
 
 
 FAULTS: list[tuple[Callable[[Path], Any], str]] = [
-    (lambda path: path.write_text("people: [", encoding="utf-8"), "no valid YAML"),
+    (lambda path: path.write_text("people: [", encoding="utf-8"), "no valid YAML at line 1, column 10: look at indents"),
     (lambda path: path.write_text("", encoding="utf-8"), "nobody is listed"),
     (lambda path: path.write_bytes(b"people: [\xff\xfe]"), "no UTF-8 text"),
     (lambda path: path.write_text("people: [{telegram_id: 1, name: А, role: boss}]", encoding="utf-8"), "people.0.role"),
@@ -118,6 +118,7 @@ async def test_a_faulty_file_changes_nothing_and_is_told_once(path: Path, office
     assert one[:2] == ("tg:1001", "people-file-faulty")
     assert fault in one[2]["faults"]
     assert str(path) not in one[2]["faults"]
+    assert "unicode string" not in one[2]["faults"], "the parser's own words"
 
 
 def test_a_file_that_is_being_written_waits_until_it_is_whole(path: Path) -> None:

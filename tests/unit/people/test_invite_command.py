@@ -139,13 +139,29 @@ async def test_the_list_names_everybody_and_who_is_removed_is_out(home: Path) ->
         assert rows["tg:666"]["listed by"].startswith("cli:")
         code, shown = called(command=people)
         assert (code, "Глеб Седов" in shown) == (0, True)
-        assert called("remove", "tg:1007", command=people)[0] == 2
+        code, shown = called("remove", "tg:1007", command=people)
+        assert (code, "take them out there, a running bot follows within seconds" in shown, "start" in shown) == (2, True, False)
         assert called("remove", "tg:5", command=people)[0] == 1
         assert called("remove", "666", command=people)[0] == 0
         await office.work()
         assert office.access.actor(GLEB) is None
         assert "tg:666" not in listed()
         assert office.world.sql.read_events(STREAM)[-1].data["by"].startswith("cli:")
+
+
+async def test_a_second_account_of_an_employee_needs_a_word_more(home: Path) -> None:
+    """Of one whom the file lists, and of one who joined: who it is stands in the sentence, and nothing is stored without the flag."""
+    async with an_office(home / "bot", store=open_store(sqlite_url(home / "sdelka.db"))) as office:
+        code, shown = await beside("--bitrix-user", "7")
+        assert (code, "employee 7 has access already (tg:1007, Анна): give --second-account" in shown) == (2, True), shown
+        await office.work(brings((await beside("--bitrix-user", "8"))[1].splitlines()[0].partition("=")[2]))
+        code, shown = await beside("--bitrix-user", "8", "--role", "lead")
+        assert (code, "(tg:666, Глеб Седов)" in shown, "nothing was changed" in shown) == (2, True, True), shown
+        await office.work()
+        assert office.types().count("PersonInvited") == 1
+        assert (await beside("--bitrix-user", "8", "--second-account"))[0] == 0
+        await office.work()
+        assert office.types().count("PersonInvited") == 2
 
 
 @pytest.mark.parametrize(

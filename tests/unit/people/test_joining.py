@@ -31,7 +31,8 @@ async def test_who_brings_a_link_joins_and_is_welcomed(office: Office) -> None:
     assert "полный режим" in words
     assert [item.partition(":")[0] for item in data] == ["e1", "e1", "e1", "p1"]
     assert data[3].startswith("p1:pref:digest:on:w")
-    assert told["tg:1001"] == ("Глеб Седов теперь работает со мной: руководитель, сотрудник Битрикс24 №8.", [])
+    assert told["tg:1001"][0] == "Глеб Седов теперь работает со мной: руководитель, сотрудник Битрикс24 №8, Telegram ID 666."
+    assert [item.rpartition(":")[0] for item in told["tg:1001"][1]] == ["p1:revoke:666"]
     assert told["tg:1002"][0].startswith("Глеб Седов now works with me: head")
 
 

@@ -94,3 +94,12 @@ class Watch:
 
     def events(self, *types: str) -> list[StoredEvent]:
         return self.world.events(*types, key=KEY)
+
+
+async def start(watch: Watch) -> dict[str, str]:
+    """A process begins to listen, and the time of a look goes by; what was told."""
+    await watch.world.orchestrator.listen_to_portal()
+    await watch.world.work()
+    watch.world.clock.advance(LOOK_AFTER)
+    await watch.world.work()
+    return watch.told()

@@ -32,7 +32,7 @@ async def test_the_last_hand_is_named_for_one_field_or_one_event(
     told = (await watch.look(*(watch.event() for _ in range(events)))).get("tg:1007")
     assert (told is None) == (names is None)
     if told is not None:
-        assert told.splitlines()[0].partition(" · изменил(а) ")[2] == names
+        assert told.splitlines()[0].partition(" · изменено: ")[2] == names
 
 
 async def test_events_before_the_last_look_do_not_count(watch: Watch) -> None:
@@ -40,7 +40,7 @@ async def test_events_before_the_last_look_do_not_count(watch: Watch) -> None:
     for _ in range(3):
         await watch.known()
     watch.deal(by=BORISS, **BOTH)
-    assert "изменил(а) Борис Седов" in (await watch.look(watch.event()))["tg:1007"]
+    assert "изменено: Борис Седов" in (await watch.look(watch.event()))["tg:1007"]
 
 
 async def test_at_first_sight_nobody_is_named_and_it_is_nobodys_own(watch: Watch) -> None:

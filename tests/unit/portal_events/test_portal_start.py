@@ -3,22 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from events_kit import Watch
+from events_kit import Watch, start
 from spine_kit import ANNA, NOW, effect
 from spine_portal import html
 
 from orchestrator.portal_events.recent import RecentWrites
-from orchestrator.portal_events.watching import LOOK_AFTER
 from state.store import EffectChange
-
-
-async def start(watch: Watch) -> dict[str, str]:
-    """A process begins to listen, and the time of a look goes by; what was told."""
-    await watch.world.orchestrator.listen_to_portal()
-    await watch.world.work()
-    watch.world.clock.advance(LOOK_AFTER)
-    await watch.world.work()
-    return watch.told()
 
 
 async def test_the_first_start_tells_nothing_and_knows_what_was_before(watch: Watch) -> None:
@@ -40,8 +30,8 @@ async def test_what_was_missed_is_told_at_the_next_start_once(watch: Watch) -> N
     del watch.world.portal.records["deal", 483]
     told = await start(watch)
     assert [line.partition(" · ")[2] for line in told["tg:1007"].splitlines()[1:]] == [
-        "изменил(а) Анна Уварова: Сумма: 1 000 000 ₽ → 1 ₽",
-        "изменил(а) Анна Уварова: Стадия: Новая → Успех",
+        "изменено: Анна Уварова — Сумма: 1 000 000 ₽ → 1 ₽",
+        "изменено: Анна Уварова — Стадия: Новая → Успех",
     ]
     assert set(watch.state["seen"]) == {"deal:481", "deal:482", "deal:500"}
     assert watch.state["due"] == {}

@@ -18,7 +18,7 @@ async def test_the_responsible_person_reads_who_changed_what(watch: Watch) -> No
     await watch.known()
     watch.deal(STAGE_ID="WON", OPPORTUNITY="1200000.00", CLOSED="Y", COMMENTS="тайна")
     assert await watch.look(watch.event()) == {
-        "tg:1007": f"🔔 Сделка «Ромашка»{CARD} · изменил(а) Анна Уварова\nСтадия: Новая → Успех\nСумма: 1 000 000 ₽ → 1 200 000 ₽".replace(
+        "tg:1007": f"🔔 Сделка «Ромашка»{CARD} · изменено: Анна Уварова\nСтадия: Новая → Успех\nСумма: 1 000 000 ₽ → 1 200 000 ₽".replace(
             "»(", "» ("
         )
     }
@@ -32,7 +32,7 @@ async def test_first_sight_says_what_is_known_and_invents_no_before(watch: Watch
     assert told["tg:1007"].splitlines()[1:] == ["Стадия: Новая", "Сумма: 5 ₽"]
 
 
-@pytest.mark.parametrize(("by", "who"), [(6, " · создал(а) Вера Белова"), (0, "")])
+@pytest.mark.parametrize(("by", "who"), [(6, " · создано: Вера Белова"), (0, "")])
 async def test_a_new_deal_is_told_as_new(watch: Watch, by: int, who: str) -> None:
     watch.deal(700, TITLE="Заявка", CREATED_BY_ID=by)
     told = await watch.look(watch.event("deal:700", "add"), watch.event("deal:700"))
@@ -99,7 +99,7 @@ async def test_a_change_through_the_bot_is_named_and_not_told_to_who_made_it(wat
         await watch.world.submit(session, what, actor=actor)
         watch.deal(target, by=1)
     assert await watch.look(watch.event("deal:481"), watch.event("deal:482")) == {
-        "tg:1007": f"🔔 Сделка «Лютик» {CARD} · изменил(а) Вера через Sdelka\nНазвание: Ромашка → Лютик"
+        "tg:1007": f"🔔 Сделка «Лютик» {CARD} · изменено: Вера через Sdelka\nНазвание: Ромашка → Лютик"
     }
 
 
@@ -112,7 +112,7 @@ async def test_what_somebody_changes_after_the_bot_is_theirs(watch: Watch) -> No
     watch.deal(by=8, OPPORTUNITY="5")
     watch.world.portal.will("profile", says(200, {"result": {"ID": "1"}}))
     told = await watch.look(watch.event())
-    assert told["tg:1007"].splitlines() == [f"🔔 Сделка «Лютик» {CARD} · изменил(а) Борис Седов", "Сумма: 1 000 000 ₽ → 5 ₽"]
+    assert told["tg:1007"].splitlines() == [f"🔔 Сделка «Лютик» {CARD} · изменено: Борис Седов", "Сумма: 1 000 000 ₽ → 5 ₽"]
 
 
 @pytest.mark.parametrize(("by", "title", "lines"), [(1, "Лютик", 0), (8, "Лютик", 1), (8, "Пион", 2)])
@@ -154,7 +154,7 @@ async def test_a_storm_is_one_look_and_one_message(watch: Watch) -> None:
     lines = told["tg:1007"].splitlines()
     assert lines[0] == "🔔 Изменилось 200 записей"
     assert lines[1].startswith(
-        "• Сделка «Сделка 1000» (https://portal.example/crm/deal/details/1000/) · изменил(а) Анна Уварова: Стадия: Новая → Успех"
+        "• Сделка «Сделка 1000» (https://portal.example/crm/deal/details/1000/) · изменено: Анна Уварова — Стадия: Новая → Успех"
     )
     assert (len(lines), lines[-1]) == (12, "и ещё 190")
     assert [method for method, _ in watch.world.portal.requests[asked:]].count("batch") == 4
@@ -219,9 +219,9 @@ async def test_tasks_and_leads_and_smart_processes_are_told_too(watch: Watch) ->
     lines = told["tg:1007"].splitlines()
     assert lines[0] == "🔔 Изменились 3 записи"
     assert lines[1].startswith("• Лид «Заявка»")
-    assert lines[1].endswith("изменил(а) Анна Уварова: Стадия: Новый → Мусор")
-    assert lines[2].endswith("изменил(а) Вера Белова: Состояние: ждёт выполнения → завершена")
-    assert lines[3].endswith("изменил(а) Борис Седов: Сумма: 100 → 200")
+    assert lines[1].endswith("изменено: Анна Уварова — Стадия: Новый → Мусор")
+    assert lines[2].endswith("изменено: Вера Белова — Состояние: ждёт выполнения → завершена")
+    assert lines[3].endswith("изменено: Борис Седов — Сумма: 100 → 200")
 
 
 @pytest.mark.parametrize(("hours", "quiet"), [(0, True), (48, None), (48 + 7, True), (48 + 19, None)])

@@ -65,6 +65,21 @@ async def test_the_command_touches_nothing_without_todays_database(home: Home, c
     assert {path: path.read_bytes() for path in (home.folder / "logs").rglob("*")} == logs
 
 
+async def test_an_erasure_that_breaks_off_says_so_and_is_finished_by_the_next(home: Home, command: Any) -> None:
+    """The database takes no change any more: one sentence that says what to do, and nobody believes that it is done."""
+    await talk(home)
+    database = home.folder / "state" / "sdelka.db"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE TRIGGER full BEFORE UPDATE ON inbox BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    code, shown = command(CHAT, "--yes")
+    assert code == 2
+    assert "not erased, or not wholly: " in shown
+    assert "run the command again" in shown
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DROP TRIGGER full")
+    assert command(CHAT, "--yes")[0] == 0
+
+
 async def test_a_log_that_the_journal_knows_nothing_of_is_no_proof(home: Home, command: Any) -> None:
     """Another database of today's schema: the log may be deleted, but that nothing is left is not claimed."""
     await talk(home)

@@ -58,7 +58,7 @@ async def test_one_who_is_there_is_offered_with_name_and_company(world: World) -
     world.model.will(reply(ADD))
     row = await _asked(world)
     assert row.body["notices"][0]["code"] == "duplicates-found"
-    assert [choice["label"] for choice in row.body["choices"]] == ["Взять: Иван Иванов, Вектор", "Создать новую запись"]
+    assert [choice["label"] for choice in row.body["choices"]] == ["Взять: Иван Иванов, Вектор · контакт №43", "Создать новую запись"]
     assert world.portal.ledger == []
 
 

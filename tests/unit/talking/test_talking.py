@@ -57,27 +57,52 @@ async def test_other_people_and_buttons_are_never_joined(world: World, wire: Wir
 
 
 async def test_a_comment_that_comes_a_moment_after_the_forward_belongs_to_it(world: World, wire: Wire, monkeypatch: Any) -> None:
-    """Each in a poll of its own: the forward waits a moment, a request of one's own does not."""
+    """Each in a poll of its own: the forward waits a moment for the word about it."""
     del wire
-    late, pause, slept = [message("заведи лид", at=100)], asyncio.sleep, []
+    await _arriving(world, monkeypatch, [message("", quoted=LETTER, at=100), message("заведи лид", at=100)])
+    assert said_of(world) == [("заведи лид", LETTER)]
 
-    async def the_comment_comes(seconds: float) -> None:
+
+@pytest.mark.parametrize("words", ["поставь задачу на завтра: ответить клиенту", "подними сумму сделки Ромашка до 130 000"])
+async def test_a_forward_that_comes_a_moment_after_the_comment_belongs_to_it(
+    world: World, wire: Wire, monkeypatch: Any, words: str
+) -> None:
+    """Telegram sends the comment first; it need not point at anything."""
+    del wire
+    await _arriving(world, monkeypatch, [message(words, at=100), message("", quoted=LETTER, at=100)])
+    assert said_of(world) == [(words, LETTER)]
+
+
+async def test_a_request_waits_for_nothing_but_a_forward(world: World, wire: Wire, monkeypatch: Any) -> None:
+    """What the same person or somebody else writes next is a request of its own, and where nothing says when it was sent nothing waits."""
+    del wire
+    slept = await _arriving(world, monkeypatch, [message("покажи сделки", at=100), message("и задачи", at=100)], turns=2)
+    assert (said_of(world), len(slept)) == ([("покажи сделки", ""), ("и задачи", "")], 2)
+    assert not await _arriving(world, monkeypatch, [message("покажи сделки")])
+    assert not await _arriving(world, monkeypatch, [message("это он", at=100, quoted=LETTER)])
+
+
+async def _arriving(world: World, monkeypatch: Any, rows: list[InboxRow], *, turns: int = 1) -> list[float]:
+    """Each row comes in during the wait of the one before it; gives the waits until all were worked."""
+    late, pause, slept = rows[1:], asyncio.sleep, []
+    before = world.types().count("TurnFinished")
+
+    async def the_next_comes(seconds: float) -> None:
         if seconds == pasting.FORWARD_PAUSE:
             slept.append(seconds)
             if late:
-                await world.orchestrator.receive([late.pop()])
+                await world.orchestrator.receive([late.pop(0)])
         await pause(0)
 
     monkeypatch.setattr(pasting, "FORWARD_PAUSE", 0.0321)
-    monkeypatch.setattr("orchestrator.pasting.asyncio.sleep", the_comment_comes)
-    world.model.will(reply(), reply())
-    async with world.working():
-        await world.orchestrator.receive([message("", quoted=LETTER, at=100)])
-        await until(lambda: "TurnFinished" in world.types())
-        assert (said_of(world), len(slept)) == ([("заведи лид", LETTER)], 1)
-        await world.orchestrator.receive([message("покажи сделки", at=200)])
-        await until(lambda: world.types().count("TurnFinished") == 2)
-    assert len(slept) == 1
+    with monkeypatch.context() as patched:
+        patched.setattr("orchestrator.pasting.asyncio.sleep", the_next_comes)
+        world.model.will(*[reply()] * turns)
+        async with world.working():
+            await world.orchestrator.receive(rows[:1])
+            await until(lambda: world.types().count("TurnFinished") == before + turns)
+    assert not late
+    return slept
 
 
 async def test_an_album_is_one_request_and_without_a_word_one_sentence(world: World, wire: Wire) -> None:

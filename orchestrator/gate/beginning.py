@@ -1,0 +1,31 @@
+"""Begins a decided write, counted for its person: the transaction that stores the intent has the last word on the daily cap. Ring 2.
+
+What was counted before the verdict may be old by then, for another conversation or another process can have begun one meanwhile.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from orchestrator.gate import limits
+from orchestrator.gate.budget import person_of
+from orchestrator.gate.effects import Refuse
+from orchestrator.gate.executor import Order
+from orchestrator.gate.means import Means
+from orchestrator.gate.ports import Ledger, Performer
+from orchestrator.messages import Actor, Outcome
+from state.counting import Count
+from state.store import CapReached
+
+Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
+
+
+async def within_cap(act: Act, order: Order, means: Means, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
+    """What `act` makes of the order, or the refusal where it is one change too many after all; then nothing was sent. Raises as `act`."""
+    many, limit = limits.changes(order.call), means.policy.caps.writes_per_day
+    count = Count(person=person_of(order.requested_by, order.requested_by_user), many=many, limit=limit)
+    counted = replace(order, count=count, begun=lambda: means.tally.begun(actor, ledger))
+    try:
+        return await act(counted, means.performers[order.call.kind], ledger)
+    except CapReached:
+        made = await means.tally.written(actor, ledger)
+        return limits.too_many(many, max(made, (limit or 0) - many + 1), limit or 0)

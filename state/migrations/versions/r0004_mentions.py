@@ -1,0 +1,46 @@
+"""Where the journal speaks of a record or a call: what `/history` and `GET /audit` look up. Filled from the journal that is there."""
+
+import logging
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy import Column, Connection, Text
+
+from state.sql.mentions import fill
+
+revision = "0004"
+down_revision = "0003"
+branch_labels = None
+depends_on = None
+
+_COMMITS = """
+SELECT oid::regprocedure::text FROM pg_proc
+WHERE starts_with(proname, 'sdelka_commit_') AND pronamespace = current_schema()::regnamespace AND pg_has_role(proowner, 'USAGE')
+"""
+
+log = logging.getLogger(__name__)
+
+
+def upgrade() -> None:
+    """Make the table and fill it, all in the one transaction of the upgrade: who is killed in it begins anew."""
+    op.create_table(
+        "mentions",
+        *(Column(name, Text, nullable=False) for name in ("about", "what", "event_id", "effect_id")),
+        sa.PrimaryKeyConstraint("about", "what", "event_id", name="pk_mentions"),
+        sqlite_with_rowid=False,
+    )
+    connection = op.get_bind()
+    if connection.dialect.name == "postgresql":
+        _end_older_programs(connection)
+    fill(connection, _tell)
+
+
+def _tell(done: int, of: int) -> None:
+    log.info("schema 0004: %s of %s records looked through", f"{done:,}", f"{of:,}", extra={"action": "schema.upgrade"})
+
+
+def _end_older_programs(connection: Connection) -> None:
+    """A process of the older program that still runs would commit without the table: its sessions end, and its function goes."""
+    connection.exec_driver_sql("UPDATE leases SET owner = ''")  # waits for the commits that are under way
+    for (function,) in connection.exec_driver_sql(_COMMITS).all():
+        connection.exec_driver_sql(f"DROP FUNCTION {function}")

@@ -1,0 +1,77 @@
+"""Faults planted into edits, undos, decisions of leads, forwarded leads and second requests. Never imported by anything but the child."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+from orchestrator import recovering
+from orchestrator.cards import again
+from orchestrator.gate import undoing
+from orchestrator.session import Session
+from orchestrator.talking import answering, forwards
+from orchestrator.undo import restoring
+from state.clock import new_id
+from state.events_editing import EditClosed
+from state.events_leads import DenialReasonGiven
+
+
+def _in_two(parted: Callable[[Any], bool], apart: Sequence[str]) -> None:
+    """Commits with such an event are made in two: what is named in `apart` comes in a commit of its own afterwards, with the events or without."""
+    whole = Session.commit
+
+    async def commit(self: Any, *events: Any, actor: str, **more: Any) -> None:
+        if not any(parted(event) for event in events):
+            await whole(self, *events, actor=actor, **more)
+            return
+        later = {name: more.pop(name) for name in apart if name in more}
+        own = () if "events" in apart else events
+        await whole(self, *own, actor=actor, **more)
+        await whole(self, *(events if "events" in apart else ()), actor=actor, **later)
+
+    Session.commit = commit  # type: ignore[method-assign]
+
+
+def edit_apart() -> None:
+    """The new card is shown first, and the old one closes in a commit of its own."""
+    _in_two(lambda event: isinstance(event, EditClosed) and event.how == "replaced", ("events", "effects", "timers"))
+
+
+def reason_apart() -> None:
+    """What a lead wrote is done with before the reason is on its way to the conversation of the card."""
+    _in_two(lambda event: isinstance(event, DenialReasonGiven), ("inbox_new",))
+
+
+def undo_blind() -> None:
+    """What somebody has changed since is no reason not to take a call back."""
+    restoring.means = lambda *given: True
+
+
+def undo_found_alone() -> None:
+    """Of an undo that is found carried out later, the card that it took back is not drawn anew."""
+    alone = SimpleNamespace(as_shown=undoing.as_shown, offer=undoing.offer, original_of=lambda *given: None)
+    recovering.undoing = alone  # type: ignore[assignment, attr-defined]
+
+
+def forward_every_time() -> None:
+    """Each press makes a request of its own out of a forwarded message."""
+    made = answering.request
+
+    def anew(*given: Any, **more: Any) -> Any:
+        number = new_id()
+        return replace(made(*given, **more), id=number, source=f"press:{number}")
+
+    forwards.answering.request = anew  # type: ignore[attr-defined]
+
+
+def again_every_time() -> None:
+    """Each press asks for the same thing once more."""
+    submitted = again.submitted
+
+    async def anew(entry: Any, params: Any, slot: str, *given: Any, **more: Any) -> Any:
+        return await submitted(entry, params, f"{slot}/{new_id()}", *given, **more)
+
+    again.submitted = anew
+
+
+PLANTED: tuple[Callable[[], None], ...] = (edit_apart, reason_apart, undo_blind, undo_found_alone, forward_every_time, again_every_time)

@@ -1,0 +1,44 @@
+"""A manager who asks for all deals and gets the own ones reads that they are only the own ones."""
+
+from typing import Any
+
+import pytest
+from spine_kit import ANNA, BORIS, VERA, World, message, reply, step
+
+from bot.i18n.translate import Translator
+from bot.rendering.replies import reply_text
+from bot.rendering.spans import plain
+from orchestrator.messages import Actor, Reply
+from orchestrator.offering import examples
+
+ONLY = "Показаны только ваши сделки."
+
+
+@pytest.mark.parametrize(
+    ("actor", "wanted", "told"),
+    [
+        (ANNA, {"CLOSED": "N"}, True),
+        (ANNA, {"CLOSED": "N", "@ASSIGNED_BY_ID": [7]}, False),
+        (VERA, {"CLOSED": "N"}, False),
+    ],
+    ids=["own records only", "the own ones were asked for", "a lead sees all"],
+)
+async def test_a_list_that_the_gate_has_limited_says_so(world: World, actor: Actor, wanted: dict[str, Any], told: bool) -> None:  # noqa: FBT001 - a table of tests
+    """One line by code, no warning, only where the limit was not what was asked for."""
+    session = await world.session(actor.key)
+    world.model.will(reply(step("crm.deal.list", {"filter": wanted})), reply(text="Вот сделки."))
+    await world.turn(session, message("покажи все сделки", actor=actor, key=actor.key))
+    row = next(row for row in world.outbox() if row.body.get("turn_id"))
+    said = plain(reply_text(Reply.model_validate(row.body), Translator("ru")))
+    assert (ONLY in said) is told
+    assert "⚠️" not in said
+
+
+def test_in_shadow_no_example_is_offered_that_reads() -> None:
+    """Reads are not sent in that mode (S004-38), so «Покажи мои сделки» would show nothing; the sentence says so."""
+    assert examples("shadow") == ("example-task",)
+    assert "example-deals" in examples("canary")
+    for locale, words in (("ru", "сделок не читаю"), ("en", "read no deals")):
+        tr = Translator(locale)  # type: ignore[arg-type]
+        for code in ("mode", "welcome", "people-welcome"):
+            assert words in tr.say(code, mode="shadow", name=BORIS.name, role="manager", installed="shadow")
