@@ -3,4 +3,5 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "e2e"))
+_TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(_TESTS / "e2e"), str(_TESTS)]
