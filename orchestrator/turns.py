@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from orchestrator import outgoing
+from orchestrator.added_lines import with_limits_told, with_made
 from orchestrator.asked import dropped, unwanted
 from orchestrator.audit import Audit
 from orchestrator.context import UNLIMITED, Context, Model, Purse, Query, Reach, Recorded
@@ -24,7 +25,7 @@ from orchestrator.gate.modes import effective
 from orchestrator.messages import Actor, Mode, Notice, say
 from orchestrator.offering import offered
 from orchestrator.session import Session
-from orchestrator.turn_ends import closed, cut_short, with_changes, with_limits_told, with_made
+from orchestrator.turn_ends import closed, cut_short, with_changes
 from state.events import Event, MessageReceived, TurnFinished
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore

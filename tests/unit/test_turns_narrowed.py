@@ -19,9 +19,10 @@ ONLY = "Показаны только ваши сделки."
     [
         (ANNA, {"CLOSED": "N"}, True),
         (ANNA, {"CLOSED": "N", "@ASSIGNED_BY_ID": [7]}, False),
+        (ANNA, {"%TITLE": "Ромашка"}, False),
         (VERA, {"CLOSED": "N"}, False),
     ],
-    ids=["own records only", "the own ones were asked for", "a lead sees all"],
+    ids=["own records only", "the own ones were asked for", "one record was asked for", "a lead sees all"],
 )
 async def test_a_list_that_the_gate_has_limited_says_so(world: World, actor: Actor, wanted: dict[str, Any], told: bool) -> None:  # noqa: FBT001 - a table of tests
     """One line by code, no warning, only where the limit was not what was asked for."""
