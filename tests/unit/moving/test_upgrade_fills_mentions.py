@@ -1,7 +1,6 @@
 """A database from before the table of mentions: filled from its journal at the upgrade, all of it or nothing, and then carried along."""
 
 import logging
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 from moving_kit import KINDS, Home, Homes
 from sqlalchemy import Connection, select, text
-from verify_kit import conversation
 
 from state.canonical import dumps
 from state.journal import RecordHead, chained, record_text
@@ -26,21 +24,6 @@ from state.sql.tables import mentions
 from state.store import Commit, StaleEpoch
 
 CHILD = Path(__file__).with_name("mentions_child.py")
-
-
-@pytest.fixture(scope="module")
-def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("talked")
-    conversation(folder / "state" / "sdelka.db")
-    shutil.move(folder / "state" / "logs", folder / "logs")
-    return folder
-
-
-@pytest.fixture
-def talked(homes: Homes, once: Path) -> Home:
-    home = homes.home("old")
-    shutil.copytree(once, home.folder)
-    return home
 
 
 @contextmanager
