@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import resource
+import select
 import signal
 import socket
 import struct
@@ -35,7 +36,7 @@ def _handed_on(pid: int, number: int) -> None:
 def main(where: str, *words: str) -> int:
     """Its exit code; of one that a signal ended, the same signal."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _HANDED_ON)
-    with socket.socket(socket.AF_UNIX) as forker, forker.makefile("rb") as said:
+    with socket.socket(socket.AF_UNIX) as forker, forker.makefile("rb", buffering=0) as said:
         forker.connect(where)
         _ask(forker, list(words))
         pid = int(said.readline())
@@ -43,7 +44,12 @@ def main(where: str, *words: str) -> int:
             os.close(one)
         for number in _HANDED_ON:
             signal.signal(number, lambda got, _: _handed_on(pid, got))
+        woken, wakes = os.pipe()
+        os.set_blocking(wakes, False)
+        signal.set_wakeup_fd(wakes)  # else a signal that comes just before it begins to wait would be handed on only at the end
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDED_ON)
+        while forker not in select.select([forker, woken], [], [])[0]:
+            os.read(woken, 4096)
         code = int(said.readline())
     if code < 0:
         signal.signal(-code, signal.SIG_DFL) if -code in _HANDED_ON else None
