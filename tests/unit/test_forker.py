@@ -27,8 +27,12 @@ def test_what_is_forked_is_like_any_other_process_and_dies_with_its_stand_in(tmp
     for how in (signal.SIGTERM, signal.SIGKILL):
         with subprocess.Popen(forked(program, "stay"), cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
-            pid = int(process.stdout.readline().split()[0])
-            process.send_signal(how)
-            assert process.stdout.read() == ""  # the other end is closed: it is dead
+            try:
+                pid = int(process.stdout.readline().split()[0])
+                process.send_signal(how)
+                assert process.stdout.read() == ""  # the other end is closed: it is dead
+            except BaseException:  # of the limit of a test too: else the end of the block would wait for ever
+                process.kill()
+                raise
         assert process.returncode == -how
         assert pid != process.pid
