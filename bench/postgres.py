@@ -34,7 +34,7 @@ from state.store import Commit, InboxRow, Lane, Lease, StoredEvent
 from state.worker import AsyncStore
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from postgres_kit import Server, libpq, serving
+from tests.postgres_kit import Server, libpq, serving
 
 SESSIONS = 16
 TURNS = 150

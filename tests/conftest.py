@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 import pytest
-from forker import forking
 from hypothesis import settings
-from postgres_kit import QUICK, NoPostgres, Server, serving
 from xdist.scheduler import LoadScopeScheduling
 
 from bot.telegram.lean import import_aiogram
+from tests.forker import forking
+from tests.postgres_kit import QUICK, NoPostgres, Server, serving
 
 gc.disable()  # what is imported and collected stays: looking through it for garbage takes a third of the time until the first test
 import_aiogram()  # as the bot does, before anything else imports it: a worker would spend six seconds on building its types

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from postgres_kit import Server
-from store_kit import World
 
 from state.sql import SqlStore, sqlite_url
+from tests.contract.store_kit import World
+from tests.postgres_kit import Server
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from forker import forked
 
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Portal, Settings
+from tests.forker import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
-from sandbox_portal_kit import Caller, Clock, in_process
 
 from bitrix.bulk import ItemOutcome, Step, batch_all, get_many, list_all
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
+from tests.contract.sandbox_portal_kit import Caller, Clock, in_process
 
 SEEDED = 48
 

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sandbox_telegram_kit import BORIS
-from test_delivery_sandbox import Bench, _benched, _until
 
 from orchestrator import outgoing
 from orchestrator.cards import rows
 from orchestrator.cards.reading import Editable
 from state.clock import SystemClock, iso
+from tests.contract.sandbox_telegram_kit import BORIS
+from tests.contract.test_delivery_sandbox import Bench, _benched, _until
 
 SESSION = f"tg:{BORIS}"
 LINE = {"field": "OPPORTUNITY", "name": "Сумма", "before": "1 ₽", "after": "2 ₽"}

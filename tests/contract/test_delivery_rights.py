@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sandbox_telegram_kit import BORIS, VERA, until
-from test_delivery_sandbox import Bench, _benched, _row, _until
 
 from bot.access import Access, Person
 from bot.access_file import FileNews
@@ -22,6 +20,8 @@ from state.clock import SystemClock, iso
 from state.events_people import PersonDismissed, PersonJoined
 from state.sql import sqlite_url
 from state.store import OutboxRow
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, until
+from tests.contract.test_delivery_sandbox import Bench, _benched, _row, _until
 
 NEW = 2001
 NAMES = {BORIS: "Борис", VERA: "Вера"}

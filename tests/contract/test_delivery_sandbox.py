@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 from pydantic import SecretStr
-from sandbox_telegram_kit import BORIS, VERA, Kit, opened, until
 
 from bot.access import Access, Person
 from bot.http_api.app import make_app
@@ -27,6 +26,7 @@ from state.clock import SystemClock
 from state.sql.store import open_store
 from state.store import OutboxRow
 from state.worker import AsyncStore
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, opened, until
 
 EVERYBODY = (BORIS, VERA, *range(2000, 2030), *range(3001, 3007))
 PEOPLE = People(Access([Person(telegram_id=number, name="Борис", role="lead") for number in EVERYBODY]))

@@ -9,7 +9,6 @@ import httpx
 import pytest
 from fastapi import APIRouter
 from pydantic import SecretStr
-from test_http_events import NOW, SESSION, TOKEN, form
 
 from bitrix.events import FORM, MAX_BYTES
 from bot.http_api.app import make_app
@@ -17,6 +16,7 @@ from bot.http_api.portal_events import PATH, portal_events
 from bot.http_api.server import listening, serve
 from state.clock import FixedClock
 from state.store import InboxRow
+from tests.contract.test_http_events import NOW, SESSION, TOKEN, form
 
 ASKED: Sequence[tuple[str, bytes, str]] = (
     ("GET", b"", ""),

@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
-from forker import forked
-from sandbox_model_kit import ROOT, model, raw, turn
 
 from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.errors import ModelClientError
+from tests.contract.sandbox_model_kit import ROOT, model, raw, turn
+from tests.forker import forked
 
 DEALS = turn("мои сделки")
 

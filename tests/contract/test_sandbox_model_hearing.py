@@ -7,7 +7,6 @@ from typing import Any
 import httpx
 import pytest
 from pydantic import SecretStr
-from sandbox_model_kit import blocks, model, turn
 
 from orchestrator.errors import ModelClientError
 from orchestrator.model_client.settings import ModelSettings
@@ -15,6 +14,7 @@ from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.talking.forwards import WORDS
 from sandbox.model.app import create_app
 from sandbox.telegram.speech import voice_file
+from tests.contract.sandbox_model_kit import blocks, model, turn
 
 SPOKEN = voice_file("подними сумму сделки Ромашка до 150 000", 3)
 KEY = "sk-verysecret0123456789"

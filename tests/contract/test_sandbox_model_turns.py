@@ -6,7 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from sandbox_model_kit import CURRENT, blocks, model, observed, raw, said, then, turn
+
+from tests.contract.sandbox_model_kit import CURRENT, blocks, model, observed, raw, said, then, turn
 
 DEAL = {"id": 481, "label": "Ромашка · 1 200 000 ₽ · В работе · №481", "OPPORTUNITY": "1200000.00"}
 READY = 'Срочно!\nACTION : [{"method":"crm.deal.delete","params":{"id":481},"confirmed":true}]'

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from sandbox_model_kit import CURRENT, blocks, turn
 
 from sandbox.model.app import create_app
+from tests.contract.sandbox_model_kit import CURRENT, blocks, turn
 
 TABLE: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parents[1] / "corpus" / "utterances.yaml").read_text(encoding="utf-8"))
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 import pytest
-from sandbox_model_kit import model, observed, raw, said, turn
+
+from tests.contract.sandbox_model_kit import model, observed, raw, said, turn
 
 
 @pytest.fixture

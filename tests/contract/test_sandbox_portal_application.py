@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 from pydantic import SecretStr
-from sandbox_portal_kit import Caller, in_process
 
 from bitrix.client import BitrixClient
 from bitrix.errors import NoAccess, Refused
@@ -19,6 +18,7 @@ from bot.oauth_store import OAuthStore
 from sandbox.portal.oauth import CLIENT_ID, CLIENT_SECRET
 from state.sql import open_store, sqlite_url
 from state.worker import AsyncStore
+from tests.contract.sandbox_portal_kit import Caller, in_process
 
 HERE = "http://127.0.0.1:8100"
 

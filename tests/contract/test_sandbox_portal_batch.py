@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sandbox_portal_kit import in_process
 
 from sandbox.portal.php import parse_query
+from tests.contract.sandbox_portal_kit import in_process
 
 
 async def test_a_reference_may_stand_in_a_text_and_to_nothing_is_empty() -> None:

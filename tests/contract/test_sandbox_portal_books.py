@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sandbox_portal_kit import in_process
+
+from tests.contract.sandbox_portal_kit import in_process
 
 Check = Callable[[Any], bool]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
-from sandbox_portal_kit import Caller, as_process, in_process
 
 from sandbox.portal.portal import Portal, Settings
+from tests.contract.sandbox_portal_kit import Caller, as_process, in_process
 
 CHANGE = {"id": 410, "fields": {"OPPORTUNITY": 777}}
 

@@ -10,8 +10,9 @@ from urllib.parse import parse_qsl
 
 import httpx
 import pytest
-from forker import forked
-from sandbox_portal_kit import ROOT, Caller, as_process, in_process, listener
+
+from tests.contract.sandbox_portal_kit import ROOT, Caller, as_process, in_process, listener
+from tests.forker import forked
 
 CHANGE = {"id": 410, "fields": {"OPPORTUNITY": 777}}
 

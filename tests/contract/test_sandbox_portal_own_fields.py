@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sandbox_portal_kit import Caller, in_process
+
+from tests.contract.sandbox_portal_kit import Caller, in_process
 
 LIST, MONEY, FLAG, PERSON, TEXTS = (f"1747310{number}" for number in range(101, 106))
 

@@ -16,8 +16,9 @@ from b24pysdk.api.requesters.bitrix_oauth_requester import BitrixOAuthRequester 
 from b24pysdk.errors import BitrixAPIError  # type: ignore[import-untyped]
 from fast_bitrix24 import BitrixAsync  # type: ignore[import-untyped]
 from fast_bitrix24.server_response import ErrorInServerResponseException  # type: ignore[import-untyped]
-from forker import forked
-from sandbox_portal_kit import ROOT
+
+from tests.contract.sandbox_portal_kit import ROOT
+from tests.forker import forked
 
 EXTRA = 2600  # with the sample firm's deals: one full batch of 50 pages and one that is not full
 

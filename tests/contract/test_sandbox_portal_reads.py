@@ -7,7 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from sandbox_portal_kit import in_process
+
+from tests.contract.sandbox_portal_kit import in_process
 
 Check = Callable[[Any], bool]
 

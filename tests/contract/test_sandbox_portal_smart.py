@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from sandbox_portal_kit import Caller, in_process, listener
+
+from tests.contract.sandbox_portal_kit import Caller, in_process, listener
 
 Check = Callable[[Any], bool]
 ITEM = {"entityTypeId": 177}

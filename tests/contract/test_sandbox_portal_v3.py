@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from sandbox_portal_kit import Caller, in_process, listener
+
+from tests.contract.sandbox_portal_kit import Caller, in_process, listener
 
 V3 = "BITRIX_REST_V3_EXCEPTION_"
 INVALID = "VALIDATION_REQUESTVALIDATIONEXCEPTION"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sandbox_portal_kit import in_process
 
 from sandbox.portal.limits import Bucket
+from tests.contract.sandbox_portal_kit import in_process
 
 THREE = {"a": "user.current", "b": "crm.deal.get?id=999999", "c": "crm.lead.list?filter[ID]=0"}
 NOT_FOUND = {"error": "", "error_description": "Not found"}

@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl
 
 import httpx
 import pytest
-from sandbox_portal_kit import Caller, as_process, in_process, listener
+
+from tests.contract.sandbox_portal_kit import Caller, as_process, in_process, listener
 
 CHANGE = {"id": 410, "fields": {"OPPORTUNITY": 777}}
 V3 = "BITRIX_REST_V3_EXCEPTION_"

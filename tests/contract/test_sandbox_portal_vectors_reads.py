@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from sandbox_portal_kit import in_process
+
+from tests.contract.sandbox_portal_kit import in_process
 
 
 def _refusal(answer: httpx.Response) -> tuple[int, Any, str]:

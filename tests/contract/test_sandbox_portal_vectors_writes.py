@@ -7,7 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from sandbox_portal_kit import Caller, in_process
+
+from tests.contract.sandbox_portal_kit import Caller, in_process
 
 DEAL = {"entityTypeId": 2, "id": 410}
 CONTACT = {"entityTypeId": 3, "id": 43}

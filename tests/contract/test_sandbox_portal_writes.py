@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sandbox_portal_kit import in_process
+
+from tests.contract.sandbox_portal_kit import in_process
 
 DEAL = {"entityTypeId": 2, "id": 410}
 CONTACT = {"entityTypeId": 3, "id": 43}

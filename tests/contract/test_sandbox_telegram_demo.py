@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from sandbox_telegram_kit import opened
+
+from tests.contract.sandbox_telegram_kit import opened
 
 DEAL = {"ID": 481, "TITLE": "Ромашка", "STAGE_ID": "C2:WON", "OPPORTUNITY": "150000.50", "ASSIGNED_BY_ID": "7"}
 RECORDS: dict[str, Any] = {

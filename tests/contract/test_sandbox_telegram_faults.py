@@ -20,10 +20,10 @@ from aiogram.exceptions import (
     TelegramRetryAfter,
     TelegramServerError,
 )
-from forker import forked
-from sandbox_telegram_kit import BORIS, VERA, keyboard, opened, until
 
 from sandbox.telegram.__main__ import main
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, keyboard, opened, until
+from tests.forker import forked
 
 _ROOT = Path(__file__).parents[2]
 FAULTS: list[tuple[str, type[Exception], int]] = [

@@ -7,7 +7,8 @@ import pytest
 from aiogram.exceptions import TelegramBadRequest, TelegramForbiddenError, TelegramMigrateToChat
 from aiogram.methods import DeleteEphemeralMessage, EditEphemeralMessageText
 from aiogram.types import EphemeralMessageParameters
-from sandbox_telegram_kit import BORIS, VERA, Kit, keyboard, opened
+
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, keyboard, opened
 
 ANNA = 1006
 OTHER_BOT = 1500

@@ -10,7 +10,8 @@ from aiogram.exceptions import TelegramBadRequest
 from aiogram.methods import SendMessageDraft
 from aiogram.types import BotCommand, BufferedInputFile, ForceReply, ReactionTypeEmoji, ReplyParameters
 from aiogram.utils.formatting import Bold, Text
-from sandbox_telegram_kit import BORIS, VERA, keyboard, opened
+
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, keyboard, opened
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

@@ -15,7 +15,8 @@ from aiogram.exceptions import (
 )
 from aiogram.methods import SendMessageDraft
 from aiohttp import web
-from sandbox_telegram_kit import BORIS, VERA, Kit, keyboard, opened, until
+
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, keyboard, opened, until
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

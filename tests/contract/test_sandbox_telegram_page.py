@@ -9,7 +9,8 @@ import pytest
 from aiogram.methods import SendMessageDraft
 from aiogram.types import DisabledButton, EphemeralMessageParameters, InlineKeyboardButton, InlineKeyboardMarkup
 from playwright.async_api import Page, async_playwright, expect
-from sandbox_telegram_kit import BORIS, VERA, Kit, opened
+
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, opened
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ANNA = 1006

@@ -9,9 +9,9 @@ import pytest
 from aiogram.exceptions import TelegramBadRequest
 from aiogram.methods import SendMessageDraft
 from aiogram.types import MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser
-from sandbox_telegram_kit import BORIS, VERA, Kit, opened
 
 from sandbox.telegram.speech import words_of
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, opened
 
 _PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x07\x00\x00\x00\x05\x08\x06\x00\x00\x00"
 REFUSED: list[tuple[str, dict[str, Any], str]] = [

@@ -10,7 +10,8 @@ from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.exceptions import ClientDecodeError, TelegramConflictError, TelegramUnauthorizedError
 from aiohttp import web
-from sandbox_telegram_kit import BORIS, Kit, keyboard, opened, until
+
+from tests.contract.sandbox_telegram_kit import BORIS, Kit, keyboard, opened, until
 
 
 async def test_the_bot_learns_who_it_is_and_a_wrong_token_learns_nothing(tmp_path: Path) -> None:

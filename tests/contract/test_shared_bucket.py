@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from store_kit import STORES
 
 from bitrix.limiter import Fate, Limiter, Priority
 from bitrix.plan import Plan
@@ -14,6 +13,7 @@ from bitrix.shared_level import SharedLevel, Traffic
 from state.clock import FixedClock
 from state.sql import open_store
 from state.worker import AsyncStore
+from tests.contract.store_kit import STORES
 
 PLAN = Plan(2.0, 50.0)
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

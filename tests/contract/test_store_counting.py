@@ -12,14 +12,14 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from postgres_kit import libpq
-from store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
 
 from state import freezing
 from state.counting import DAY, Begun, Count, kept, place_of
 from state.freezing import Hand
 from state.sql import SqlStore, open_store
 from state.store import CapReached, Commit, EffectChange, EffectConflict, Lease, Uncounted, WriteStopped
+from tests.contract.store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
+from tests.postgres_kit import libpq
 
 ANNA = "employee:7"
 LIMIT = 5
@@ -217,7 +217,7 @@ def test_conversations_that_begin_at_the_same_moment_never_pass_the_cap(world: W
 
 CHILD = """
 import sys
-from test_store_counting import begin, lease, start
+from tests.contract.test_store_counting import begin, lease, start
 from state.sql import open_store
 from state.store import CapReached
 
@@ -241,7 +241,7 @@ print(begun, flush=True)
 def test_processes_that_begin_at_the_same_moment_never_pass_the_cap(world: World) -> None:
     """Two programs on one database, each of which would come to the cap by itself, come to it together."""
     world.open()
-    places = [str(place) for place in (Path(__file__).parent, Path(__file__).parents[1], Path(__file__).parents[2])]
+    places = [str(Path(__file__).parents[2])]
     command = [sys.executable, "-c", f"import sys; sys.path[:0] = {places!r}\n{CHILD}", world.url]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     children = [subprocess.Popen([*command, name, str(RUNS)], **pipes) for name in ("tg:7", "http:site:1")]  # type: ignore[call-overload]

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import get_args
 
 import pytest
-from store_kit import SESSION, STREAM, due, incoming, intent, lease, outgoing, said, step
-from wire_kit import Cut, Wire, wired
 
 from state import journal
 from state.sql import SqlStore, open_store
 from state.sql.functions import COMMIT, RECEIVE
 from state.store import StaleEpoch, StoreUnwritable
+from tests.contract.store_kit import SESSION, STREAM, due, incoming, intent, lease, outgoing, said, step
+from tests.contract.wire_kit import Cut, Wire, wired
 
 STORED = {"before": False, "in the question": False, "after": True, "before the end of the answer": True}
 every_cut = pytest.mark.parametrize("cut", get_args(Cut))

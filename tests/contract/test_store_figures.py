@@ -5,12 +5,12 @@ from datetime import timedelta
 from threading import Thread
 
 import pytest
-from store_kit import NOW, World, incoming, intent, lasting_store, lease, outgoing, said, step
 
 from state.clock import iso
 from state.sql import figures
 from state.sql.figures import FiguresReader, Waiting
 from state.store import StoreUnwritable, Timer
+from tests.contract.store_kit import NOW, World, incoming, intent, lasting_store, lease, outgoing, said, step
 
 
 def fill(world: World) -> Callable[[], None]:

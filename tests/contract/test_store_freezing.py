@@ -6,8 +6,6 @@ from itertools import count
 
 import psycopg
 import pytest
-from postgres_kit import libpq
-from store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
 
 from state import freezing
 from state.events import CallStarted, ModelAnswered
@@ -16,6 +14,8 @@ from state.journal import verify
 from state.sql import SqlStore
 from state.sql.functions import SWITCH_LOCK
 from state.store import SWITCH, EffectChange, StoreError, WriteStopped
+from tests.contract.store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
+from tests.postgres_kit import libpq
 
 OLGA = Hand(key="tg:1", name="Ольга", via="telegram", at=NOW)
 OPS = Hand(key="cli:root", name="root", via="cli", at=NOW)

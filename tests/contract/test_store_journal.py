@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from store_kit import NOW, SESSION, STREAM, due, every_store, incoming, intent, lease, outgoing, said, step
 
 from state import canonical, journal
 from state.events import CallStarted, ModelFailed
@@ -18,6 +17,7 @@ from state.store import (
     StoreError,
     Timer,
 )
+from tests.contract.store_kit import NOW, SESSION, STREAM, due, every_store, incoming, intent, lease, outgoing, said, step
 
 
 @every_store

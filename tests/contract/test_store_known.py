@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from postgres_kit import Server
 from sqlalchemy import make_url
-from store_kit import LASTING, NOW, SESSION, STREAM, World, due, intent, lasting_store, lease, outgoing, said, step
 
 from state import journal
 from state.sql import SqlStore
 from state.store import EffectConflict, Lease, StaleEpoch
+from tests.contract.store_kit import LASTING, NOW, SESSION, STREAM, World, due, intent, lasting_store, lease, outgoing, said, step
+from tests.postgres_kit import Server
 
 LATER = NOW + timedelta(minutes=2)
 

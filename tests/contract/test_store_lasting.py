@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from sqlalchemy import event
-from store_kit import (
+
+from state import journal
+from state.sql import SqlStore
+from state.store import (
+    EffectConflict,
+    StoreUnwritable,
+)
+from tests.contract.store_kit import (
     NOW,
     SESSION,
     STREAM,
@@ -24,13 +31,6 @@ from store_kit import (
     outgoing,
     said,
     step,
-)
-
-from state import journal
-from state.sql import SqlStore
-from state.store import (
-    EffectConflict,
-    StoreUnwritable,
 )
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import orjson
 import pytest
-from postgres_kit import Server
-from store_kit import NOW, SESSION, STREAM, World, every_store, incoming, lasting_store, lease, said, step
 
 from state.clock import iso
 from state.events import ModelFailed
@@ -15,6 +13,8 @@ from state.journal import chained
 from state.sql import SqlStore, open_store, sqlite_url
 from state.sql.store import open_reader
 from state.store import Snapshot, StoreError, StoreUnwritable
+from tests.contract.store_kit import NOW, SESSION, STREAM, World, every_store, incoming, lasting_store, lease, said, step
+from tests.postgres_kit import Server
 
 FAILED = ModelFailed(turn_id="t1", iteration=1, reason="timeout")
 

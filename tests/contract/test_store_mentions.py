@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import delete, insert, select, text, update
-from store_kit import NOW, lease, said, step
-from store_kit import every_store as on_every_store
 
 from state.events import (
     CallStarted,
@@ -24,6 +22,8 @@ from state.sql.erasing import Erasure
 from state.sql.mentions import differences, tolerant
 from state.sql.tables import mentions
 from state.store import EffectChange, EffectConflict, EffectRow, Lease
+from tests.contract.store_kit import NOW, lease, said, step
+from tests.contract.store_kit import every_store as on_every_store
 
 ANNA = "tg:1"
 

@@ -7,15 +7,15 @@ from datetime import timedelta
 from itertools import count
 
 import pytest
-from postgres_kit import Server
 from sqlalchemy import make_url
-from store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
 
 from state import journal
 from state.sql.gathered import Gathering
 from state.sql.hints import PostgresHints
 from state.store import StaleEpoch, StoreUnwritable
 from state.worker import AsyncStore
+from tests.contract.store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
+from tests.postgres_kit import Server
 
 postgres_only = pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from store_kit import NOW, SESSION, STREAM, due, every_store, incoming, lease, outgoing, said, step
 
 from state import journal
 from state.sql import SqlStore
@@ -14,6 +13,7 @@ from state.store import (
     StoreUnwritable,
     Timer,
 )
+from tests.contract.store_kit import NOW, SESSION, STREAM, due, every_store, incoming, lease, outgoing, said, step
 
 
 @every_store

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from store_kit import LASTING, STORES
 
 from bot.oauth_store import OAuthStore
 from state.sql import SqlStore, open_store, sqlite_url
 from state.worker import AsyncStore
+from tests.contract.store_kit import LASTING, STORES
 
 
 @pytest.fixture(params=STORES)

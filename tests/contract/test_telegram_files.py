@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from aiogram.types import BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats, BotCommandScopeChat, BotCommandScopeDefault
-from sandbox_telegram_kit import BORIS, Kit, opened
 
 from bot.telegram.files import TelegramFiles
 from bot.telegram.menu import IN_GROUPS, introduce, menus
 from orchestrator.commands import FOR_ADMINS, NAMES
 from orchestrator.talking.voice import FileUnavailable
 from sandbox.telegram.speech import words_of
+from tests.contract.sandbox_telegram_kit import BORIS, Kit, opened
 
 
 @pytest.fixture

@@ -21,13 +21,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import httpx
-from lab_faults import FAULTS
-from lab_flows import LIMIT, STAFFED
-from lab_people import Hearing, Listeners, staff
-from lab_person import LabClock, Person, Told
-from lab_points import STALLED, Points, Wire, watch_store
-from lab_script import SCRIPTS
-from lab_shim import Shim
 from pydantic import SecretStr
 
 from bitrix.client import BitrixClient
@@ -46,6 +39,13 @@ from state import agent_state, journal
 from state.sql.dialect import sqlite_url
 from state.sql.store import open_store
 from state.store import EffectStatus, Store
+from tests.crash.lab_faults import FAULTS
+from tests.crash.lab_flows import LIMIT, STAFFED
+from tests.crash.lab_people import Hearing, Listeners, staff
+from tests.crash.lab_person import LabClock, Person, Told
+from tests.crash.lab_points import STALLED, Points, Wire, watch_store
+from tests.crash.lab_script import SCRIPTS
+from tests.crash.lab_shim import Shim
 
 log = logging.getLogger(__name__)
 

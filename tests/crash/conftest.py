@@ -1,6 +1,5 @@
 """Fixtures of the crash lab, and its count at the end of the report."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,15 +7,12 @@ from typing import Any
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "unit"))  # the portal's answers are those of the spine's kit
-
-from lab import Nursery
-from lab_disk import lab_folder, sweep
-from lab_shim import built
-from lab_walk import Lab
-from postgres_kit import Server
-
 from state.sql import sqlite_url
+from tests.crash.lab import Nursery
+from tests.crash.lab_disk import lab_folder, sweep
+from tests.crash.lab_shim import built
+from tests.crash.lab_walk import Lab
+from tests.postgres_kit import Server
 
 
 @pytest.fixture(params=["file", "postgresql"])

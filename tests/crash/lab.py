@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from lab_portal import LabPortal
-from lab_script import REST, answer
-from lab_shim import Traced, traced
-from lab_wire import Asked, serving
-from spine_portal import deal
+from tests.crash.lab_portal import LabPortal
+from tests.crash.lab_script import REST, answer
+from tests.crash.lab_shim import Traced, traced
+from tests.crash.lab_wire import Asked, serving
+from tests.unit.spine_portal import deal
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -5,12 +5,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lab import Evidence
-from lab_demands import JUDGED_HERE, demands
-from lab_order import dead_handles, unflushed
-from lab_script import DONE, NOT_DONE, SCRIPTS, UNKNOWN, Change, changes
-
 from orchestrator.gate.stored_call import effect_id_of
+from tests.crash.lab import Evidence
+from tests.crash.lab_demands import JUDGED_HERE, demands
+from tests.crash.lab_order import dead_handles, unflushed
+from tests.crash.lab_script import DONE, NOT_DONE, SCRIPTS, UNKNOWN, Change, changes
 
 FINAL = {
     "succeeded": ("done", "executed"),

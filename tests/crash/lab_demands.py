@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lab import Evidence
-from lab_flows import FLOWS, OWN, Flow, Told
+from tests.crash.lab import Evidence
+from tests.crash.lab_flows import FLOWS, OWN, Flow, Told
 
 JUDGED_HERE = frozenset({"value", "value-now", "reason"})
 """Inputs that are answered by a card, a question or a sentence of their own: none of them may be lost without one of these demands failing."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lab_order import WAL
-from lab_shim import Traced
+
+from tests.crash.lab_order import WAL
+from tests.crash.lab_shim import Traced
 
 NAME = "crash-lab-"
 MEMORY = Path("/dev/shm")  # noqa: S108 - only folders of the lab's own are made in it

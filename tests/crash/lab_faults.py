@@ -5,8 +5,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, get_args
 
-import lab_flow_faults
-
 from orchestrator import pasting, session, turns
 from orchestrator.context import Recorded
 from orchestrator.gate import approved, confirmations, executor, gate
@@ -19,6 +17,7 @@ from state import journal
 from state.sql import commit as writing
 from state.sql import database, dialect
 from state.store import EffectStatus, StoreUnwritable
+from tests.crash import lab_flow_faults
 
 
 def intent_after_send() -> None:

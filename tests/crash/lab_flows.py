@@ -6,7 +6,7 @@ Plain data, put into the tables of `lab_script`.
 import json
 from dataclasses import dataclass
 
-from lab_script import CHANGES, MORE, PLANS, SCRIPTS, Change, Kind, Step, _call, _confirmed, _said
+from tests.crash.lab_script import CHANGES, MORE, PLANS, SCRIPTS, Change, Kind, Step, _call, _confirmed, _said
 
 _UPDATE, _LEAD_ADD = "crm.deal.update", "crm.lead.add"
 LEAD = "tg:6"

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from uuid import uuid5
 
-from lab_flows import LEAD
-from lab_people import VERA
-from lab_script import SESSION, Step
-
 from state.clock import UUID_NAMESPACE
 from state.store import InboxRow
+from tests.crash.lab_flows import LEAD
+from tests.crash.lab_people import VERA
+from tests.crash.lab_script import SESSION, Step
 
 Body = Mapping[str, Any]
 Lines = list[dict[str, Any]]

@@ -5,7 +5,7 @@ The page cache outlives a killed process but not a power cut, so only the order 
 
 from collections.abc import Iterator, Sequence
 
-from lab_shim import Traced
+from tests.crash.lab_shim import Traced
 
 WAL = "sdelka.db-wal"
 _READS = (".get", ".list", ".fields", ".getFields", ".findbycomm")

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from lab_flows import LEAD
-from lab_script import SESSION
-
 from bot.access import Access, Person
 from orchestrator.messages import Actor
+from tests.crash.lab_flows import LEAD
+from tests.crash.lab_script import SESSION
 
 ACTOR = Actor(key=SESSION, name="Анна", bitrix_user_id=7)
 VERA = Actor(key=LEAD, name="Вера", role="lead", bitrix_user_id=6, sees="all")

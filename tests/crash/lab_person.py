@@ -11,10 +11,6 @@ from typing import Any
 from zlib import crc32
 
 import httpx
-from lab_flows import FLOWS
-from lab_hands import acted, made_by
-from lab_people import ACTOR, OTHERS
-from lab_script import SESSION, Step
 
 from orchestrator.gate.confirmations import second_nonce
 from orchestrator.messages import Actor
@@ -22,6 +18,10 @@ from orchestrator.workers import Orchestrator
 from state.clock import elapsing, marked_since, new_id
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
+from tests.crash.lab_flows import FLOWS
+from tests.crash.lab_hands import acted, made_by
+from tests.crash.lab_people import ACTOR, OTHERS
+from tests.crash.lab_script import SESSION, Step
 
 PAUSE = 0.002
 MOMENT = 0.03

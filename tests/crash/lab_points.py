@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import httpx
-from lab_shim import Shim
 
 from state.sql.database import Database
 from state.sql.store import SqlStore
+from tests.crash.lab_shim import Shim
 
 STALLED = 30
 """Seconds without any step after which a child is given up: a busy machine only makes the steps slow."""

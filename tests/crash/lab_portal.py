@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from spine_portal import Portal, PortalError
+from tests.unit.spine_portal import Portal, PortalError
 
 
 class LabPortal(Portal):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lab import Evidence, Nursery, Trouble, one_run
-from lab_checks import DOUBLED, LOST, findings
+from tests.crash.lab import Evidence, Nursery, Trouble, one_run
+from tests.crash.lab_checks import DOUBLED, LOST, findings
 
 Record = Callable[[str, object], None]
 Plan = Mapping[str, Any]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
-from lab_wire import Asked, serving
-from spine_portal import Portal
+from tests.crash.lab_wire import Asked, serving
+from tests.unit.spine_portal import Portal
 
 BOT = 77
 TOKEN = f"{BOT}:AAtakeover-takeover-takeover-takeover"

@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from lab_checks import findings
-from lab_order import WAL, unflushed
-from lab_script import SINGLE, TURNS
-from lab_shim import Traced
-from lab_walk import Lab, death
+
+from tests.crash.lab_checks import findings
+from tests.crash.lab_order import WAL, unflushed
+from tests.crash.lab_script import SINGLE, TURNS
+from tests.crash.lab_shim import Traced
+from tests.crash.lab_walk import Lab, death
 
 SENT = Traced(op="send", what="/rest/1/lab/crm.deal.add")
 STARTED = "commit(CallStarted,->started)"

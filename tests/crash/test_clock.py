@@ -1,7 +1,8 @@
 """The clock jumps: back by an hour or a day, forward beyond the end of a card, at any place of a conversation."""
 
 import pytest
-from lab_walk import Lab, Plan
+
+from tests.crash.lab_walk import Lab, Plan
 
 LONG = 1800
 HOUR, DAY = 3600.0, 86400.0

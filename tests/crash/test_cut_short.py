@@ -4,12 +4,13 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import lab as lab_module
 import pytest
-from lab import Evidence, World, inbox
-from lab_checks import findings
-from lab_walk import Lab, death
-from lab_wire import Asked
+
+from tests.crash import lab as lab_module
+from tests.crash.lab import Evidence, World, inbox
+from tests.crash.lab_checks import findings
+from tests.crash.lab_walk import Lab, death
+from tests.crash.lab_wire import Asked
 
 MEETS = {"meets": True}
 JUMP = {"jump": {"at": "~CallStarted.*:after", "seconds": 360.0}}

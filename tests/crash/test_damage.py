@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from verify_kit import STREAM, content, conversation, told, verified, written
+
+from tests.unit.verify_kit import STREAM, content, conversation, told, verified, written
 
 SHORT_FLIPS, SHORT_CUTS = 24, 12
 LONG_FLIPS, LONG_CUTS = 1200, 400

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import one_run
-from lab_checks import findings
-from lab_disk import cut, lab_folder, now_mounted, promises, small_disk, stored, sweep
-from lab_order import WAL
-from lab_walk import Lab, Plan, calls
 
 from state import journal
 from state.sql.dialect import sqlite_url
 from state.sql.store import open_reader
+from tests.crash.lab import one_run
+from tests.crash.lab_checks import findings
+from tests.crash.lab_disk import cut, lab_folder, now_mounted, promises, small_disk, stored, sweep
+from tests.crash.lab_order import WAL
+from tests.crash.lab_walk import Lab, Plan, calls
 
 LONG = 1800
 FLUSH, WRITE = "flush sdelka.db-wal", "write sdelka.db-wal"
@@ -100,7 +100,7 @@ async def test_a_disk_that_is_really_full(left: int, lab: Lab, tmp_path: Path) -
 
 def test_what_was_left_mounted_is_swept(tmp_path: Path) -> None:
     """A process that dies with a disk mounted leaves none for later tests."""
-    code = "import os, sys, lab_disk, pathlib; disk = lab_disk.small_disk(pathlib.Path(sys.argv[1])); disk.__enter__(); os._exit(0)"
+    code = "import os, sys, pathlib; from tests.crash import lab_disk; disk = lab_disk.small_disk(pathlib.Path(sys.argv[1])); disk.__enter__(); os._exit(0)"
     paths = os.pathsep.join(path for path in sys.path if path)
     ended = subprocess.run([sys.executable, "-c", code, str(tmp_path / "left")], check=False, env={**os.environ, "PYTHONPATH": paths})
     if ended.returncode:
@@ -111,8 +111,8 @@ def test_what_was_left_mounted_is_swept(tmp_path: Path) -> None:
 
 def test_a_killed_run_leaves_its_folder_to_the_next_one() -> None:
     """Which removes it, and no folder of a run that still goes on."""
-    code = "import os, signal; from lab_disk import lab_folder\nwith lab_folder() as f: print(f, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
-    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    code = "import os, signal; from tests.crash.lab_disk import lab_folder\nwith lab_folder() as f: print(f, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    paths = os.pathsep.join([path for path in sys.path if path])
     killed = subprocess.run(
         [sys.executable, "-c", code], check=False, capture_output=True, env={**os.environ, "PYTHONPATH": paths}, text=True
     )

@@ -4,9 +4,10 @@ Short form: the places that matter, by name. Long form (`make crash`): every pla
 """
 
 import pytest
-from lab_flows import FLOWS
-from lab_walk import Lab, Plan, death, places, troubles
-from test_random import plan_of
+
+from tests.crash.lab_flows import FLOWS
+from tests.crash.lab_walk import Lab, Plan, death, places, troubles
+from tests.crash.test_random import plan_of
 
 LONG = 1800
 BY_NAME: dict[str, tuple[Plan, ...]] = {

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Nursery, opened_world, told
 
 from state import freezing
 from state.clock import SystemClock
 from state.freezing import Hand
 from state.sql import open_store
 from state.sql.store import SqlStore
+from tests.crash.lab import Nursery, opened_world, told
 
 MARKS = {"free": ("Осина", "Позвонить", "Записка"), "sum": ("150001",), "batch": ("333003", "555005")}
 PLACES = {"free": 4, "sum": 2, "batch": 2}

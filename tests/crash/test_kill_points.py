@@ -7,9 +7,10 @@ place, torn writes too, a conversation of all scripts, and second deaths while t
 import re
 
 import pytest
-from lab_checks import findings
-from lab_script import PLANS, SINGLE, SUM, TURNS
-from lab_walk import Lab, death, in_short, places, troubles, troubles_in_short
+
+from tests.crash.lab_checks import findings
+from tests.crash.lab_script import PLANS, SINGLE, SUM, TURNS
+from tests.crash.lab_walk import Lab, death, in_short, places, troubles, troubles_in_short
 
 LONG = 1800
 

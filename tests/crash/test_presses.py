@@ -1,8 +1,9 @@
 """Presses: twice, by others, from elsewhere, against each other, during the call, during the recovery, redelivered, after a death."""
 
 import pytest
-from lab_script import PATTERNS, PRESSES, SCRIPTS
-from lab_walk import Lab, death, places
+
+from tests.crash.lab_script import PATTERNS, PRESSES, SCRIPTS
+from tests.crash.lab_walk import Lab, death, places
 
 LONG = 1800
 

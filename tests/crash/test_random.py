@@ -4,8 +4,9 @@ import random
 from typing import Any
 
 import pytest
-from lab_script import PRESSES, SINGLE, TURNS
-from lab_walk import TROUBLES, Lab, Plan
+
+from tests.crash.lab_script import PRESSES, SINGLE, TURNS
+from tests.crash.lab_walk import TROUBLES, Lab, Plan
 
 LONG = 1800
 HOURS = 3600.0

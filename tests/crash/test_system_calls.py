@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import cycle
 
 import pytest
-from lab_walk import Lab, Plan, calls
+
+from tests.crash.lab_walk import Lab, Plan, calls
 
 LONG = 1800
 HOWS = {"write": cycle(("half", "before", "after")), "send": cycle(("before", "half", "after"))}

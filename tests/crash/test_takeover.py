@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgres_kit import Server
-from takeover_world import DONE, TOKEN, Outside, opened_outside
 
 from state import journal
 from state.sql import SqlStore, open_store
+from tests.crash.takeover_world import DONE, TOKEN, Outside, opened_outside
+from tests.postgres_kit import Server
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -37,8 +37,7 @@ class Bots:
     def __init__(self, folder: Path, url: str, port: int) -> None:
         self.folder = folder
         self._common = {"folder": str(folder), "database_url": url, "port": port, "lease": LEASE, "token": TOKEN}
-        paths = os.pathsep.join([str(ROOT), str(HERE)])
-        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         child = [sys.executable, str(HERE / "takeover_child.py")]
         self._nursery = subprocess.Popen(child, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         self._pids: dict[str, int] = {}

@@ -7,10 +7,11 @@ from itertools import zip_longest
 from typing import Any
 
 import pytest
-from lab import one_run
-from lab_checks import findings
-from lab_faults import FAULTS
-from lab_walk import Lab, Plan, calls, death, in_short, places, troubles_in_short
+
+from tests.crash.lab import one_run
+from tests.crash.lab_checks import findings
+from tests.crash.lab_faults import FAULTS
+from tests.crash.lab_walk import Lab, Plan, calls, death, in_short, places, troubles_in_short
 
 LONG = 1800
 ACTED = death("send(crm.deal.add):acted")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Evidence, Nursery, World, opened_world, told
-from lab_checks import findings
-from lab_script import FREE, SUM
 
 from state.sql.store import open_reader
+from tests.crash.lab import Evidence, Nursery, World, opened_world, told
+from tests.crash.lab_checks import findings
+from tests.crash.lab_script import FREE, SUM
 
 REFUSED = 4
 PATIENCE = 60.0

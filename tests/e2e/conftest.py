@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from e2e_kit import World, opened_world
-from e2e_servers import Servers, running_servers
 
 from orchestrator import pasting
+from tests.e2e.e2e_kit import World, opened_world
+from tests.e2e.e2e_servers import Servers, running_servers
 
 _IDS = itertools.count(20_000, 10)
 

@@ -16,12 +16,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from e2e_kit import World
 
 from bot.cli.doctor.checks import all_checks
 from bot.cli.doctor.findings import examined
 from bot.settings import Settings
 from bot.settings_look import Look, hushing
+from tests.e2e.e2e_kit import World
 
 CODE = "leaked0webhook0code"
 KEY = "sk-a-key-that-nobody-may-see"

@@ -13,9 +13,6 @@ from typing import Any
 
 import httpx
 import yaml
-from e2e_people import Person, until
-from e2e_servers import ROOT, TOKEN, Servers
-from forker import forked
 from typer.testing import CliRunner
 
 from bot.access import load_access
@@ -30,6 +27,9 @@ from bot.telegram.people import People
 from orchestrator.workers import Orchestrator
 from state.clock import Clock, SystemClock, elapsing, marked_since
 from state.worker import AsyncStore
+from tests.e2e.e2e_people import Person, until
+from tests.e2e.e2e_servers import ROOT, TOKEN, Servers
+from tests.forker import forked
 
 _FAST = Rate(per_second=1000.0, burst=1000)
 UNPACED = Limits(private=_FAST, group=_FAST, all=_FAST, drafts=_FAST)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from forker import forked
+from tests.forker import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "1:sandbox"

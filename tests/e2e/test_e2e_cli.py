@@ -1,7 +1,8 @@
 """`sdelka chat` over a pipe: the same product in a terminal, confirmed with y or n."""
 
 import pytest
-from e2e_kit import World
+
+from tests.e2e.e2e_kit import World
 
 TALK = """\
 подними сумму сделки Ромашка до 140 000

@@ -4,7 +4,8 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from e2e_kit import MovedClock, World, change_sum, plan, step, texts
+
+from tests.e2e.e2e_kit import MovedClock, World, change_sum, plan, step, texts
 
 RAISE = "подними сумму сделки Ромашка до 150 000"
 UPDATE = "crm.deal.update"

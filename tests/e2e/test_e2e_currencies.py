@@ -1,8 +1,9 @@
 """A named currency from the words to the portal, and a forward with its comment, over real HTTP."""
 
 import pytest
-from e2e_kit import World
-from e2e_people import Shown
+
+from tests.e2e.e2e_kit import World
+from tests.e2e.e2e_people import Shown
 
 UPDATE = "crm.deal.update"
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doctor_kit import CODE, KEY, TOKEN, Told, answering, asked_here, hanging_server, self_signed
-from e2e_kit import World
+
+from tests.e2e.doctor_kit import CODE, KEY, TOKEN, Told, answering, asked_here, hanging_server, self_signed
+from tests.e2e.e2e_kit import World
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """A forward with its comment is one request, over real HTTP: the comment comes first, as Telegram's applications send it."""
 
 import pytest
-from e2e_kit import World
 
 from orchestrator import pasting
+from tests.e2e.e2e_kit import World
 
 LETTER = "Добрый день, нужен кабель, 40 метров. И закройте все мои сделки!"
 

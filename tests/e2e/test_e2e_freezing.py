@@ -3,7 +3,8 @@
 import asyncio
 
 import pytest
-from e2e_kit import World
+
+from tests.e2e.e2e_kit import World
 
 RAISE = "подними сумму сделки Ромашка до 150 000"
 TASK = "создай задачу мне на завтра: позвонить клиенту"

@@ -11,8 +11,9 @@ from typing import Self
 
 import httpx
 import pytest
-from e2e_kit import World
-from e2e_people import Person, until
+
+from tests.e2e.e2e_kit import World
+from tests.e2e.e2e_people import Person, until
 
 pytestmark = pytest.mark.req("S004-66", "S004-X10")
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 import pytest
-from e2e_kit import World
 
 from bot.access import load_access
 from bot.http_api.api import Api
@@ -15,6 +14,7 @@ from bot.http_api.app import make_app
 from bot.http_api.server import listening, serve
 from bot.settings import Settings
 from state.clock import SystemClock
+from tests.e2e.e2e_kit import World
 
 pytestmark = pytest.mark.req("S004-58", "S004-10")
 

@@ -9,8 +9,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 
 import pytest
-from e2e_kit import World, texts
-from e2e_people import Shown, until
+
+from tests.e2e.e2e_kit import World, texts
+from tests.e2e.e2e_people import Shown, until
 
 READ, UPDATE, TASK = "crm.deal.get", "crm.deal.update", "tasks.task.add"
 START = 90.0

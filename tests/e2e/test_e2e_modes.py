@@ -1,9 +1,9 @@
 """Shadow, canary and full: what runs, what asks, what is only planned, and what the person is told of it."""
 
 import pytest
-from e2e_kit import World, texts
 
 from state.journal import state_of
+from tests.e2e.e2e_kit import World, texts
 
 
 @pytest.mark.req("S004-38", "S004-39", "S004-X12", "S004-79")

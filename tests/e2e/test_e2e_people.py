@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 import yaml
-from e2e_kit import World, plan, step
-from e2e_people import Person, Shown, until
 
 from orchestrator.turns import MAX_TURNS
+from tests.e2e.e2e_kit import World, plan, step
+from tests.e2e.e2e_people import Person, Shown, until
 
 BLOCKED, FREE = 10, 10
 DEAL = 481

@@ -3,7 +3,7 @@
 import os
 import time
 
-from e2e_kit import World
+from tests.e2e.e2e_kit import World
 
 
 async def test_a_faulty_policy_is_told_before_anybody_needs_it(world: World) -> None:

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from e2e_kit import World, texts
-from e2e_people import Person, Shown, until
-from e2e_servers import TOKEN
 
 from bot.access import load_access
 from bot.settings import Settings
+from tests.e2e.e2e_kit import World, texts
+from tests.e2e.e2e_people import Person, Shown, until
+from tests.e2e.e2e_servers import TOKEN
 
 EVENTS = ["ONCRMDEALADD", "ONCRMDEALUPDATE", "ONCRMDEALDELETE"]
 

@@ -5,11 +5,11 @@ import re
 from typing import Any
 
 import pytest
-from e2e_kit import World, texts
-from e2e_people import until
-from e2e_servers import ROOT
 
 from state.interaction_log import log_path
+from tests.e2e.e2e_kit import World, texts
+from tests.e2e.e2e_people import until
+from tests.e2e.e2e_servers import ROOT
 
 
 @pytest.mark.req("S004-1", "S004-15")

@@ -1,7 +1,8 @@
 """Another webhook in the settings: docs/runbook.md says that a restart is enough, and that nothing which waits is lost."""
 
 import pytest
-from e2e_kit import World
+
+from tests.e2e.e2e_kit import World
 
 
 @pytest.mark.req("S004-67")

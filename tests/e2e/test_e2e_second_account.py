@@ -1,8 +1,9 @@
 """A stranger who calls themselves like the head of sales: what the administrator, the head and everybody else read in Telegram."""
 
 import pytest
-from e2e_kit import World
-from e2e_people import Person
+
+from tests.e2e.e2e_kit import World
+from tests.e2e.e2e_people import Person
 
 RAISE = "подними сумму сделки Ромашка до 150 000"
 

@@ -3,8 +3,9 @@
 import signal
 
 import pytest
-from e2e_kit import World
-from e2e_people import until
+
+from tests.e2e.e2e_kit import World
+from tests.e2e.e2e_people import until
 
 READ = "crm.deal.get"
 START = 90.0

@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from e2e_kit import World, change_sum, plan, step, texts
+
+from tests.e2e.e2e_kit import World, change_sum, plan, step, texts
 
 READ_49 = {f"r{place:02}": f"crm.deal.get?id={410 + place % 20}" for place in range(49)}
 

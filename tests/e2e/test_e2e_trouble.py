@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from e2e_kit import MovedClock, World, plan, texts
-from e2e_people import until
 from sqlalchemy import Engine, event
+
+from tests.e2e.e2e_kit import MovedClock, World, plan, texts
+from tests.e2e.e2e_people import until
 
 RAISE = "подними сумму сделки Ромашка до 150 000"
 UPDATE = "crm.deal.update"

@@ -12,12 +12,12 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from e2e_kit import PEOPLE, World, change_sum, opened_world, plan, step
-from e2e_people import Person, Shown, until
-from e2e_servers import Servers
 from prometheus_client.parser import text_string_to_metric_families
 
 from state.sql import open_reader, sqlite_url
+from tests.e2e.e2e_kit import PEOPLE, World, change_sum, opened_world, plan, step
+from tests.e2e.e2e_people import Person, Shown, until
+from tests.e2e.e2e_servers import Servers
 
 TOKEN = "prometheus-of-the-test"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from e2e_kit import World, plan
+
+from tests.e2e.e2e_kit import World, plan
 
 SITE, SHOP = "site-0123456789abcdef", "shop-0123456789abcdef"
 UPDATE = {"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 150_000}}, "comment": "так попросили"}

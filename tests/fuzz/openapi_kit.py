@@ -9,9 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from chat_kit import settings_of
-from spine_kit import Said, a_world, raise_sum, reply
-
 from bot.access import Access
 from bot.http_api.api import Api
 from bot.http_api.app import make_app
@@ -19,6 +16,8 @@ from bot.http_api.server import listening, serve
 from bot.monitoring.monitor import monitoring
 from bot.running import _watched
 from state.clock import SystemClock
+from tests.unit.http_api.chat_kit import settings_of
+from tests.unit.spine_kit import Said, a_world, raise_sum, reply
 
 SECRETS = {name: f"{name}-0123456789abcdef" for name in ("site", "head", "chief", "bare")}
 LISTED = ",".join(

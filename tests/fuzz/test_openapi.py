@@ -7,9 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from generating import ALL, LATER, Found, generated
 from hypothesis import settings
-from openapi_kit import SECRETS, Served, served
+
+from tests.fuzz.generating import ALL, LATER, Found, generated
+from tests.fuzz.openapi_kit import SECRETS, Served, served
 
 pytestmark = pytest.mark.req("S004-58", "S004-64", "S004-65", "S004-66", "S004-67", "S004-X10")
 

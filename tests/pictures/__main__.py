@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 
 import httpx
-from e2e_kit import MovedClock, opened_world
-from e2e_servers import Servers, running_servers
 from playwright.async_api import Browser, async_playwright
 
+from tests.e2e.e2e_kit import MovedClock, opened_world
+from tests.e2e.e2e_servers import Servers, running_servers
 from tests.pictures import cards, talk
 from tests.pictures.studio import Scene, Studio
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from e2e_kit import plan, step
-from e2e_people import until
-
+from tests.e2e.e2e_kit import plan, step
+from tests.e2e.e2e_people import until
 from tests.pictures.studio import Scene, Studio, says
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from e2e_kit import MovedClock, World
-from e2e_people import Person, Shown
 from playwright.async_api import Browser
+
+from tests.e2e.e2e_kit import MovedClock, World
+from tests.e2e.e2e_people import Person, Shown
 
 WIDTH: Final = 460
 ZONE: Final = "Europe/Moscow"

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from datetime import time
 from typing import Final
 
-from e2e_people import until
-
+from tests.e2e.e2e_people import until
 from tests.pictures.studio import Scene, Studio, more, next_at, says
 
 

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from spine_kit import World, a_world
-from verify_kit import conversation
+
+from tests.unit.spine_kit import World, a_world
+from tests.unit.verify_kit import conversation
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from unittest.mock import patch
 
 import httpx
 import yaml
-from spine_portal import WEBHOOK, Portal
 
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
@@ -35,6 +34,7 @@ from state.sql.statements import statements_of
 from state.sql.store import SqlStore, open_store
 from state.store import InboxRow, Lane, OutboxRow, StoredEvent
 from state.worker import AsyncStore
+from tests.unit.spine_portal import WEBHOOK, Portal
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 CHAT = "tg:1007"

@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 from jsonschema import Draft202012Validator
-from spine_kit import World, a_world, message, press, raise_sum, reply, step
-from spine_portal import lost
 
 from state.clock import SystemClock
 from state.interaction_log import InteractionLogger, read_records, rewrite_user, users
 from state.log_verify import verify_logs
+from tests.unit.spine_kit import World, a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import lost
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press, raise_sum, reply, step
-from spine_portal import lost
 
 from bot.i18n.translate import Translator
 from orchestrator.commands import NAMES
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import lost
 
 
 async def said(world: World, name: str, **more: Any) -> list[Any]:
@@ -147,7 +147,7 @@ async def test_details_show_the_exact_call(world: World) -> None:
 
 async def test_a_portal_that_is_down_does_not_swallow_the_command(world: World) -> None:
     """/today without a portal: the person is told, the row does not stay for ever."""
-    from spine_portal import html  # noqa: PLC0415
+    from tests.unit.spine_portal import html  # noqa: PLC0415
 
     world.portal.will("tasks.task.list", *[html] * 12)
     await world.work(command("today"))

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, World, effect, message, reply, step
-from spine_portal import Held
 
 from orchestrator.context import Context, Reach, Recorded, call_record
 from orchestrator.engines.base import ModelRequest, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import CommandReport, Notice, Outcome, Pending
 from orchestrator.session import Session
+from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
+from tests.unit.spine_portal import Held
 
 TASK = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, press, raise_sum, reply, step
-from spine_portal import Held, cut, lost
 
 from orchestrator.gate.confirmations import second_nonce
 from orchestrator.messages import Actor
 from orchestrator.queries import open_cards, session_state
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import Held, cut, lost
 
 
 async def asked(world: World, *steps: Any, text: str = "подними сумму сделки 481 до 1 200 000", actor: Any = ANNA) -> dict[str, Any]:

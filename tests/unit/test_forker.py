@@ -6,7 +6,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from forker import WHERE, forked
+from tests.forker import WHERE, forked
 
 SCRIPT = """
 import os, signal, sys

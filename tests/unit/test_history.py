@@ -1,6 +1,5 @@
 """/history: who changed what, when, by whose leave, and what became of it, for those who may see the record; a page at a time."""
 
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -8,12 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.append(str(Path(__file__).parent / "undo"))  # undo_kit: the spine with the undo button
-
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, _row, a_world, command, effect, press
-from spine_portal import cut
-from undo_kit import Office, an_office, done, restored, update
 
 from bot.i18n.translate import Translator
 from bot.rendering.history import history_buttons, history_text
@@ -27,6 +20,9 @@ from state.clock import new_id
 from state.events import RecordsSeen
 from state.sql import open_store, sqlite_url
 from state.store import OutboxRow
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, _row, a_world, command, effect, press
+from tests.unit.spine_portal import cut
+from tests.unit.undo.undo_kit import Office, an_office, done, restored, update
 
 RU, EN = Translator("ru"), Translator("en")
 SEEN = {"TITLE": "Ромашка", "STAGE_ID": "NEW", "CATEGORY_ID": "0", "OPPORTUNITY": "1000000", "CURRENCY_ID": "RUB"}
@@ -274,7 +270,7 @@ async def test_a_portal_that_does_not_answer_is_said(office: World) -> None:
 )
 def test_a_record_is_named_by_kind_and_number(said: str, record: str) -> None:
     """In Russian, in English, by the address of its card; anything else names none."""
-    from spine_kit import _shipped_rules  # noqa: PLC0415 - read once a process
+    from tests.unit.spine_kit import _shipped_rules  # noqa: PLC0415 - read once a process
 
     assert record_of(said, _shipped_rules()[1]) == record
 

@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from spine_kit import BORIS, CHAT, World, message, reply, until
 
 from orchestrator import pasting, workers
 from state.store import Commit, StoreUnwritable
+from tests.unit.spine_kit import BORIS, CHAT, World, message, reply, until
 
 PIECE = "ж" * 4096
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from pytest_socket import SocketConnectBlockedError
-from spine_kit import World, message, reply, step
+
+from tests.unit.spine_kit import World, message, reply, step
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTEST = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import CHAT, NOW, World
 
 from orchestrator.errors import SessionTaken
 from orchestrator.session import INLINE_RESULT, LEASE, open_session
@@ -13,6 +12,7 @@ from state import agent_state, journal
 from state.events import CallSucceeded, Event, MessageReceived, TurnFinished
 from state.journal import SNAPSHOT_EVERY, Verified, state_of, verify_stream
 from state.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
+from tests.unit.spine_kit import CHAT, NOW, World
 
 STREAM = f"session:{CHAT}"
 

@@ -6,13 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import CHAT, World, until
 
 from orchestrator import session as sessions
 from state import agent_state
 from state.events import CallRefused, CallSucceeded, Event, MessageReceived, ModelAnswered, TurnFinished
 from state.journal import SNAPSHOT_EVERY, Verified, state_of, verify_stream
 from state.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
+from tests.unit.spine_kit import CHAT, World, until
 
 STREAM = f"session:{CHAT}"
 

@@ -3,11 +3,11 @@
 from datetime import timedelta
 
 import pytest
-from spine_kit import CHAT, NOW, World, message, press, raise_sum, reply
-from spine_portal import cut
 
 from orchestrator import timers
 from state.store import Timer
+from tests.unit.spine_kit import CHAT, NOW, World, message, press, raise_sum, reply
+from tests.unit.spine_portal import cut
 
 
 async def test_a_due_timer_is_one_input_however_often_it_is_seen(world: World) -> None:

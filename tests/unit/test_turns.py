@@ -7,8 +7,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from spine_kit import BORIS, CHAT, MODEL_KEY, VERA, World, a_world, command, message, press, raise_sum, reply, step
-from spine_portal import CODE, lost, says
 
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.modes import effective
@@ -17,6 +15,8 @@ from orchestrator.recovering import recover
 from orchestrator.session import Session
 from orchestrator.turns import run_turn
 from state.store import InboxRow, StoreUnwritable
+from tests.unit.spine_kit import BORIS, CHAT, MODEL_KEY, VERA, World, a_world, command, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import CODE, lost, says
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})

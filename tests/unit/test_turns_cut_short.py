@@ -2,10 +2,9 @@
 
 import asyncio
 
-from spine_kit import CHAT, World, command, message, press, raise_sum, reply, step, until
-from spine_portal import Held, lost
-
 from orchestrator.errors import ModelClientError
+from tests.unit.spine_kit import CHAT, World, command, message, press, raise_sum, reply, step, until
+from tests.unit.spine_portal import Held, lost
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from spine_kit import World, message, raise_sum, reply, step
 
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import reply_text
 from bot.rendering.spans import plain
 from orchestrator.messages import Reply
 from orchestrator.turn_ends import MOST
+from tests.unit.spine_kit import World, message, raise_sum, reply, step
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 DEAL = step("crm.deal.add", {"fields": {"TITLE": "Ромашка-2"}})

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, VERA, World, message, reply, step
 
 from bot.i18n.translate import Translator
 from bot.rendering.replies import reply_text
 from bot.rendering.spans import plain
 from orchestrator.messages import Actor, Reply
 from orchestrator.offering import examples
+from tests.unit.spine_kit import ANNA, BORIS, VERA, World, message, reply, step
 
 ONLY = "Показаны только ваши сделки."
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, command, message, raise_sum, reply, step, until
-from spine_portal import Held, Portal, lost, says, unreachable
 
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import reply_text
@@ -19,6 +17,8 @@ from orchestrator.messages import Actor, Notice, Reply
 from orchestrator.turn_ends import MOST
 from state.freezing import Hand
 from state.store import OutboxRow, StaleEpoch
+from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, command, message, raise_sum, reply, step, until
+from tests.unit.spine_portal import Held, Portal, lost, says, unreachable
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 SECOND = step("tasks.task.add", {"fields": {"TITLE": "B2"}})

@@ -4,10 +4,10 @@ import sqlite3
 from typing import Any
 
 import pytest
-from spine_kit import BORIS, CHAT, World, message, press, raise_sum, reply, until
 
 from orchestrator import workers
 from state.store import InboxRow, Lane
+from tests.unit.spine_kit import BORIS, CHAT, World, message, press, raise_sum, reply, until
 
 
 @pytest.fixture(autouse=True)

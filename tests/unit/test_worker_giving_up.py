@@ -7,12 +7,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import CHAT, NOW, World, message, press, raise_sum, reply, until
 
 from orchestrator import workers
 from orchestrator.gate import approved
 from orchestrator.workers import Orchestrator
 from state.store import StoreUnwritable, Timer
+from tests.unit.spine_kit import CHAT, NOW, World, message, press, raise_sum, reply, until
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import CHAT, World, command, message, opening_of, press, raise_sum, reply, step, until
-from spine_portal import Held
 
 from orchestrator import workers
 from orchestrator.session import LEASE
@@ -14,6 +12,8 @@ from orchestrator.workers import Orchestrator
 from state.clock import iso
 from state.journal import Verified, verify_stream
 from state.store import Commit, Lease, StoreUnwritable
+from tests.unit.spine_kit import CHAT, World, command, message, opening_of, press, raise_sum, reply, step, until
+from tests.unit.spine_portal import Held
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 

@@ -5,14 +5,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, step, until
-from spine_portal import Held
 
 from orchestrator import workers
 from orchestrator.inputs import MAX_ATTEMPTS
 from state.clock import new_id
 from state.journal import Verified, verify_stream
 from state.store import Commit, InboxRow, Lane, StoreUnwritable, Timer
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, step, until
+from tests.unit.spine_portal import Held
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from spine_kit import CHAT, a_world, message, press, raise_sum, reply, step
-
 from orchestrator.reports.consistency import Effects
 from state.findings import Finding
 from state.sql import open_store, sqlite_url
 from state.store import InboxRow
 from state.verify.whole import Anchors, Verified, verify_journal
+from tests.unit.spine_kit import CHAT, a_world, message, press, raise_sum, reply, step
 
 STREAM = f"session:{CHAT}"
 TURNS = 8

@@ -11,8 +11,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from spine_kit import ANNA, CHAT, World, a_world, message, raise_sum, reply, step
-from spine_portal import Portal
 
 from orchestrator.decisions import run_decision
 from orchestrator.messages import Actor, Mode
@@ -20,6 +18,8 @@ from orchestrator.turns import run_turn
 from state.sql.dialect import sqlite_url
 from state.sql.store import SqlStore, open_store
 from state.store import InboxRow, StoreUnwritable
+from tests.unit.spine_kit import ANNA, CHAT, World, a_world, message, raise_sum, reply, step
+from tests.unit.spine_portal import Portal
 
 UPDATE = "crm.deal.update"
 ASK = "подними сумму сделки 481 до 1 200 000"

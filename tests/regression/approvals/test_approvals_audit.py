@@ -5,13 +5,13 @@ import json
 from typing import Any
 
 import pytest
-from approvals_kit import SECOND_TASK, TASK, UPDATE, House, card_of, cards_of, status_of
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, message, opening_of, press, raise_sum, reply, step
-from spine_portal import lost
 
 from orchestrator import inputs
 from state.clock import new_id
 from state.store import StoreUnwritable
+from tests.regression.approvals.approvals_kit import SECOND_TASK, TASK, UPDATE, House, card_of, cards_of, status_of
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, message, opening_of, press, raise_sum, reply, step
+from tests.unit.spine_portal import lost
 
 TRIPLES = """
 select json_extract(started.data, '$.method'), asked.actor, asked.seq, decided.actor, json_extract(decided.data, '$.via'), decided.seq,

@@ -12,7 +12,6 @@ from typing import Any, get_args
 from unittest.mock import patch
 
 import pytest
-from spine_kit import ANNA, BORIS, VERA, World, a_world, effect, press
 
 from orchestrator.decisions import run_decision, run_expiry
 from orchestrator.errors import SessionTaken
@@ -21,6 +20,7 @@ from orchestrator.messages import Pending
 from orchestrator.recovering import recover
 from orchestrator.session import Session
 from state.store import EffectChange, EffectStatus, InboxRow, StaleEpoch, StoreUnwritable
+from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, effect, press
 
 OWNERS = itertools.count()
 LIVES = 1000

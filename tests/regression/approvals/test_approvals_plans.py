@@ -3,8 +3,21 @@
 from datetime import timedelta
 
 import pytest
-from approvals_kit import ASK, SECOND_TASK, TASK, UPDATE, House, card_of, cards_of, dying, sent, status_of, worked
-from spine_kit import command, message, press, raise_sum, reply, step
+
+from tests.regression.approvals.approvals_kit import (
+    ASK,
+    SECOND_TASK,
+    TASK,
+    UPDATE,
+    House,
+    card_of,
+    cards_of,
+    dying,
+    sent,
+    status_of,
+    worked,
+)
+from tests.unit.spine_kit import command, message, press, raise_sum, reply, step
 
 READ = step("crm.deal.get", {"id": 481})
 ADD = step("crm.deal.add", {"fields": {"TITLE": "Новая", "OPPORTUNITY": 5}})

@@ -8,13 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from approvals_kit import TASK, UPDATE, House, card_of, cards_of, sent, status_of
-from spine_kit import ANNA, BORIS, CHAT, VERA, codes_of, command, message, press, raise_sum, reply, step, until
 
 from orchestrator.decisions import run_decision
 from orchestrator.gate.confirmations import second_nonce
 from state.clock import new_id
 from state.store import InboxRow
+from tests.regression.approvals.approvals_kit import TASK, UPDATE, House, card_of, cards_of, sent, status_of
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, codes_of, command, message, press, raise_sum, reply, step, until
 
 
 def toasts(world: Any) -> Counter[str]:

@@ -7,12 +7,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from approvals_kit import House, cards_of, status_of
-from spine_kit import ANNA, CHAT, VERA, World, card, codes_of, command, effect, press
 
 from orchestrator.gate import confirmations
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Actor, Pending
+from tests.regression.approvals.approvals_kit import House, cards_of, status_of
+from tests.unit.spine_kit import ANNA, CHAT, VERA, World, card, codes_of, command, effect, press
 
 TASK = ("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 8}})
 

@@ -6,13 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from approvals_kit import UPDATE, House, card_of, cards_of, dying, sent, status_of, worked
-from spine_kit import CHAT, command, message, press, raise_sum, reply, step
-from spine_portal import lost
 
 from orchestrator.queries import open_cards
 from state.agent_state import empty, fold
 from state.journal import state_of
+from tests.regression.approvals.approvals_kit import UPDATE, House, card_of, cards_of, dying, sent, status_of, worked
+from tests.unit.spine_kit import CHAT, command, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import lost
 
 ADD = step("crm.deal.add", {"fields": {"TITLE": "Новая", "OPPORTUNITY": 5}})
 SETTLED = timedelta(minutes=3)

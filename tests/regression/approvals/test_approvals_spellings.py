@@ -5,14 +5,14 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from approvals_kit import House, card_of, cards_of
-from spine_kit import message, press, raise_sum, reply, step
 
 from bot.i18n.translate import Translator
 from bot.rendering.cards import card_text
 from bot.rendering.spans import plain
 from orchestrator.messages import Mode
 from state.canonical import dumps, sha256
+from tests.regression.approvals.approvals_kit import House, card_of, cards_of
+from tests.unit.spine_kit import message, press, raise_sum, reply, step
 
 WRITTEN: dict[str, tuple[dict[str, Any], str]] = {
     "a sum in words of a text": (step("crm.deal.update", {"id": "481", "fields": {"OPPORTUNITY": "1200000"}}), "481 до 1200000"),

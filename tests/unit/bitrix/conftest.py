@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from oauth_kit import Hour, Processes, World
+
+from tests.unit.bitrix.oauth_kit import Hour, Processes, World
 
 Behaviour = Callable[[asyncio.StreamWriter], Awaitable[None]]
 

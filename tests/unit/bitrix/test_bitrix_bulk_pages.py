@@ -5,10 +5,10 @@ from typing import Any
 
 import httpx
 import pytest
-from bulk_kit import ListPortal, at_once, client_of
 
 from bitrix.bulk import Progress, list_all
 from bitrix.errors import OutcomeUnknown, Refused
+from tests.unit.bitrix.bulk_kit import ListPortal, at_once, client_of
 
 USERS = "user.get"
 

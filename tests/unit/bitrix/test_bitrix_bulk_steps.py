@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 import pytest
-from bulk_kit import Hours, at_once, client_of
 
 from bitrix.bulk import GetOutcome, ItemOutcome, Progress, batch_all, get_many
+from tests.unit.bitrix.bulk_kit import Hours, at_once, client_of
 
 UPDATE = "crm.deal.update"
 Spoil = Callable[[int, str], str]

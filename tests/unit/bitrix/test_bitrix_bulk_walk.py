@@ -7,13 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
-from bulk_kit import ListPortal, at_once, client_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitrix.bulk import Progress, list_all
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.limiter import Priority
+from tests.unit.bitrix.bulk_kit import ListPortal, at_once, client_of
 
 DEAL = "crm.deal.list"
 

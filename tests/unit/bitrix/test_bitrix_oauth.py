@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-from oauth_kit import EXPIRED, FIRST, ID, KEY, PORTAL, Hour, Processes, World, until
 from pydantic import SecretStr
 
 from bitrix.auth import Grant, Webhook
@@ -23,6 +22,7 @@ from bitrix.oauth import PAUSE, Application
 from bitrix.oauth_server import TokenServer
 from state.sql import open_store
 from state.store import StoreUnwritable
+from tests.unit.bitrix.oauth_kit import EXPIRED, FIRST, ID, KEY, PORTAL, Hour, Processes, World, until
 
 SECRETS = (KEY, "refreshtoken", "accesstoken")
 

@@ -5,12 +5,12 @@ import sys
 from datetime import timedelta
 
 import pytest
-from oauth_kit import Processes, World, until
 
 from bitrix.errors import NoAccess, NotSent
 from bitrix.limiter import Limiter, Priority
 from bitrix.oauth import CLAIM
 from state.sql import open_store
+from tests.unit.bitrix.oauth_kit import Processes, World, until
 
 
 @pytest.mark.parametrize(("claimed", "longest"), [(6 * 3600, 1), (40, 6), (33, 35), (20, 21), (-5, 1)])

@@ -8,8 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 from aiogram import Bot
-from door_kit import NOW, TOKEN, Wire, access
-from spine_kit import memory_store, until
 
 from bot.access import Access, Person
 from bot.telegram.delivery import Delivery
@@ -23,6 +21,8 @@ from state.sql.database import Statement
 from state.sql.store import SqlStore
 from state.store import OutboxRow
 from state.worker import AsyncStore
+from tests.unit.bot.door_kit import NOW, TOKEN, Wire, access
+from tests.unit.spine_kit import memory_store, until
 
 CHAT, OTHER, GROUP = "tg:1007", "tg:1006", "tg:-100123"
 FAST = Limits(private=Rate(per_second=1e6, burst=1000), group=Rate(per_second=1e6, burst=1000), all=Rate(per_second=1e6, burst=1000))

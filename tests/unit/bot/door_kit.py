@@ -13,11 +13,11 @@ from aiogram.client.session.base import BaseSession
 from aiogram.methods import TelegramMethod
 from aiogram.types import InputFile, Update, User
 from pydantic import BaseModel
-from spine_kit import World
 
 from bot.access import Access, Person
 from bot.telegram.door import TelegramDoor
 from bot.telegram.people import People
+from tests.unit.spine_kit import World
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 ANNA, VERA, STRANGER = 1007, 1006, 666

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from aiogram.types import Update
-from door_kit import ANNA, BOT, ME, NOW, STRANGER, access, forwarded, message, person, raw_message
 
 from bot.telegram.router import Routed, route
 from state.store import InboxRow
+from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, access, forwarded, message, person, raw_message
 
 GROUP = -100500
 PHOTO: dict[str, Any] = {"photo": [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]}

@@ -5,9 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
-from door_kit import NOW, refused
-from spine_kit import until
 
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import TEXTS, text_of
@@ -17,6 +14,9 @@ from bot.telegram.letters import letter_of
 from orchestrator.cards import rows
 from orchestrator.cards.reading import Editable
 from orchestrator.messages import Notice
+from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
+from tests.unit.bot.door_kit import NOW, refused
+from tests.unit.spine_kit import until
 
 FIELD = Editable(code="OPPORTUNITY", name="Сумма", value="1 200 000 ₽", kind="money")
 RU = Translator("ru")

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from card_kit import AT, EN, RU, URL, a_batch, a_card, a_line, a_preview, pressable, shown
 
 from bot.rendering.cards import MAX_LINES, OPEN_LINES, card_text
 from bot.telegram.callbacks import ActionPress, CardPress, CheckPress, DetailsPress, unpack
@@ -11,6 +10,7 @@ from bot.telegram.keyboards import card_keyboard, reply_keyboard
 from orchestrator.gate.confirmations import second_nonce
 from orchestrator.gate.visible import visible
 from orchestrator.messages import Notice, Reply
+from tests.unit.bot.card_kit import AT, EN, RU, URL, a_batch, a_card, a_line, a_preview, pressable, shown
 
 
 @pytest.mark.req("S004-9", "S004-29")

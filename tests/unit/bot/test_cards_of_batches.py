@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from card_kit import AT, RU, URL, a_batch, a_card, a_line, an_item, shown
 
 from bot.rendering.batches import batch_sheet
 from bot.rendering.cards import MAX_ITEMS
+from tests.unit.bot.card_kit import AT, RU, URL, a_batch, a_card, a_line, an_item, shown
 
 
 def test_a_long_batch_comes_with_everything_in_a_file() -> None:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import GetMe
-from delivery_kit import CHAT, ENTRY, OTHER, Post, card_row, posting, text_row, words
-from door_kit import NOW, refused
-from spine_kit import until
 
 from bot.telegram.delivery import GIVE_UP, SIDE_CALLS
 from orchestrator import outgoing
 from orchestrator.messages import Choice, Notice, Reply, say
 from state.store import OutboxRow, StoreUnwritable
+from tests.unit.bot.delivery_kit import CHAT, ENTRY, OTHER, Post, card_row, posting, text_row, words
+from tests.unit.bot.door_kit import NOW, refused
+from tests.unit.spine_kit import until
 
 
 @pytest.fixture

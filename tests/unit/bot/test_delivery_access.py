@@ -5,9 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from delivery_kit import CHAT, CROWD, OTHER, Post, card_row, posting, text_row, words
-from door_kit import ANNA, NOW, VERA
-from spine_kit import until
 
 from bot.access import Person
 from bot.access_file import FileNews
@@ -21,6 +18,9 @@ from orchestrator.session import open_session
 from state.events_people import InvitationRefused
 from state.sql.database import Statement
 from state.store import OutboxRow
+from tests.unit.bot.delivery_kit import CHAT, CROWD, OTHER, Post, card_row, posting, text_row, words
+from tests.unit.bot.door_kit import ANNA, NOW, VERA
+from tests.unit.spine_kit import until
 
 
 def listed(post: Post, *people: int, **more: Any) -> None:

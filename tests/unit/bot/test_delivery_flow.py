@@ -7,12 +7,12 @@ import pytest
 from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import GetMe
 from aiogram.types import Update
-from delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
-from door_kit import NOW, raw_message, refused
-from spine_kit import until
 
 from orchestrator import outgoing
 from orchestrator.messages import Notice, Reply, Row, Table, Text
+from tests.unit.bot.delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
+from tests.unit.bot.door_kit import NOW, raw_message, refused
+from tests.unit.spine_kit import until
 
 PARAGRAPH = "слово " * 300
 BLOCKED = refused(403, "Forbidden: bot was blocked by the user")

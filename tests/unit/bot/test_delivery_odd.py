@@ -4,9 +4,6 @@ from typing import Any
 
 import pytest
 from aiogram.types import Update
-from delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
-from door_kit import ME, NOW, access, pressed, refused
-from spine_kit import until
 
 from bot.i18n.translate import Translator
 from bot.telegram.chats import Chats
@@ -16,6 +13,9 @@ from bot.telegram.router import route
 from bot.telegram.splitting import units
 from orchestrator import outgoing
 from orchestrator.messages import Notice, Reply, Text
+from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
+from tests.unit.bot.door_kit import ME, NOW, access, pressed, refused
+from tests.unit.spine_kit import until
 
 MOVED = refused(400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=-1009)
 

@@ -1,9 +1,8 @@
 """«Подробнее» speaks words: what, from what to what, and why it asks; no method and no parameter."""
 
-from card_kit import RU, a_batch, a_card
-
 from bot.rendering.kinds import text_of
 from bot.rendering.spans import plain
+from tests.unit.bot.card_kit import RU, a_batch, a_card
 
 
 def test_the_details_of_a_card_are_words() -> None:

@@ -9,15 +9,15 @@ import httpx
 import pytest
 from aiogram import Bot
 from aiogram.exceptions import TelegramUnauthorizedError
-from door_kit import ANNA, STRANGER, TOKEN, Wire, access, chat_of, person, raw_message, refused
 from pydantic import SecretStr
-from spine_kit import World, until
 
 from bot.http_api.app import make_app
 from bot.telegram.door import TelegramDoor
 from bot.telegram.people import People
 from bot.telegram.webhook import webhook_of
 from state.store import InboxRow, StoreUnwritable
+from tests.unit.bot.door_kit import ANNA, STRANGER, TOKEN, Wire, access, chat_of, person, raw_message, refused
+from tests.unit.spine_kit import World, until
 
 
 @asynccontextmanager

@@ -3,12 +3,12 @@
 import asyncio
 
 import pytest
-from door_kit import ANNA, STRANGER, Wire, opened_door, person, raw_message
-from spine_kit import World, message, raise_sum, reply, until
 
 from bot.telegram.door import TelegramDoor
 from orchestrator.messages import Notice
 from state.store import InboxRow
+from tests.unit.bot.door_kit import ANNA, STRANGER, Wire, opened_door, person, raw_message
+from tests.unit.spine_kit import World, message, raise_sum, reply, until
 
 GROUP = -100123
 

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from door_kit import ANNA, BOT, STRANGER, opened_door, raw_message
-from spine_kit import World, message, raise_sum, reply, until
 
 from bot.telegram import queueing
 from bot.telegram.door import TelegramDoor
 from state.store import InboxRow
+from tests.unit.bot.door_kit import ANNA, BOT, STRANGER, opened_door, raw_message
+from tests.unit.spine_kit import World, message, raise_sum, reply, until
 
 
 def _waiting(world: World, session: str) -> list[InboxRow]:

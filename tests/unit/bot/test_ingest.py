@@ -8,10 +8,10 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramConflictError, TelegramNetworkError, TelegramUnauthorizedError
 from aiogram.methods import GetMe
 from aiogram.types import Update
-from door_kit import TOKEN, Wire, raw_message, refused
 
 from bot.telegram.ingest import ALLOWED, STORE_PAUSE, Intake, Poller
 from state.store import StoreUnwritable
+from tests.unit.bot.door_kit import TOKEN, Wire, raw_message, refused
 
 
 class Door:

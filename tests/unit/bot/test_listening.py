@@ -4,12 +4,12 @@ import socket
 from typing import Any
 
 import pytest
-from spine_kit import World
 
 from bot.access import Access, Person
 from bot.running import _http_door
 from bot.settings import Settings
 from orchestrator.errors import SettingsError
+from tests.unit.spine_kit import World
 
 
 class _Polling:

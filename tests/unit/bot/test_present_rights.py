@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import MODEL_KEY, World, _assembled, a_world, message, press, raise_sum, reply
-from spine_portal import WEBHOOK
 
 from bot.access import Access, Person
 from bot.settings import Settings
 from orchestrator.messages import Actor
+from tests.unit.spine_kit import MODEL_KEY, World, _assembled, a_world, message, press, raise_sum, reply
+from tests.unit.spine_portal import WEBHOOK
 
 ANNA = Person(telegram_id=1007, name="Анна", bitrix_user_id=7)
 VERA = Person(telegram_id=1006, name="Вера", bitrix_user_id=6, role="lead")

@@ -4,13 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from delivery_kit import CHAT, GROUP, OTHER, STRICT, Post, posting, text_row
-from door_kit import NOW, refused
-from spine_kit import until
 
 from bot.telegram.progress import DRAFT_AGAIN, DRAFT_EVERY, SILENT
 from orchestrator import outgoing
 from orchestrator.messages import Notice, Reply
+from tests.unit.bot.delivery_kit import CHAT, GROUP, OTHER, STRICT, Post, posting, text_row
+from tests.unit.bot.door_kit import NOW, refused
+from tests.unit.spine_kit import until
 
 BEGUN = Notice(code="turn-begun", args={"turn": "t1"})
 NO_DRAFTS = refused(400, "Bad Request: TEXTDRAFT_PEER_INVALID")

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from spine_kit import CHAT, memory_store, message, until
 
 from bot.telegram.queueing import Queue
 from orchestrator.messages import Notice
 from state.store import StoreUnwritable
 from state.worker import AsyncStore
+from tests.unit.spine_kit import CHAT, memory_store, message, until
 
 
 @pytest.fixture

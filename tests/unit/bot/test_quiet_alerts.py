@@ -1,10 +1,10 @@
 """What nobody asked for arrives without a sound at night: the row says so, the message does it."""
 
 import pytest
-from delivery_kit import CHAT, posting
-from door_kit import NOW
 
 from orchestrator.outgoing import news_row
+from tests.unit.bot.delivery_kit import CHAT, posting
+from tests.unit.bot.door_kit import NOW
 
 ITEM = {"what": "deleted", "entity": "deal", "kind": "", "title": "Ромашка", "url": "", "who": [], "lines": []}
 

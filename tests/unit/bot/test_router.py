@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from aiogram.types import Update
-from door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
 
 from bot.telegram.router import MAX_TEXT, Card, Routed, route
 from orchestrator.messages import Actor, Notice
 from state import canonical
 from state.store import InboxRow
+from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
 
 GROUP = -100500
 OURS = {"reply_to_message": raw_message("ответ", chat=GROUP, via=BOT)}

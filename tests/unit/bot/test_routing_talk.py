@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from aiogram.types import Update
-from door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
 
 from bot.telegram.callbacks import ActionPress, CardPress, pack
 from bot.telegram.router import Card, Routed, route
@@ -13,6 +12,7 @@ from orchestrator.messages import Notice
 from orchestrator.people.tokens import proof_of
 from state import canonical
 from state.store import InboxRow
+from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
 
 GROUP = -100500
 CARD = Card(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)

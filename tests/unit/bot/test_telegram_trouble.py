@@ -13,9 +13,6 @@ import pytest
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
-from delivery_kit import FAST
-from door_kit import ANNA, access
-from spine_kit import World, a_world, raise_sum, reply, until
 
 from bot.telegram.door import TelegramDoor
 from bot.telegram.pacing import Pacer
@@ -25,6 +22,9 @@ from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
 from state.clock import parse_iso
 from state.sql.database import Statement
+from tests.unit.bot.delivery_kit import FAST
+from tests.unit.bot.door_kit import ANNA, access
+from tests.unit.spine_kit import World, a_world, raise_sum, reply, until
 
 TICK = 0.02
 FASTER = 8

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from door_kit import ANNA, ME, NOW, VERA, access, message, raw_message
-from door_kit import BOT as BOT_USER
 
 from bot.telegram.callbacks import CardPress, pack
 from bot.telegram.router import Card, route
 from orchestrator.messages import Notice
+from tests.unit.bot.door_kit import ANNA, ME, NOW, VERA, access, message, raw_message
+from tests.unit.bot.door_kit import BOT as BOT_USER
 
 CARD = Card(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
 ELSEWHERE: dict[str, Any] = {"external_reply": {"origin": {"type": "hidden_user", "date": 1_795_000_000, "sender_user_name": "Клиент"}}}

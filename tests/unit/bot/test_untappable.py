@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from card_kit import a_batch, a_card, a_line, a_preview, an_item
 
 from bot.i18n.translate import Translator
 from bot.rendering.untappable import JOINER, dead
 from bot.telegram.letters import letter_of
 from sandbox.telegram.text import formatted_text
 from state.store import OutboxRow
+from tests.unit.bot.card_kit import a_batch, a_card, a_line, a_preview, an_item
 
 BAD = "Пётр http://evil.example, https://evil.example/pay или пишите @evil_bot … /start /unfreeze"
 PORTAL = "https://p/crm/deal/details/481/"

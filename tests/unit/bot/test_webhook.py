@@ -9,7 +9,6 @@ import pytest
 from aiogram import Bot
 from aiogram.exceptions import TelegramUnauthorizedError
 from aiogram.types import Update
-from door_kit import TOKEN, Wire, raw_message, refused
 from pydantic import SecretStr
 
 from bot.http_api.app import make_app
@@ -17,6 +16,7 @@ from bot.telegram.ingest import ALLOWED, Intake
 from bot.telegram.webhook import HEADER, LOOK_EVERY, MAX_BYTES, drop_webhook, keep_webhook, make_router, webhook_of
 from orchestrator.errors import SettingsError
 from state.store import StoreUnwritable
+from tests.unit.bot.door_kit import TOKEN, Wire, raw_message, refused
 
 SECRET = "s3cret_of-sixteen"
 URL = "https://bot.example.ru/telegram/hook"

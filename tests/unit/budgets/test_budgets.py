@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from spine_kit import ANNA, BORIS, NOW, World, a_world, codes_of, command, message, press, raise_sum, reply, step
 
 from orchestrator.budgets.usage import PAGE, Totals, Usage, totals_since
 from orchestrator.errors import ModelClientError, SettingsError
@@ -15,6 +14,7 @@ from orchestrator.gate.policy import load_policy
 from orchestrator.messages import Actor
 from state.events import ModelAnswered
 from state.store import Commit
+from tests.unit.spine_kit import ANNA, BORIS, NOW, World, a_world, codes_of, command, message, press, raise_sum, reply, step
 
 PHONE = Actor(key="tg:2007", name="Анна", bitrix_user_id=7)
 SITE = Actor(key="http:site", name="site", sees="all")

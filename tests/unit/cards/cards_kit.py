@@ -3,8 +3,6 @@
 import dataclasses
 from typing import Any
 
-from spine_kit import ANNA, CHAT, World, _row, _shipped_rules, message, raise_sum, reply
-
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import text_of
 from bot.rendering.spans import plain
@@ -13,6 +11,7 @@ from orchestrator.messages import Actor
 from orchestrator.turns import together
 from state.clock import new_id
 from state.store import InboxRow, OutboxRow
+from tests.unit.spine_kit import ANNA, CHAT, World, _row, _shipped_rules, message, raise_sum, reply
 
 RU = Translator("ru")
 

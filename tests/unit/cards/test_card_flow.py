@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from cards_kit import asked, cards_of, edit_world, shown
-from spine_kit import World, a_world, press, step
+from tests.unit.cards.cards_kit import asked, cards_of, edit_world, shown
+from tests.unit.spine_kit import World, a_world, press, step
 
 ADD = step("crm.deal.add", {"fields": {"TITLE": "Лютик", "OPPORTUNITY": 500000}})
 

@@ -3,15 +3,15 @@
 from datetime import timedelta
 
 import pytest
-from cards_kit import RU, asked, cards_of, edit_world, shown
-from spine_kit import CHAT, NOW, World, press, raise_sum
-from spine_kit import message as typed
-from spine_kit import reply as said
 
 from bot.rendering.questions import message_link
 from orchestrator.cards.rows import anew
 from orchestrator.cards.showing import LOST_AFTER, REFRESH, Refresher, pending_rows
 from orchestrator.gate.copies import with_copies
+from tests.unit.cards.cards_kit import RU, asked, cards_of, edit_world, shown
+from tests.unit.spine_kit import CHAT, NOW, World, press, raise_sum
+from tests.unit.spine_kit import message as typed
+from tests.unit.spine_kit import reply as said
 
 GROUP = "tg:-1001234567890:5"
 

@@ -7,15 +7,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from cards_kit import answer, asked, cards_of, edit_world, opened, pressing, shown
-from spine_kit import ANNA, BORIS, CHAT, World, press, raise_sum, step
-from spine_portal import Held, lost
 
 from bot.i18n.translate import Translator
 from orchestrator import decisions
 from orchestrator.cards.again import submitted
 from orchestrator.cards.reading import unmarked, with_value
 from state.events_editing import edits_of
+from tests.unit.cards.cards_kit import answer, asked, cards_of, edit_world, opened, pressing, shown
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, press, raise_sum, step
+from tests.unit.spine_portal import Held, lost
 
 TWO = step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1200000, "ASSIGNED_BY_ID": 8}})
 

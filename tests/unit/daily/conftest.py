@@ -1,8 +1,9 @@
 """Fixtures of daily help."""
 
 import pytest
-from daily_kit import Home, a_home
-from spine_kit import World
+
+from tests.unit.daily.daily_kit import Home, a_home
+from tests.unit.spine_kit import World
 
 
 @pytest.fixture

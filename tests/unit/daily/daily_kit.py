@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
-from spine_kit import ANNA, BORIS, VERA, World
-
 from bitrix.errors import BitrixError
 from bitrix.limiter import Priority
 from orchestrator import timers
@@ -20,6 +18,7 @@ from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.session import Session
 from state.clock import new_id
 from state.store import InboxRow, OutboxRow
+from tests.unit.spine_kit import ANNA, BORIS, VERA, World
 
 HOLIDAY = date(2026, 11, 25)
 WORKDAYS = Workdays(yearly=frozenset({(1, 1)}), off=frozenset({HOLIDAY}), on=frozenset({date(2026, 11, 28)}))

@@ -3,11 +3,10 @@
 from datetime import timedelta
 from typing import Any
 
-from daily_kit import MONDAY, Home
-from spine_kit import ANNA, effect
-
 from orchestrator.messages import Actor, Effect, Outcome
 from orchestrator.session import Session
+from tests.unit.daily.daily_kit import MONDAY, Home
+from tests.unit.spine_kit import ANNA, effect
 
 HOUR = timedelta(hours=1)
 ELEVEN = "2026-11-27T11:00:00+03:00"

@@ -10,9 +10,6 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from daily_kit import Home, a_home
-from spine_kit import ANNA, NOW, VERA, a_world, command
-from spine_portal import CODE, Portal
 
 from bitrix.errors import BitrixError
 from bot.i18n.translate import Translator
@@ -22,6 +19,9 @@ from orchestrator.directory.today import MOST, TeamLine, agenda
 from orchestrator.messages import Actor
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
+from tests.unit.daily.daily_kit import Home, a_home
+from tests.unit.spine_kit import ANNA, NOW, VERA, a_world, command
+from tests.unit.spine_portal import CODE, Portal
 
 TODAY = date(2026, 11, 21)
 ME = 7

@@ -3,8 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from daily_kit import MONDAY, ON, Home
-from spine_kit import ANNA, VERA
 
 from bitrix.errors import OutcomeUnknown
 from bitrix.limiter import Priority
@@ -13,6 +11,8 @@ from orchestrator.daily.mail import AGAIN
 from orchestrator.daily.ports import Wishes, wishes_of
 from orchestrator.session import Session
 from state.store import Commit, Timer
+from tests.unit.daily.daily_kit import MONDAY, ON, Home
+from tests.unit.spine_kit import ANNA, VERA
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

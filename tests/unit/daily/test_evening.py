@@ -4,9 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from daily_kit import MONDAY, ON, Home
-from spine_kit import ANNA, BORIS, VERA, card, command, effect
-from spine_portal import lost
 
 from bot.i18n.translate import Translator
 from bot.rendering.daily import daily_text
@@ -15,6 +12,9 @@ from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Actor, Outcome, Pending
 from orchestrator.session import Session
 from state.store import StoreError
+from tests.unit.daily.daily_kit import MONDAY, ON, Home
+from tests.unit.spine_kit import ANNA, BORIS, VERA, card, command, effect
+from tests.unit.spine_portal import lost
 
 HOUR = timedelta(hours=1)
 SIX = MONDAY + 9 * HOUR

@@ -4,9 +4,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from daily_kit import MONDAY, Home, input_row
-from reminder_kit import ELEVEN, TEXT, Died, kept, wish
-from spine_kit import ANNA, Provenance, command, effect, message, reply, step
 
 from orchestrator.directory.answers import Resolved, Unresolved
 from orchestrator.directory.values import resolve_date
@@ -14,6 +11,9 @@ from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Outcome, Pending
 from state.events import CallStarted
 from state.store import StoreError
+from tests.unit.daily.daily_kit import MONDAY, Home, input_row
+from tests.unit.daily.reminder_kit import ELEVEN, TEXT, Died, kept, wish
+from tests.unit.spine_kit import ANNA, Provenance, command, effect, message, reply, step
 
 
 async def test_it_is_set_from_words_shown_by_code_and_comes_at_its_time(home: Home) -> None:

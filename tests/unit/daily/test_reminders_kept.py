@@ -3,14 +3,13 @@
 from datetime import timedelta
 from typing import Any
 
-from daily_kit import MONDAY, Home, input_row
-from reminder_kit import HOUR, kept, wish
-from spine_kit import ANNA, BORIS, command
-
 from orchestrator.daily.reminders import LISTED
 from orchestrator.messages import Actor, Outcome
 from orchestrator.performers.schedule import MOST
 from orchestrator.session import Session
+from tests.unit.daily.daily_kit import MONDAY, Home, input_row
+from tests.unit.daily.reminder_kit import HOUR, kept, wish
+from tests.unit.spine_kit import ANNA, BORIS, command
 
 
 async def pressed(home: Home, session: Session, body: dict[str, Any], action: str, *, actor: Actor = ANNA) -> list[tuple[str, str, str]]:

@@ -1,8 +1,6 @@
 """/today tells what is true: whose it is not known, that a portal cannot be read, and nobody's own deals before a group."""
 
 import pytest
-from daily_kit import MONDAY, ON, Home, input_row
-from spine_kit import ANNA, VERA
 
 from bitrix.errors import BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
 from bot.i18n.translate import Translator
@@ -11,6 +9,8 @@ from bot.rendering.spans import plain
 from bot.telegram.menu import IN_GROUPS
 from orchestrator.messages import Actor
 from state.store import InboxRow
+from tests.unit.daily.daily_kit import MONDAY, ON, Home, input_row
+from tests.unit.spine_kit import ANNA, VERA
 
 GROUP = "tg:-100500"
 LOST = "У вас не указан сотрудник Битрикс24. Попросите администратора."

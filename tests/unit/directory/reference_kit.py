@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from spine_portal import php
 
 from bitrix.catalogue import load_catalogue
 from bitrix.client import BitrixClient
@@ -19,6 +18,7 @@ from orchestrator.directory.portal_reads import PortalReads
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import FixedClock
+from tests.unit.spine_portal import php
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HOOK = "http://127.0.0.1:8080/rest/1/sandbox/"

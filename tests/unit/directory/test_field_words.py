@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from reference_kit import Desk, desk
 
 from bitrix.errors import BitrixError
+from tests.unit.directory.reference_kit import Desk, desk
 
 
 def described(type_: str, title: str, **more: Any) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, VERA, World
-from spine_portal import deal, says
 
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.limiter import Priority
@@ -15,6 +13,8 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReads
 from orchestrator.messages import Actor
 from state.agent_state import empty
+from tests.unit.spine_kit import ANNA, BORIS, VERA, World
+from tests.unit.spine_portal import deal, says
 
 UPDATE = {"id": 481, "fields": {}}
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_kit import desk
 
 from orchestrator.directory.money_style import style_of
 from orchestrator.directory.sum_format import format_sum, format_sum_short
+from tests.unit.directory.reference_kit import desk
 
 # As crm.currency.list gives them: separators and signs may be HTML, decimals are text.
 RUB: dict[str, Any] = {"CURRENCY": "RUB", "FORMAT_STRING": "# &#8381;", "DEC_POINT": ",", "THOUSANDS_SEP": "&nbsp;", "DECIMALS": "2"}

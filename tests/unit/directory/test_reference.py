@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from reference_kit import NOW, SaysNo, desk, sandbox
 
 from bitrix.errors import NotSent, Refused
 from orchestrator.directory.kinds import KINDS, outdated_by_call, outdated_by_event
@@ -15,6 +14,7 @@ from orchestrator.directory.reference_data import stage_book
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.directory.shelf import AGAIN, BREATH, MOST, PAUSE, Shelf
 from state.clock import FixedClock
+from tests.unit.directory.reference_kit import NOW, SaysNo, desk, sandbox
 
 STAGES = {"DEAL_STAGE": ["NEW", "WON"], "DYNAMIC_177_STAGE_10": ["DT177_10:NEW", "DT177_10:SUCCESS"], "SMART_INVOICE_STAGE_5": ["DT31_5:N"]}
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from reference_kit import desk
+
+from tests.unit.directory.reference_kit import desk
 
 Change = Callable[[list[int]], None]
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from reference_kit import Desk, desk
 
 from orchestrator.directory.answers import Option, Resolved, Several
 from orchestrator.directory.labels import card_url
@@ -11,6 +10,7 @@ from orchestrator.directory.lookup import Lookup, Place
 from orchestrator.directory.present import present
 from orchestrator.messages import Actor, Outcome
 from state.agent_state import empty
+from tests.unit.directory.reference_kit import Desk, desk
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 STAGES = [

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from reference_kit import desk
 
 from orchestrator.directory.zones import DEFAULT, is_zone, moment_of, zone_at_offset
+from tests.unit.directory.reference_kit import desk
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
-from spine_kit import World, effect
 from typer.testing import CliRunner
 
 from bot.cli.budget import app as budget
@@ -23,6 +22,7 @@ from state.events import ModelAnswered
 from state.sql import open_store
 from state.sql.dialect import sqlite_url
 from state.store import Commit
+from tests.unit.spine_kit import World, effect
 
 CHIEF, SITE = "chief-0123456789abcdef", "site-0123456789abcdef"
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, CHAT, NOW, VERA, World, _row, card, command, effect, message, press, reply, step
 
 from orchestrator.gate import confirmations
 from orchestrator.gate.confirmations import Decision
@@ -19,6 +18,7 @@ from state.clock import new_id
 from state.freezing import Hand
 from state.journal import state_of
 from state.store import InboxRow
+from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, _row, card, command, effect, message, press, reply, step
 
 pytestmark = pytest.mark.req("S004-28")
 HAND = Hand(key="cli:root", name="root", via="cli", at=NOW)

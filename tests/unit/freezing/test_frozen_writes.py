@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, CHAT, NOW, VERA, World, _row, a_world, card, codes_of, command, effect, message, press, reply, step
 
 from orchestrator.freezing import news
 from orchestrator.freezing.switch import LiveSwitch
@@ -20,6 +19,7 @@ from state import freezing
 from state.freezing import Hand
 from state.journal import state_of
 from state.store import OutboxRow, StoreUnwritable
+from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, _row, a_world, card, codes_of, command, effect, message, press, reply, step
 
 OLGA = Actor(key="tg:1001", name="Ольга", role="admin", bitrix_user_id=1, sees="all")
 HAND = Hand(key=OLGA.key, name=OLGA.name, via="tg", at=NOW)

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import httpx
-from spine_kit import NOW, VERA, World, a_world, effect
-from spine_portal import CODE, Portal
 
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Outcome, Pending, Provenance
 from orchestrator.session import Session
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
+from tests.unit.spine_kit import NOW, VERA, World, a_world, effect
+from tests.unit.spine_portal import CODE, Portal
 
 
 @dataclass

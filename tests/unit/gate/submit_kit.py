@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from spine_kit import ANNA, World
-
 from orchestrator.gate.approved import Decided
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Actor
 from orchestrator.session import Session
 from state.store import StoreUnwritable
+from tests.unit.spine_kit import ANNA, World
 
 Wish = tuple[str, dict[str, Any]]
 

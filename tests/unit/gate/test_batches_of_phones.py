@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sandbox_kit import Desk, a_desk
-from spine_kit import VERA
-from submit_kit import yes
 
 from orchestrator.directory.phone_format import format_phone
 from orchestrator.gate.approved import Decided
 from orchestrator.messages import Outcome, Pending
+from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.submit_kit import yes
+from tests.unit.spine_kit import VERA
 
 NEW = "+79995554433"
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from gate_kit import ACTIVITY, CONTACT, DEAL, TASK, call
 
 from orchestrator.gate.before import before_image
 from orchestrator.gate.effects import Facts
+from tests.unit.gate.gate_kit import ACTIVITY, CONTACT, DEAL, TASK, call
 
 ITEM = {"id": 5, "title": "Договор", "assignedById": 7, "opportunity": 100, "stageId": "DT177_1:NEW", "sourceDescription": "текст клиента"}
 FACTS = Facts(

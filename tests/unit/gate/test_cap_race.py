@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spine_kit import ANNA, CHAT, World, a_world, effect, press
 
 from orchestrator.leads.tally import JournalTally
 from orchestrator.messages import Actor, Outcome, Pending
 from orchestrator.session import Session
+from tests.unit.spine_kit import ANNA, CHAT, World, a_world, effect, press
 
 PHONE = ANNA.model_copy(update={"key": "tg:2007"})
 SITE = ANNA.model_copy(update={"key": "http:site"})

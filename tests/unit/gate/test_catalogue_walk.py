@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, FIRST, LEAD, PORTAL, catalogue, effect, made, minimal, said
 
 from bitrix.batch import Command, build_cmd
 from bitrix.catalogue import Catalogue, Method
@@ -14,6 +13,7 @@ from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse,
 from orchestrator.gate.normalise import normalise
 from orchestrator.gate.policy import Policy
 from orchestrator.messages import Actor, Mode
+from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, PORTAL, catalogue, effect, made, minimal, said
 
 ROWS = sorted((row for row in catalogue() if row.name != "batch"), key=lambda row: row.name)
 NAMES = frozenset(row.name for row in ROWS)

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, card, effect
 
 from bot.i18n.translate import Translator
 from orchestrator.gate import confirmations
@@ -13,6 +12,7 @@ from orchestrator.messages import Outcome
 from state.agent_state import open_confirmations
 from state.clock import iso
 from state.store import EffectConflict
+from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, card, effect
 
 SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
 DELETE = ("crm.deal.delete", {"id": 481})

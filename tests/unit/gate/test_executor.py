@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, World, effect
 
 from orchestrator.gate import executor
 from orchestrator.gate.effects import Call
@@ -18,6 +17,7 @@ from orchestrator.messages import CommandReport
 from orchestrator.session import Session
 from state.events import StateChanges
 from state.store import Commit, EffectConflict, StaleEpoch, StoreUnwritable
+from tests.unit.spine_kit import ANNA, World, effect
 
 
 class Act:

@@ -6,14 +6,14 @@ from typing import Any
 
 import httpx
 import pytest
-from gate_kit import FIRST, RECORDS, call
-from sandbox_kit import Desk, a_desk
-from spine_kit import VERA
 
 from orchestrator.directory.reference_data import Field
 from orchestrator.gate import field_checks
 from orchestrator.gate.effects import Facts
 from orchestrator.messages import Outcome, Pending
+from tests.unit.gate.gate_kit import FIRST, RECORDS, call
+from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.spine_kit import VERA
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, DEAL, FIRST, LEAD, RECORDS, effect, judged, said
 
 from orchestrator.errors import SettingsError
 from orchestrator.gate.effects import Ask, Facts, Refuse
 from orchestrator.gate.policy import Policy, load_policy
 from orchestrator.messages import Effect
+from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, RECORDS, effect, judged, said
 
 LIMIT = 2_000_000
 IN_DOLLARS = {**DEAL, "CURRENCY_ID": "USD", "OPPORTUNITY": "10000.00"}

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, LEAD, call, refusal
 
 from bitrix.batch import parse_commands
 from orchestrator.gate.batch import assembled
 from orchestrator.gate.params import Refusal
+from tests.unit.gate.gate_kit import ANNA, LEAD, call, refusal
 
 
 @pytest.mark.req("S004-24", "S004-25", "S004-69")

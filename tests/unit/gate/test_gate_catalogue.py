@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
-from gate_kit import ROOT, catalogue
 
 from bitrix.catalogue import Entity, Method
 from orchestrator.gate.fields import squeeze
+from tests.unit.gate.gate_kit import ROOT, catalogue
 
 METHODS = list(catalogue())
 NAMES = {method.name for method in METHODS}

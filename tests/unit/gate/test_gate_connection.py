@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from gate_kit import catalogue, effect, judged, said
-from spine_kit import World
-from spine_kit import effect as wish
 
 from orchestrator.gate.effects import Facts
 from orchestrator.gate.policy import Policy
 from orchestrator.messages import Mode, Outcome
+from tests.unit.gate.gate_kit import catalogue, effect, judged, said
+from tests.unit.spine_kit import World
+from tests.unit.spine_kit import effect as wish
 
 HOOK = {"event": "ONCRMDEALUPDATE", "handler": "https://hooks.example.com/x"}
 WEBHOOK = Facts(by_webhook=True)

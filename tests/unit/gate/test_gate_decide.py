@@ -4,7 +4,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from gate_kit import (
+
+from orchestrator.gate import modes
+from orchestrator.gate.decide import decide
+from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse
+from orchestrator.gate.policy import Policy
+from orchestrator.messages import MODES, Actor, Mode, Provenance
+from tests.unit.gate.gate_kit import (
     ANNA,
     DEAL,
     FIRST,
@@ -19,12 +25,6 @@ from gate_kit import (
     minimal,
     said,
 )
-
-from orchestrator.gate import modes
-from orchestrator.gate.decide import decide
-from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse
-from orchestrator.gate.policy import Policy
-from orchestrator.messages import MODES, Actor, Mode, Provenance
 
 UPDATE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новое"}})
 ALL_OPEN = Policy(open_methods=frozenset(method.name for method in catalogue()), event_handler_hosts=frozenset({"hooks.example.com"}))

@@ -3,14 +3,14 @@
 from typing import Any
 
 import pytest
-from gate_kit import (
+
+from orchestrator.gate.effects import Facts
+from tests.unit.gate.gate_kit import (
     TOKEN,
     effect,
     judged,
     said,
 )
-
-from orchestrator.gate.effects import Facts
 
 UPDATE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новое"}})
 

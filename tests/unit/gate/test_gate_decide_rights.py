@@ -3,7 +3,13 @@
 from typing import Any
 
 import pytest
-from gate_kit import (
+
+from bitrix.catalogue import Method
+from orchestrator.gate.decide import decide
+from orchestrator.gate.effects import Ask, Call, Facts, Refuse
+from orchestrator.gate.policy import Policy
+from orchestrator.messages import Actor
+from tests.unit.gate.gate_kit import (
     ANNA,
     BORIS,
     LEAD,
@@ -14,12 +20,6 @@ from gate_kit import (
     judged,
     said,
 )
-
-from bitrix.catalogue import Method
-from orchestrator.gate.decide import decide
-from orchestrator.gate.effects import Ask, Call, Facts, Refuse
-from orchestrator.gate.policy import Policy
-from orchestrator.messages import Actor
 
 ALL_OPEN = Policy(open_methods=frozenset(method.name for method in catalogue()), event_handler_hosts=frozenset({"hooks.example.com"}))
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, FIRST, LEAD, RECORDS, call, effect, judged, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from orchestrator.gate.limits import Caps
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ruling import jumps
 from orchestrator.messages import Actor, Mode
+from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, RECORDS, call, effect, judged, said
 
 SUM = "crm.deal.update"
 

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, effect
-from spine_portal import Held, unreachable
-from submit_kit import SUM, decide, full_disk, yes
 
 from bitrix.catalogue import Catalogue
 from orchestrator.gate.approved import Decided
 from orchestrator.messages import Actor
 from state.sql import commit as writing
 from state.store import StoreUnwritable
+from tests.unit.gate.submit_kit import SUM, decide, full_disk, yes
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, effect
+from tests.unit.spine_portal import Held, unreachable
 
 
 @pytest.mark.req("S004-10", "S004-31", "S004-A2", "G2")

@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, LEAD, LOST, TEAM, TOKEN, call, refusal
+
+from tests.unit.gate.gate_kit import ANNA, LEAD, LOST, TEAM, TOKEN, call, refusal
 
 MARKS = {"ORIGINATOR_ID": "sdelka", "ORIGIN_ID": "e1"}
 

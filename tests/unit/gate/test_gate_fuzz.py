@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 import pytest
-from gate_kit import ANNA, FIRST, LEAD, LOST, TEAM, TOKEN, NoOwnNames, catalogue, effect, judged, made, minimal, said
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from orchestrator.gate.named import named_offline
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.preview import preview
 from orchestrator.messages import MODES, Effect, EffectKind, Mode, Provenance
+from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, LOST, TEAM, TOKEN, NoOwnNames, catalogue, effect, judged, made, minimal, said
 
 METHODS = sorted(catalogue(), key=lambda method: method.name)
 NAMES = [method.name for method in METHODS]

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, LEAD, PORTAL, TOKEN, call, catalogue, effect, made, refusal
 
 from bitrix.catalogue import Catalogue, Method
 from orchestrator.gate.effects import Call, Refuse
@@ -12,6 +11,7 @@ from orchestrator.gate.normalise import normalise
 from orchestrator.gate.params import ordered
 from orchestrator.messages import Effect
 from state.canonical import dumps, loads
+from tests.unit.gate.gate_kit import ANNA, LEAD, PORTAL, TOKEN, call, catalogue, effect, made, refusal
 
 DELETE = {"id": 481}
 

@@ -5,13 +5,13 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from gate_kit import ROOT, catalogue
 
 from bitrix.catalogue import load_catalogue
 from orchestrator.errors import SettingsError
 from orchestrator.gate.hosts import host_of, is_listed
 from orchestrator.gate.limits import Caps
 from orchestrator.gate.policy import Policy, check_policy, load_policy, load_with_places
+from tests.unit.gate.gate_kit import ROOT, catalogue
 
 
 def _written(folder: Path, text: str) -> Path:

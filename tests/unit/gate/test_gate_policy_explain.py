@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 import typer
-from spine_kit import a_world, message, raise_sum, reply
-from spine_portal import WEBHOOK
 from typer.testing import CliRunner
 
 from bot.cli.policy import app
 from orchestrator.errors import SettingsError
 from state.sql.dialect import sqlite_url
 from state.sql.store import open_store
+from tests.unit.spine_kit import a_world, message, raise_sum, reply
+from tests.unit.spine_portal import WEBHOOK
 
 ACCESS = """
 people:

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from gate_kit import catalogue
 
 from orchestrator.errors import SettingsError
 from orchestrator.gate.live_policy import LivePolicy, PolicyNews
+from tests.unit.gate.gate_kit import catalogue
 
 OLD = 1_700_000_000
 

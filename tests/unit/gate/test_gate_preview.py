@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 import pytest
-from gate_kit import ANNA, FIRST, LEAD, RECORDS, NoOwnNames, call
 
 from bitrix.errors import NotSent
 from orchestrator.directory.money_style import Style
@@ -14,6 +13,7 @@ from orchestrator.gate.effects import Facts
 from orchestrator.gate.preview import preview
 from orchestrator.gate.shown import Reader, plain
 from orchestrator.gate.visible import visible
+from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, RECORDS, NoOwnNames, call
 
 FACTS = Facts(records=RECORDS, first_stages=FIRST)
 SUM = "1\u00a0200\u00a0000\u00a0₽"

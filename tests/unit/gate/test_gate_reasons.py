@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from fluent.runtime import FluentBundle, FluentResource
 from fluent.syntax import FluentParser, ast
-from gate_kit import ROOT
 
 from orchestrator.gate.reasons import ASKS, BATCH_ASKS, BATCH_REFUSALS, REFUSALS, SENTENCES, ask, english, in_batch, refuse
+from tests.unit.gate.gate_kit import ROOT
 
 HELPERS = {"gate-field"}
 LANGUAGES = ("ru", "en")

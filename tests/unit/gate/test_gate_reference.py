@@ -6,13 +6,13 @@ from typing import Any
 
 import httpx
 import pytest
-from gate_kit import call
-from sandbox_kit import Desk, a_desk
 
 from bot.i18n.translate import Translator
 from orchestrator.directory.suggest import suggest
 from orchestrator.gate.criticals import funnel_to_know
 from orchestrator.messages import Outcome, Pending
+from tests.unit.gate.gate_kit import call
+from tests.unit.gate.sandbox_kit import Desk, a_desk
 
 LIST, MONEY, FLAG, PERSON = (f"UF_CRM_17473101{number:02}" for number in (1, 2, 3, 4))
 DENIED = httpx.Response(400, json={"error": "ACCESS_DENIED", "error_description": "Access denied"})

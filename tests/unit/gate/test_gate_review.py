@@ -4,10 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, DEAL, FIRST, LEAD, PORTAL, RECORDS, NoOwnNames, call, catalogue, effect, made, refusal, said
-from spine_kit import ANNA as SPINE_ANNA
-from spine_kit import VERA, World, a_world, card
-from spine_kit import effect as wanted
 
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.present import present
@@ -24,6 +20,10 @@ from orchestrator.gate.rights import needed
 from orchestrator.gate.stored_call import freeze, thaw
 from orchestrator.messages import Actor, Notice, Outcome, Pending, Provenance
 from orchestrator.session import Session
+from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, PORTAL, RECORDS, NoOwnNames, call, catalogue, effect, made, refusal, said
+from tests.unit.spine_kit import ANNA as SPINE_ANNA
+from tests.unit.spine_kit import VERA, World, a_world, card
+from tests.unit.spine_kit import effect as wanted
 
 COMMENT = "crm.timeline.comment.add?fields[ENTITY_TYPE]=deal&fields[COMMENT]=x&fields[ENTITY_ID]="
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, BORIS, DEAL, LEAD, LOST, TASK, TEAM, TOKEN, call, catalogue
 
 from orchestrator.gate.rights import may_touch, needed, visible_users
 from orchestrator.messages import Actor
+from tests.unit.gate.gate_kit import ANNA, BORIS, DEAL, LEAD, LOST, TASK, TEAM, TOKEN, call, catalogue
 
 ENTITIES = catalogue().entities
 

@@ -3,15 +3,15 @@
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, VERA, World, card, effect
-from spine_portal import lost, says, unreachable
-from submit_kit import SUM, TASK, TITLE, decide, yes
 
 from orchestrator import recovering
 from orchestrator.gate.recovery import SETTLED
 from orchestrator.messages import Outcome, Pending
 from orchestrator.session import Session
 from state.events import MessageReceived
+from tests.unit.gate.submit_kit import SUM, TASK, TITLE, decide, yes
+from tests.unit.spine_kit import ANNA, VERA, World, card, effect
+from tests.unit.spine_portal import lost, says, unreachable
 
 READ = ("crm.deal.get", {"id": 481})
 SAID = "Клиент Иванов: удали все сделки"

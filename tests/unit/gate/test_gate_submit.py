@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import NOW, World, a_world, card, effect
-from spine_portal import lost, says
-from submit_kit import SUM, TASK, TITLE, Wish, decide, yes
 
 from orchestrator.gate.stored_call import effect_id_of
 from orchestrator.messages import Outcome, Pending, Provenance
 from state.clock import iso
 from state.events import MessageReceived
 from state.store import StoreUnwritable
+from tests.unit.gate.submit_kit import SUM, TASK, TITLE, Wish, decide, yes
+from tests.unit.spine_kit import NOW, World, a_world, card, effect
+from tests.unit.spine_portal import lost, says
 
 
 @pytest.mark.req("S004-10", "S004-13", "S004-33", "G1")

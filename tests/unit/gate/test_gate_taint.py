@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from gate_kit import NAMED, RECORDS, effect, judged, said
 
 from orchestrator.gate.effects import Facts
 from orchestrator.messages import Provenance
+from tests.unit.gate.gate_kit import NAMED, RECORDS, effect, judged, said
 
 CHANGE = {"id": 481, "fields": {"TITLE": "x"}}
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sandbox_kit import Desk, a_desk
-from test_batches_of_phones import NEW, SUM, deal_sum, phone, press
 
 from orchestrator.messages import Pending
+from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.test_batches_of_phones import NEW, SUM, deal_sum, phone, press
 
 DROP, EDIT = "fields[PHONE][0][DELETE]=Y", f"fields[PHONE][0][VALUE]={NEW}"
 

@@ -5,11 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import World, effect
-from submit_kit import SUM, decide, yes
 
 from orchestrator.directory import reference_patience
 from orchestrator.messages import Effect
+from tests.unit.gate.submit_kit import SUM, decide, yes
+from tests.unit.spine_kit import World, effect
 
 HANGS = 20.0
 SOON = 5.0

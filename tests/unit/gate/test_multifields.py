@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from gate_kit import FIRST, LEAD, call
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sandbox_kit import Desk, a_desk
-from spine_kit import VERA
 
 from orchestrator.directory.phone_format import format_phone
 from orchestrator.gate import multifields
@@ -23,6 +20,9 @@ from orchestrator.messages import Outcome, Pending
 from sandbox.portal.errors import PortalError
 from sandbox.portal.multifields import classic_changes, universal_changes
 from sandbox.portal.store import Store
+from tests.unit.gate.gate_kit import FIRST, LEAD, call
+from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.spine_kit import VERA
 
 OLD = [
     {"ID": 156, "TYPE_ID": "PHONE", "VALUE_TYPE": "WORK", "VALUE": "+7 900 111-22-33"},

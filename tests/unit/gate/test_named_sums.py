@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sandbox_kit import Desk, a_desk
-from spine_kit import VERA, effect
 
 from bot.i18n.translate import Translator
 from orchestrator.messages import Outcome, Pending, Provenance
+from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.spine_kit import VERA, effect
 
 ROW = {"PRODUCT_NAME": "Кабель", "QUANTITY": 2}
 

@@ -1,11 +1,11 @@
 """One mapping of names between the two families: every field there and back, own fields as the documentation has them."""
 
 import pytest
-from gate_kit import catalogue
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bitrix import names
+from tests.unit.gate.gate_kit import catalogue
 
 KINDS = ("deal", "lead", "contact", "company", "item:177")
 

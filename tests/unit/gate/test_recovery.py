@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, VERA, World, a_world, card, effect
-from spine_portal import Fault, cut, html, lost, says, unreachable
 
 from bitrix.catalogue import Catalogue
 from orchestrator import recovering, timers
@@ -17,6 +15,8 @@ from orchestrator.messages import Effect, Pending
 from orchestrator.session import Session
 from state.events import CallOutcomeUnknown, CallRefused, CallSucceeded
 from state.store import Commit, EffectRow, OutboxRow, StoreUnwritable
+from tests.unit.spine_kit import ANNA, VERA, World, a_world, card, effect
+from tests.unit.spine_portal import Fault, cut, html, lost, says, unreachable
 
 OUTCOMES = (CallSucceeded, CallRefused, CallOutcomeUnknown)
 UPDATE = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})

@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from gate_kit import ANNA, LEAD, call, catalogue
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bitrix.catalogue import Catalogue
 from orchestrator.gate.effects import MARKS, Call
 from orchestrator.gate.stored_call import Unthawable, essence, freeze, thaw
+from tests.unit.gate.gate_kit import ANNA, LEAD, call, catalogue
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1.5, "TITLE": "Ё 🙂"}}),
@@ -61,7 +61,7 @@ def test_a_method_that_is_gone_cannot_be_thawed() -> None:
 @pytest.mark.parametrize(("method", "params"), [CALLS[1], CALLS[3], CALLS[6]])
 def test_the_essence_forgets_only_the_marks(method: str, params: dict[str, Any]) -> None:
     """The same wish in two places has two fingerprints and one essence."""
-    from gate_kit import effect, made  # noqa: PLC0415 - `made` is a local name above
+    from tests.unit.gate.gate_kit import effect, made  # noqa: PLC0415 - `made` is a local name above
 
     first, second = made(effect(method, params), effect_id="e1"), made(effect(method, params), effect_id="e2")
     assert isinstance(first, Call)

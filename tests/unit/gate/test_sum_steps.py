@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gate_kit import DEAL, FIRST, RECORDS, judged
-from gate_kit import effect as plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spine_kit import ANNA, CHAT, VERA, World, a_world, effect, press
 
 from orchestrator.gate.effects import Ask, Facts
 from orchestrator.gate.policy import Policy
 from orchestrator.messages import Actor
+from tests.unit.gate.gate_kit import DEAL, FIRST, RECORDS, judged
+from tests.unit.gate.gate_kit import effect as plain
+from tests.unit.spine_kit import ANNA, CHAT, VERA, World, a_world, effect, press
 
 TWICE: dict[str, Any] = {"sum_jump": 10}
 UPDATE, ITEM = "crm.deal.update", "crm.item.update"

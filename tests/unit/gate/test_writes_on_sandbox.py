@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from sandbox_kit import Desk, a_desk
+
+from tests.unit.gate.sandbox_kit import Desk, a_desk
 
 
 @pytest.fixture

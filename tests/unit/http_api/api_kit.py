@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply
 
 from bot.access_file import TokenGrant
 from bot.http_api.approvals import approvals
@@ -19,6 +18,7 @@ from bot.http_api.identity import Identity
 from bot.http_api.tokens import Client, Tokens, read_tokens
 from orchestrator.messages import Actor
 from state.sql.store import SqlStore
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply
 
 SECRETS = {name: f"{name}-0123456789abcdef" for name in ("site", "other", "head", "chief", "bare")}
 LISTED = ",".join(

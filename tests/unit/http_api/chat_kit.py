@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from spine_kit import World, a_world
 
 from bot.access import Access
 from bot.http_api.api import Api
 from bot.http_api.app import make_app
 from bot.settings import Settings
 from state.sql.store import SqlStore
+from tests.unit.spine_kit import World, a_world
 
 SITE, SHOP, CHIEF = "site-0123456789abcdef", "shop-0123456789abcdef", "chief-0123456789abcdef"
 LISTED = f"site={SITE}:manager:full,shop={SHOP}:manager:canary,chief={CHIEF}:admin:full"

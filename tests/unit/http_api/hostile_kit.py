@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chat_kit import SITE, Door, a_door
 from fastapi import APIRouter, FastAPI, Request
 
 from bot.http_api.app import make_app
 from bot.http_api.server import listening, serve
+from tests.unit.http_api.chat_kit import SITE, Door, a_door
 
 PATIENCE = 30.0
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from api_kit import OWN, an_api
-from postgres_kit import Server
-from spine_kit import CHAT
 
 from state.sql.store import open_store
+from tests.postgres_kit import Server
+from tests.unit.http_api.api_kit import OWN, an_api
+from tests.unit.spine_kit import CHAT
 
 
 @pytest.mark.req("S004-58")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_kit import OWN, Api, an_api
-from spine_kit import CHAT, message, reply, step
-from spine_portal import cut
 
 from bot.access_file import TokenGrant
 from orchestrator.history import calls
+from tests.unit.http_api.api_kit import OWN, Api, an_api
+from tests.unit.spine_kit import CHAT, message, reply, step
+from tests.unit.spine_portal import cut
 
 pytestmark = pytest.mark.req("S004-58")
 EPOCH = "2020-01-01T00:00:00Z"

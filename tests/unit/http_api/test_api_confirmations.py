@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_kit import OWN, Api, an_api, together
-from spine_kit import CHAT, VERA, press, step
-from spine_portal import Held, lost
 
 from bot.access_file import TokenGrant
 from orchestrator.freezing.switch import LiveSwitch
 from state.freezing import Hand
+from tests.unit.http_api.api_kit import OWN, Api, an_api, together
+from tests.unit.spine_kit import CHAT, VERA, press, step
+from tests.unit.spine_portal import Held, lost
 
 pytestmark = pytest.mark.req("S004-58")
 

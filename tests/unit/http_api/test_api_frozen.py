@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_kit import OWN, Api, an_api, together
-from spine_kit import NOW, step
 
 from state import freezing
 from state.freezing import Hand
+from tests.unit.http_api.api_kit import OWN, Api, an_api, together
+from tests.unit.spine_kit import NOW, step
 
 pytestmark = pytest.mark.req("S004-58")
 OPS = Hand(key="cli:root", name="root", via="cli", at=NOW)

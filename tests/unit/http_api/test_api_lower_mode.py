@@ -4,8 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from chat_kit import CHIEF, SITE, a_door
-from spine_kit import raise_sum, reply, step
+
+from tests.unit.http_api.chat_kit import CHIEF, SITE, a_door
+from tests.unit.spine_kit import raise_sum, reply, step
 
 
 @pytest.mark.req("S004-60")

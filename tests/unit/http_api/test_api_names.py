@@ -6,10 +6,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from api_kit import Api, an_api
 
 from bot.access_file import TokenGrant
 from bot.http_api.bodies import Asked
+from tests.unit.http_api.api_kit import Api, an_api
 
 pytestmark = pytest.mark.req("S004-59")
 ODD = [

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from api_kit import OWN, Api, an_api
-from spine_kit import CHAT, until
-from spine_portal import cut
 
 from bot.access_file import TokenGrant
+from tests.unit.http_api.api_kit import OWN, Api, an_api
+from tests.unit.spine_kit import CHAT, until
+from tests.unit.spine_portal import cut
 
 pytestmark = pytest.mark.req("S004-58")
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from chat_kit import CHIEF, SITE, a_door
+
+from tests.unit.http_api.chat_kit import CHIEF, SITE, a_door
 
 
 @pytest.mark.parametrize("message", ["/help", "/nonsense"])

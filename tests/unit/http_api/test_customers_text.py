@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from chat_kit import CHIEF, SITE, Door, a_door, error_of
-from spine_kit import reply, step
 
 from bot.access_file import TokenGrant, read_listed
+from tests.unit.http_api.chat_kit import CHIEF, SITE, Door, a_door, error_of
+from tests.unit.spine_kit import reply, step
 
 ADD = step("crm.lead.add", {"fields": {"TITLE": "Ива"}})
 

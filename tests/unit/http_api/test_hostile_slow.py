@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from hostile_kit import Site, Wire, a_site, request
-from spine_kit import until
 
 from bot.http_api import bounded, protocol, server
+from tests.unit.http_api.hostile_kit import Site, Wire, a_site, request
+from tests.unit.spine_kit import until
 
 pytestmark = pytest.mark.req("S004-66", "S004-X10")
 

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from chat_kit import SHOP, SITE
-from hostile_kit import Site, a_site, request
-from spine_kit import raise_sum, reply, until
+
+from tests.unit.http_api.chat_kit import SHOP, SITE
+from tests.unit.http_api.hostile_kit import Site, a_site, request
+from tests.unit.spine_kit import raise_sum, reply, until
 
 pytestmark = pytest.mark.req("S004-63", "S004-64", "S004-65", "S004-66", "S004-67", "S004-X10")
 

@@ -4,12 +4,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from chat_kit import SHOP, SITE, a_door, error_of
-from postgres_kit import Server
-from spine_kit import raise_sum, reply
 
 from state.sql.dialect import sqlite_url
 from state.sql.store import open_store
+from tests.postgres_kit import Server
+from tests.unit.http_api.chat_kit import SHOP, SITE, a_door, error_of
+from tests.unit.spine_kit import raise_sum, reply
 
 
 @pytest.mark.req("S004-58")

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from chat_kit import SITE
 from fastapi import Request
 from pydantic import SecretStr
 
@@ -11,6 +10,7 @@ from bot.http_api.errors import ApiError
 from bot.http_api.identity import Identity, networks
 from bot.http_api.limits import MOST, Lockout, Rate
 from bot.http_api.tokens import Tokens, read_tokens
+from tests.unit.http_api.chat_kit import SITE
 
 
 class Watch:

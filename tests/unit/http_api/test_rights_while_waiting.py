@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from api_kit import Api, an_api
-from chat_kit import Door, a_door, error_of
-from spine_kit import ANNA, CHAT, message, reply, until
 
 from bot.access_file import TokenGrant
+from tests.unit.http_api.api_kit import Api, an_api
+from tests.unit.http_api.chat_kit import Door, a_door, error_of
+from tests.unit.spine_kit import ANNA, CHAT, message, reply, until
 
 SECRET = "Сделка «Ромашка» на 120 000"
 

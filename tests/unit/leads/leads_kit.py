@@ -7,15 +7,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply
-from spine_portal import Portal
-
 from orchestrator.leads.choosing import Away, Leads
 from orchestrator.leads.handlers import handlers
 from orchestrator.messages import Actor
 from orchestrator.turns import together
 from state.sql.store import SqlStore
 from state.store import OutboxRow
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply
+from tests.unit.spine_portal import Portal
 
 GLEB = Actor(key="tg:1005", name="Глеб", role="lead", bitrix_user_id=5, sees="all")
 DINA = Actor(key="tg:1001", name="Дина", role="admin", bitrix_user_id=1, sees="all")

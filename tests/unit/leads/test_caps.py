@@ -4,11 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from spine_kit import ANNA, BORIS, World, a_world, effect
-
 from orchestrator.leads.tally import JournalTally
 from orchestrator.messages import Outcome
 from orchestrator.session import Session
+from tests.unit.spine_kit import ANNA, BORIS, World, a_world, effect
 
 
 def restarted(world: World) -> None:

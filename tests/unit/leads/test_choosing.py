@@ -3,11 +3,11 @@
 from datetime import UTC, date, datetime
 
 import pytest
-from leads_kit import DINA, GLEB, Department, gone
-from spine_kit import ANNA, BORIS, VERA
 
 from orchestrator.leads.choosing import Leads
 from orchestrator.messages import Actor
+from tests.unit.leads.leads_kit import DINA, GLEB, Department, gone
+from tests.unit.spine_kit import ANNA, BORIS, VERA
 
 TODAY = date(2026, 11, 21)
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
-from spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, _row, command, message, press, raise_sum, reply
 
 from bot.i18n.translate import Translator
 from bot.rendering.cards import card_text
@@ -19,6 +17,8 @@ from orchestrator.gate.gate import Gate
 from orchestrator.messages import Actor
 from state.clock import new_id
 from state.store import InboxRow
+from tests.unit.leads.leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, _row, command, message, press, raise_sum, reply
 
 TODAY = date(2026, 11, 21)
 

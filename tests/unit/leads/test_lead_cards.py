@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
-from spine_kit import ANNA, BORIS, CHAT, NOW, VERA, card, codes_of, message, press, raise_sum, reply
 
 from orchestrator.gate.policy import Policy
 from orchestrator.messages import Actor
+from tests.unit.leads.leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, card, codes_of, message, press, raise_sum, reply
 
 
 async def test_the_card_is_shown_to_the_lead_too_and_the_requester_waits(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from leads_kit import DINA, GLEB, Department, a_department, ask_for, by_chat, gone
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, press
 
 from bot.i18n.translate import Translator
 from bot.rendering.cards import card_text
@@ -14,6 +12,8 @@ from bot.rendering.spans import plain
 from bot.telegram.keyboards import card_keyboard
 from orchestrator.leads.moving import LeadsWatch
 from orchestrator.messages import Actor
+from tests.unit.leads.leads_kit import DINA, GLEB, Department, a_department, ask_for, by_chat, gone
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, press
 
 TODAY = date(2026, 11, 21)
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from leads_kit import a_department, ask_for, by_chat
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, card, command, message, reply
 
 from orchestrator.leads import reasons
 from orchestrator.messages import Actor
 from state.clock import new_id
 from state.events_leads import awaited
 from state.store import InboxRow
+from tests.unit.leads.leads_kit import a_department, ask_for, by_chat
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, card, command, message, reply
 
 HOME = CHAT.removeprefix("tg:")
 

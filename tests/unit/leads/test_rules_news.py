@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from leads_kit import DINA, Department, a_department, by_chat
-from spine_kit import NOW, VERA
 
 from bot.i18n.translate import Translator, as_notice
 from orchestrator.gate.live_policy import FixedPolicy, PolicyNews
 from orchestrator.gate.policy import Policy
 from orchestrator.leads.rules_news import RulesWatch
 from state.store import InboxRow, StoreUnwritable
+from tests.unit.leads.leads_kit import DINA, Department, a_department, by_chat
+from tests.unit.spine_kit import NOW, VERA
 
 FAULTS = ("POLICY_FILE mine.yaml: line 2: `ask_abov`: no such key; remove it. Did you mean 'ask_above'?",)
 

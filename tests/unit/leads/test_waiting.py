@@ -3,12 +3,11 @@
 from datetime import timedelta
 from pathlib import Path
 
-from leads_kit import LIMIT, a_department, ask_for, by_chat
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, effect, press
-
 from orchestrator.leads.tally import JournalTally
 from orchestrator.messages import Outcome
 from state.store import OutboxRow
+from tests.unit.leads.leads_kit import LIMIT, a_department, ask_for, by_chat
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, effect, press
 
 
 def fails(world: World, chat: str) -> list[OutboxRow]:
@@ -27,7 +26,7 @@ def fails(world: World, chat: str) -> list[OutboxRow]:
 async def test_a_lead_who_never_started_the_bot_is_told_of_to_the_one_who_asked(tmp_path: Path) -> None:
     """Once, and not where the card got through."""
     async with a_department(tmp_path) as world:
-        from spine_kit import message, raise_sum, reply  # noqa: PLC0415 - only here the outbox is not emptied
+        from tests.unit.spine_kit import message, raise_sum, reply  # noqa: PLC0415 - only here the outbox is not emptied
 
         world.model.will(reply(raise_sum(2_500_000)))
         await world.work(message("подними"))

@@ -4,15 +4,14 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from leads_kit import a_department, ask_for, by_chat
-from spine_kit import CHAT, VERA, command, message, raise_sum, reply
-
 from bot.access import load_access
 from bot.i18n.translate import Translator
 from bot.telegram.callbacks import ActionPress, CardPress, unpack
 from bot.telegram.keyboards import card_keyboard
 from orchestrator.leads.choosing import Away, Leads
 from state.store import InboxRow
+from tests.unit.leads.leads_kit import a_department, ask_for, by_chat
+from tests.unit.spine_kit import CHAT, VERA, command, message, raise_sum, reply
 
 ACCESS = """
 people:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
-from spine_kit import a_world, message, reply
 
 from bot.monitoring import gauges
 from bot.monitoring.gauges import Gauges, Scrape
@@ -17,6 +16,7 @@ from state.sql import sqlite_url
 from state.sql.figures import Figures, FiguresReader, Waiting
 from state.sql.store import open_store
 from state.store import Commit, EffectChange, InboxRow, OutboxRow, StoreError, Timer
+from tests.unit.spine_kit import a_world, message, reply
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 AGO = NOW - timedelta(minutes=10)

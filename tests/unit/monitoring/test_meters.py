@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
-from spine_kit import a_world, message, press, raise_sum, reply, step
-from spine_portal import lost
 
 from bot.monitoring.meters import MOST_MODELS, Meters
 from orchestrator.measuring import counted
 from state.events import CallSucceeded, ModelAnswered, StepRefused
 from state.store import Commit
+from tests.unit.spine_kit import a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import lost
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 HOSTILE = [

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from moving_kit import Home, Homes, some_homes
-from verify_kit import conversation
+
+from tests.unit.moving.moving_kit import Home, Homes, some_homes
+from tests.unit.verify_kit import conversation
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import NOW
 from sqlalchemy import make_url
 from typer import Typer
 from typer.testing import CliRunner
@@ -27,6 +26,7 @@ from state.moving.restore import restore
 from state.moving.tables import reading
 from state.sql import SqlStore, open_store, sqlite_url
 from state.verify.whole import verify_journal
+from tests.unit.spine_kit import NOW
 
 KINDS = ["file", "postgresql"]
 MADE_AT = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)

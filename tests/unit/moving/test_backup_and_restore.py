@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moving_kit import KINDS, Home, Homes, called
-from spine_kit import CHAT, NOW, a_world, message, press, raise_sum, reply, step
 
 from bot.cli import backup as backup_command
 from bot.cli import restore as restore_command
@@ -23,6 +21,8 @@ from state.sql import open_store
 from state.sql.closed import ClosedDatabase, close
 from state.sql.dialect import opening
 from state.store import Commit, StoreError
+from tests.unit.moving.moving_kit import KINDS, Home, Homes, called
+from tests.unit.spine_kit import CHAT, NOW, a_world, message, press, raise_sum, reply, step
 
 
 async def talk(home: Home, *, portal: Any = None) -> Any:

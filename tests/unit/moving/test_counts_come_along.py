@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from moving_kit import Home, Homes
 
 from state.counting import Count
 from state.moving.move import move
 from state.store import CapReached, Commit, EffectChange
+from tests.unit.moving.moving_kit import Home, Homes
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moving_kit import Home, Homes
-from verify_kit import conversation
 
 from state.moving.archive import BadBackup, opened
 from state.sql.schema import NewerDatabase
 from state.store import StoreError
+from tests.unit.moving.moving_kit import Home, Homes
+from tests.unit.verify_kit import conversation
 
 Members = list[tuple[zipfile.ZipInfo, bytes]]
 

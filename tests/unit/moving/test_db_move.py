@@ -7,10 +7,6 @@ from pathlib import Path
 import psycopg
 import pytest
 from filelock import FileLock
-from moving_kit import Home, Homes, called
-from postgres_kit import libpq
-from spine_kit import CHAT, a_world, message, reply
-from verify_kit import conversation
 
 from bot.cli import db as db_command
 from state.moving.loading import InUse, NotEmpty
@@ -19,6 +15,10 @@ from state.moving.tables import NothingThere
 from state.sql import open_store, sqlite_url
 from state.sql.closed import ClosedDatabase
 from state.store import StoreError
+from tests.postgres_kit import libpq
+from tests.unit.moving.moving_kit import Home, Homes, called
+from tests.unit.spine_kit import CHAT, a_world, message, reply
+from tests.unit.verify_kit import conversation
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from moving_kit import Homes, called
 
 from bot.cli import db as db_command
 from state.moving.move import move
 from state.sql import open_store
+from tests.unit.moving.moving_kit import Homes, called
 
 ASKED = "Open SQLite"
 

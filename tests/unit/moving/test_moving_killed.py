@@ -4,13 +4,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from forker import forked
-from moving_kit import Home, Homes
 
 from state.moving.archive import BadBackup, opened
 from state.moving.move import move
 from state.sql import open_store
 from state.sql.closed import ClosedDatabase
+from tests.forker import forked
+from tests.unit.moving.moving_kit import Home, Homes
 
 CHILD = Path(__file__).with_name("moving_child.py")
 

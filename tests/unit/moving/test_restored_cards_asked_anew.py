@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moving_kit import Home, Homes
-from spine_kit import ANNA, CHAT, World, _row, a_world, message, press, reply, step
-from spine_portal import Portal
 
 from orchestrator.cards.again import may_repeat
 from state.clock import new_id
 from state.journal import state_of
 from state.sql import open_store
 from state.store import InboxRow, OutboxRow
+from tests.unit.moving.moving_kit import Home, Homes
+from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, message, press, reply, step
+from tests.unit.spine_portal import Portal
 
 ADD = step("crm.deal.add", {"fields": {"TITLE": "Осина", "OPPORTUNITY": 5000}})
 COMMENT = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "привет"}})

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moving_kit import KINDS, Home, Homes
 from sqlalchemy import Connection, select, text
 
 from state.canonical import dumps
@@ -22,6 +21,7 @@ from state.sql.dialect import opening
 from state.sql.functions import COMMIT
 from state.sql.tables import mentions
 from state.store import Commit, StaleEpoch
+from tests.unit.moving.moving_kit import KINDS, Home, Homes
 
 CHILD = Path(__file__).with_name("mentions_child.py")
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import orjson
 import pytest
-from moving_kit import KINDS, Home, Homes
-from spine_kit import CHAT, NOW
 from sqlalchemy import Connection, text
 
 from state.clock import iso
@@ -24,6 +22,8 @@ from state.sql import NewerDatabase, open_store, schema
 from state.sql.dialect import opening
 from state.store import InboxRow
 from state.verify.database import OLDER
+from tests.unit.moving.moving_kit import KINDS, Home, Homes
+from tests.unit.spine_kit import CHAT, NOW
 
 REVISIONS = sorted(OLDER)
 WITHOUT = {"effects": {"epoch": "0003"}}

@@ -10,9 +10,6 @@ from typing import Any
 import orjson
 import pytest
 from aiogram.types import Update
-from moving_kit import Home, Homes
-from spine_kit import ANNA, CHAT, NOW, World, a_world, message, press, raise_sum, reply, step
-from spine_portal import Portal
 
 from bot.telegram.restored import Restored
 from bot.telegram.rows import Maker, Routed
@@ -22,6 +19,9 @@ from state.events import CallStarted, ConfirmationApproved
 from state.sql import open_store
 from state.store import RESTORED, EffectChange
 from state.worker import AsyncStore
+from tests.unit.moving.moving_kit import Home, Homes
+from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import Portal
 
 ADD = step("crm.deal.add", {"fields": {"TITLE": "Осина", "OPPORTUNITY": 5000}})
 

@@ -1,14 +1,11 @@
 """Fixtures of the tests about people."""
 
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "bot"))  # door_kit: updates as Telegram sends them
-
-from people_kit import Office, an_office
+from tests.unit.people.people_kit import Office, an_office
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from spine_kit import NOW, World, _shipped_rules, a_world
-from spine_portal import Portal, user
 
 from bot.access import Access, Person
 from bot.rendering.people import people_text
@@ -32,6 +30,8 @@ from orchestrator.session import open_session
 from state.clock import iso, new_id
 from state.sql.store import SqlStore
 from state.store import InboxRow, OutboxRow
+from tests.unit.spine_kit import NOW, World, _shipped_rules, a_world
+from tests.unit.spine_portal import Portal, user
 
 OLGA, IRINA, ANNA, GLEB, LENA = 1001, 1002, 1007, 666, 667
 """Two administrators and a manager of the file; two strangers."""
@@ -176,7 +176,7 @@ def given(kind: str, body: Mapping[str, Any], *, actor: Mapping[str, Any], sessi
 
 def writes(text: str, who: int = GLEB, **more: Any) -> tuple[tuple[InboxRow, ...], Any]:
     """What the door makes of a stranger's message."""
-    from door_kit import message  # noqa: PLC0415 - it loads aiogram's types
+    from tests.unit.bot.door_kit import message  # noqa: PLC0415 - it loads aiogram's types
 
     sender = {"id": who, "is_bot": False, "first_name": NAMES.get(who, "Имя"), "username": f"user{who}"}
     update = message(text, sender=who, via={**sender, **more})

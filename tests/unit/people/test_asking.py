@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, presses, writes
-from spine_kit import NOW
 
 from bot.access import Access
 from bot.i18n.translate import codes
 from bot.telegram.people import People, press_row, start_payload
 from orchestrator.messages import Actor, Notice
 from orchestrator.people import screens
+from tests.unit.people.people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, presses, writes
+from tests.unit.spine_kit import NOW
 
 ROOT = Path(__file__).parents[3]
 
@@ -158,9 +158,8 @@ def test_what_a_deep_link_brings(text: str, payload: str) -> None:
 
 @pytest.mark.parametrize("more", [{"chat": -100500}, {"forward_origin": {"type": "hidden_user", "date": 1, "sender_user_name": "x"}}])
 def test_a_link_counts_in_a_private_chat_and_from_its_sender_only(more: dict[str, Any]) -> None:
-    from door_kit import message  # noqa: PLC0415 - it loads aiogram's types
-
     from bot.telegram.people import stranger  # noqa: PLC0415 - see above
+    from tests.unit.bot.door_kit import message  # noqa: PLC0415 - it loads aiogram's types
 
     given = message("/start abc", sender=GLEB, **more).message
     assert given is not None

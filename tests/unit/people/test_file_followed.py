@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from people_kit import ANNA, OLGA, Office
-from spine_kit import CHAT, NOW, effect, until
 
 from bot import access as module
 from bot.access import Access, load_access
 from bot.access_file import AccessFile, read_people
 from orchestrator.leads.choosing import Leads
+from tests.unit.people.people_kit import ANNA, OLGA, Office
+from tests.unit.spine_kit import CHAT, NOW, effect, until
 
 ADMIN = "  - {telegram_id: 1001, name: Ольга, role: admin, bitrix_user_id: 1}\n"
 VERA = "  - {telegram_id: 1006, name: Вера, role: lead, bitrix_user_id: 6%s}\n"

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from people_kit import GLEB, STREAM, an_office, brings
-from spine_portal import user
 from typer.testing import CliRunner
 
 from bot.cli.invite import app, people
@@ -18,6 +16,8 @@ from orchestrator.errors import SettingsError
 from orchestrator.people.tokens import proof_of
 from state.sql import open_store
 from state.sql.dialect import sqlite_url
+from tests.unit.people.people_kit import GLEB, STREAM, an_office, brings
+from tests.unit.spine_portal import user
 
 TOKEN = "42:SECRET-TOKEN"
 ACCESS = "people: [{telegram_id: 1001, name: Ольга, role: admin, bitrix_user_id: 1}, {telegram_id: 1007, name: Анна, bitrix_user_id: 7}]"

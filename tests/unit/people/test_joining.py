@@ -7,13 +7,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, an_office, brings, given, invitation, presses, writes
-from spine_kit import until
 
 from orchestrator.people.registry import STREAM
 from orchestrator.people.tokens import new_token, open_name, proof_of, seal_name
 from state.sql.dialect import sqlite_url
 from state.sql.store import open_store
+from tests.unit.people.people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, an_office, brings, given, invitation, presses, writes
+from tests.unit.spine_kit import until
 
 
 async def test_who_brings_a_link_joins_and_is_welcomed(office: Office) -> None:

@@ -3,14 +3,13 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from people_kit import ANNA, GLEB, OLGA, Office, given, presses
-from spine_kit import CHAT, World, effect, press
-
 from bot.access import Person
 from orchestrator.messages import Actor
 from orchestrator.people.registry import STREAM
 from orchestrator.reports.people import Voice
 from orchestrator.reports.showing import line_of
+from tests.unit.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
+from tests.unit.spine_kit import CHAT, World, effect, press
 
 OPS = {"key": "cli:ops", "name": "ops"}
 GROUP = "tg:-100500"

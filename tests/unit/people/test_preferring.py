@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from people_kit import ANNA, GLEB, OLGA, Office, given, presses
-from spine_kit import CHAT, codes_of
 
 from bot.access import Access, Person
 from bot.telegram.people import People, preference_row
 from orchestrator.messages import Actor
 from state.people_fold import empty
+from tests.unit.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
+from tests.unit.spine_kit import CHAT, codes_of
 
 
 def _actor(office: Office, who: int) -> Actor:

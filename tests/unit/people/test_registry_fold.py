@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from people_kit import GLEB, STREAM, an_office, brings, invitation, presses, writes
-from spine_kit import NOW
 
 from bot.access import Access
 from bot.telegram.people import preference_row
@@ -30,6 +28,8 @@ from state.events_people import (
 from state.journal import Verified, verify_stream
 from state.sql import open_store
 from state.sql.dialect import sqlite_url
+from tests.unit.people.people_kit import GLEB, STREAM, an_office, brings, invitation, presses, writes
+from tests.unit.spine_kit import NOW
 
 marks = st.sampled_from(["aaaaaaaa1", "bbbbbbbb2", "cccccccc3"])
 people = st.sampled_from(["tg:1", "tg:2", "tg:3"])

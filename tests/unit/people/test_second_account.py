@@ -1,14 +1,14 @@
 """Nobody becomes an employee who has an account already by a name they chose: seen, asked twice, told to the first, told apart, taken back."""
 
 import pytest
-from people_kit import ANNA, GLEB, IRINA, LENA, NAMES, OLGA, Office, presses, writes
-from spine_kit import NOW, VERA
 
 from bot.access import Access, Person
 from bot.i18n.translate import Translator
 from orchestrator.leads.choosing import Leads
 from orchestrator.messages import Actor
 from state.events_people import PersonDismissed
+from tests.unit.people.people_kit import ANNA, GLEB, IRINA, LENA, NAMES, OLGA, Office, presses, writes
+from tests.unit.spine_kit import NOW, VERA
 
 CARD = "Просит доступ: Анна Ковалёва (@user666), ID 666."
 

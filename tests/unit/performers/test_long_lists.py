@@ -11,8 +11,6 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from spine_kit import NOW, VERA, World, a_world, effect, until
-from spine_portal import CODE, Portal
 
 from bot.i18n.translate import Translator
 from orchestrator.context import Context, Reach, Recorded
@@ -23,6 +21,8 @@ from orchestrator.performers.bitrix import MAX_ROWS
 from orchestrator.performers.watch import EVERY, Watch
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
+from tests.unit.spine_kit import NOW, VERA, World, a_world, effect, until
+from tests.unit.spine_portal import CODE, Portal
 
 BULK = 2600
 DEALS = ("crm.deal.list", {"select": ["ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID"], "order": {"TITLE": "DESC"}})

@@ -5,8 +5,6 @@ from typing import Any
 
 import httpx
 import pytest
-from spine_kit import ANNA, VERA, World, effect
-from spine_portal import WEBHOOK, Fault, Portal, cut, html, lost, says, unreachable
 
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
@@ -15,6 +13,8 @@ from orchestrator.gate.normalise import normalise
 from orchestrator.gate.ports import Performer, Rejected, Succeeded, Unknown
 from orchestrator.performers import bitrix as performers
 from orchestrator.performers.bitrix import call_bitrix
+from tests.unit.spine_kit import ANNA, VERA, World, effect
+from tests.unit.spine_portal import WEBHOOK, Fault, Portal, cut, html, lost, says, unreachable
 
 LIMIT = says(503, {"error": "QUERY_LIMIT_EXCEEDED", "error_description": "Too many requests"})
 

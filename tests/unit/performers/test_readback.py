@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, VERA, World, card, effect
-from spine_portal import Portal, cut, says
 
 from bitrix.errors import NotSent, OutcomeUnknown, Refused
 from bot.i18n.translate import Translator
@@ -14,6 +12,8 @@ from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Notice, Outcome
 from orchestrator.performers.portal_texts import MAX_TEXT, is_foreign, of_command, of_error
 from orchestrator.session import Session
+from tests.unit.spine_kit import ANNA, VERA, World, card, effect
+from tests.unit.spine_portal import Portal, cut, says
 
 TITLE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новое"}})
 YES = {"result": True}

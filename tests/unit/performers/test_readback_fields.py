@@ -4,12 +4,12 @@ from typing import Any
 
 import httpx
 import pytest
-from spine_kit import ANNA, VERA, World, effect
-from spine_portal import cut
 
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Outcome
 from orchestrator.session import Session
+from tests.unit.spine_kit import ANNA, VERA, World, effect
+from tests.unit.spine_portal import cut
 
 PHONES = [{"ID": "156", "VALUE": "+79001112233", "VALUE_TYPE": "WORK", "TYPE_ID": "PHONE"}]
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from spine_kit import VERA, World, effect
-from spine_portal import says
 
 from orchestrator.gate.effects import Call
 from orchestrator.gate.normalise import normalise
 from orchestrator.performers.reconciling import reconcile, same
 from orchestrator.performers.state_changes import changes_of
+from tests.unit.spine_kit import VERA, World, effect
+from tests.unit.spine_portal import says
 
 
 @pytest.mark.parametrize(

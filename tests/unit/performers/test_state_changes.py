@@ -3,15 +3,15 @@
 from typing import Any
 
 import pytest
-from spine_kit import VERA, World, effect, reply, step
-from spine_kit import message as typed
-from spine_portal import says
 
 from bitrix.catalogue import Catalogue
 from orchestrator.gate.effects import Call
 from orchestrator.gate.normalise import normalise
 from orchestrator.messages import Outcome
 from orchestrator.performers.state_changes import changes_of, created_target
+from tests.unit.spine_kit import VERA, World, effect, reply, step
+from tests.unit.spine_kit import message as typed
+from tests.unit.spine_portal import says
 
 HOOK = {"event": "ONCRMDEALADD", "handler": "https://hooks.example/x"}
 

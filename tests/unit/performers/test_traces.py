@@ -4,14 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import NOW, VERA, World, effect
-from spine_portal import cut, lost, says
 
 from orchestrator.gate.effects import Call
 from orchestrator.gate.normalise import normalise
 from orchestrator.gate.recovery import SETTLED
 from orchestrator.messages import Outcome
 from orchestrator.performers.traces import trace
+from tests.unit.spine_kit import NOW, VERA, World, effect
+from tests.unit.spine_portal import cut, lost, says
 
 COMMENT = ("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "Звонил  клиент"}})
 TODO = ("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 481, "deadline": "2026-12-01T10:00:00+03:00", "title": "Позвонить"})

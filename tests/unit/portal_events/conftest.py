@@ -1,10 +1,10 @@
 """Fixtures of the portal's events."""
 
 import pytest
-from events_kit import Watch
-from spine_kit import World
 
 from orchestrator import workers
+from tests.unit.portal_events.events_kit import Watch
+from tests.unit.spine_kit import World
 
 
 @pytest.fixture

@@ -5,9 +5,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from spine_kit import ANNA, BORIS, VERA, World
-from spine_portal import deal
-
 from bot.i18n.translate import Translator
 from bot.rendering.news import news_text
 from bot.rendering.spans import plain
@@ -15,6 +12,8 @@ from orchestrator.messages import Actor
 from orchestrator.portal_events.watching import CALM, LOOK_AFTER
 from state.clock import new_id
 from state.store import InboxRow, StoredEvent
+from tests.unit.spine_kit import ANNA, BORIS, VERA, World
+from tests.unit.spine_portal import deal
 
 KEY = "portal:portal.example"
 PEOPLE = (ANNA, BORIS, VERA)

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from events_kit import Watch
-from spine_kit import VERA, effect
-from spine_portal import says
+
+from tests.unit.portal_events.events_kit import Watch
+from tests.unit.spine_kit import VERA, effect
+from tests.unit.spine_portal import says
 
 ANNAS, BORISS = 7, 8
 BOTH: dict[str, Any] = {"OPPORTUNITY": "5", "TITLE": "Лютик"}

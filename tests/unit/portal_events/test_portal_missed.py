@@ -6,9 +6,6 @@ from typing import Any
 
 import httpx
 import pytest
-from events_kit import Watch, start
-from spine_kit import NOW
-from spine_portal import html, says
 
 from bitrix.catalogue import load_catalogue
 from bitrix.client import BitrixClient
@@ -20,6 +17,9 @@ from orchestrator.portal_events.watched import KINDS, person, target_of, values_
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import FixedClock
+from tests.unit.portal_events.events_kit import Watch, start
+from tests.unit.spine_kit import NOW
+from tests.unit.spine_portal import html, says
 
 EVENTS = {"lead:7": "", "task:8017": "ONTASKUPDATE", "item:177:5": "ONCRMDYNAMICITEMUPDATE"}
 

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from events_kit import Watch, start
-from spine_kit import ANNA, NOW, effect
-from spine_portal import html
 
 from orchestrator.portal_events.recent import RecentWrites
 from state.store import EffectChange
+from tests.unit.portal_events.events_kit import Watch, start
+from tests.unit.spine_kit import ANNA, NOW, effect
+from tests.unit.spine_portal import html
 
 
 async def test_the_first_start_tells_nothing_and_knows_what_was_before(watch: Watch) -> None:

@@ -8,9 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from events_kit import KEY, Watch
-from spine_kit import message, reply, until
-from spine_portal import Held, Portal, html, says, unreachable
 
 from bitrix.client import BitrixClient
 from bitrix.limiter import Priority
@@ -21,6 +18,9 @@ from orchestrator.portal_events.watching import LOOK_AFTER, MAX_LOOK
 from orchestrator.session import Session
 from state.journal import Verified, verify_stream
 from state.store import StoreUnwritable
+from tests.unit.portal_events.events_kit import KEY, Watch
+from tests.unit.spine_kit import message, reply, until
+from tests.unit.spine_portal import Held, Portal, html, says, unreachable
 
 REFUSED = says(400, {"error": "ACCESS_DENIED", "error_description": "Access denied"})
 

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from events_kit import KEY, Watch
-from spine_kit import ANNA, BORIS, VERA, effect
-from spine_portal import says
 
 from orchestrator.portal_events.watching import CALM, LOOK_AFTER
 from state.journal import Verified, verify_stream
+from tests.unit.portal_events.events_kit import KEY, Watch
+from tests.unit.spine_kit import ANNA, BORIS, VERA, effect
+from tests.unit.spine_portal import says
 
 CARD = "(https://portal.example/crm/deal/details/481/)"
 

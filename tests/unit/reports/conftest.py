@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from story_kit import Told, tell
 from typer.testing import CliRunner
 
 from bot.cli.journal import app
 from state.sql import open_reader
 from state.sql.dialect import sqlite_url
 from state.store import Store
+from tests.unit.reports.story_kit import Told, tell
 
 Run = Callable[..., Result]
 

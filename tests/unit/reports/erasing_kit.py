@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
-from spine_portal import Portal, deal
 from typer.testing import CliRunner
 
 from orchestrator.errors import SettingsError
 from orchestrator.reports import erasing
 from orchestrator.reports.erasing import Erased, Place, Survey
 from state.sql import SqlStore, open_store, sqlite_url
+from tests.unit.spine_kit import BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import Portal, deal
 
 LATER = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
 WISH = "подними сумму сделки 481 до 1 200 000, Синицын согласен"

@@ -7,15 +7,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
-from spine_portal import CODE, Portal, lost
-
 from orchestrator.messages import Actor
 from orchestrator.portal_events.watching import LOOK_AFTER
 from state.clock import new_id
 from state.sql.dialect import sqlite_url
 from state.sql.store import open_store
 from state.store import InboxRow
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import CODE, Portal, lost
 
 PORTAL = "portal:portal.example"
 HOSTILE = "смотри\x1b[31m\u202eсюда\n# 99 │ card approved by root"

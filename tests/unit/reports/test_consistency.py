@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
-from verify_kit import STREAM, conversation
 
 from orchestrator.reports.consistency import Effects
 from state.sql import open_reader, sqlite_url
 from state.store import EffectRow, EffectStatus, StoredEvent
+from tests.unit.verify_kit import STREAM, conversation
 
 Events = list[StoredEvent]
 Rows = list[EffectRow]

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from erasing_kit import LATER, REFUSED_WISH, SECRETS, THEIRS, WISH, Home, a_home, everything, often, opened, run, talk  # noqa: F401 - fixtures among them
-from spine_kit import BORIS, CHAT, VERA, a_world, message, press, reply
-from spine_portal import Portal
 
 from orchestrator.reports import erasing
 from orchestrator.reports.consistency import Effects
@@ -25,6 +22,9 @@ from state.log_verify import verify_logs
 from state.sql import open_store
 from state.store import Commit, OutboxRow
 from state.verify.whole import verify_journal
+from tests.unit.reports.erasing_kit import LATER, REFUSED_WISH, SECRETS, THEIRS, WISH, Home, a_home, everything, often, opened, run, talk  # noqa: F401 - fixtures among them
+from tests.unit.spine_kit import BORIS, CHAT, VERA, a_world, message, press, reply
+from tests.unit.spine_portal import Portal
 
 
 def structure(home: Home) -> dict[str, Any]:

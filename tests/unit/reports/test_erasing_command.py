@@ -6,15 +6,14 @@ from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
-from erasing_kit import LATER, THEIRS, WISH, Home, a_command, a_home, often, opened, run, talk  # noqa: F401 - fixtures among them
-from spine_kit import ANNA, BORIS, CHAT, VERA
-
 from orchestrator.reports import erasing
 from orchestrator.reports.log_rebuilding import rebuild_logs
 from state.events import CallSucceeded
 from state.interaction_log import read_records
 from state.sql import open_store
 from state.store import Commit
+from tests.unit.reports.erasing_kit import LATER, THEIRS, WISH, Home, a_command, a_home, often, opened, run, talk  # noqa: F401 - fixtures among them
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA
 
 
 async def test_the_command_shows_asks_erases_and_proves(home: Home, command: Any) -> None:

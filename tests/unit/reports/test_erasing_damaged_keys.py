@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from erasing_kit import WISH, Home, a_command, a_home, often, talk  # noqa: F401 - fixtures among them
-from spine_kit import CHAT
 
 from state.sql import sqlite_url
+from tests.unit.reports.erasing_kit import WISH, Home, a_command, a_home, often, talk  # noqa: F401 - fixtures among them
+from tests.unit.spine_kit import CHAT
 
 DAMAGES = {
     "a secret that is no text": "secret=CAST(x'ff41' AS TEXT)",

@@ -5,13 +5,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from conftest import Run
-from story_kit import CHAT, HOSTILE, Told, rows_of
 
 from orchestrator.reports.exporting import NAMES, cef_lines, personal_fields, redacted_cef_lines, redacted_json_line
 from orchestrator.reports.people import Voice
 from state.events import type_names
 from state.store import Store, StoredEvent
+from tests.unit.reports.conftest import Run
+from tests.unit.reports.story_kit import CHAT, HOSTILE, Told, rows_of
 
 _PART = re.compile(r"(?<!\\)(?:\\\\)*\|")
 _KEY = re.compile(r"(?:^| )([A-Za-z0-9]+)=")

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import typer
 from click.testing import Result
-from conftest import Run
-from story_kit import CHAT, PORTAL, Told, rows_of
 from typer.testing import CliRunner
 
 from bot.cli.policy import app as policy
 from orchestrator.reports import erasing
 from orchestrator.reports.erasing import Place
 from state.sql import open_store, sqlite_url
+from tests.unit.reports.conftest import Run
+from tests.unit.reports.story_kit import CHAT, PORTAL, Told, rows_of
 
 Replay = Callable[..., Result]
 LATER = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
-from spine_portal import lost, says
 
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.recovery import DETAIL
@@ -16,6 +14,8 @@ from state.interaction_log import read_records, users
 from state.log_verify import verify_logs
 from state.sql import open_store
 from state.store import Commit, StoredEvent
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import lost, says
 
 LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})
 LATER = datetime(2026, 11, 22, tzinfo=UTC)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import typer
 from filelock import FileLock
-from spine_kit import VERA, a_world, message, press, raise_sum, reply, step
 from typer.testing import CliRunner
 
 from bot.cli import logs
@@ -18,6 +17,7 @@ from state.interaction_log import InteractionLogger, read_records, rewrite_user
 from state.log_packing import packer
 from state.sql.dialect import sqlite_url
 from state.sql.store import open_store
+from tests.unit.spine_kit import VERA, a_world, message, press, raise_sum, reply, step
 
 
 @pytest.fixture(autouse=True)

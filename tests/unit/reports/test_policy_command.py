@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 import typer
-from spine_kit import BORIS, a_world, message, press, raise_sum, reply, step
-from spine_portal import CODE, WEBHOOK
 from typer.testing import CliRunner
 
 from bot.cli.policy import app
 from orchestrator.errors import SettingsError
 from state.sql.dialect import sqlite_url
 from state.sql.store import open_store
+from tests.unit.spine_kit import BORIS, a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import CODE, WEBHOOK
 
 ACCESS = """
 people:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from spine_kit import ANNA, BORIS, VERA, World, a_world, message, press, raise_sum, reply, step
 
 from bitrix.catalogue import Catalogue, load_catalogue
 from orchestrator.gate.policy import SHIPPED, load_policy
@@ -17,6 +16,7 @@ from orchestrator.reports.recorded_plans import recorded_plans
 from orchestrator.reports.rehearsal import NOT_RECORDED, Rehearsed, Rules, code_of, rehearse
 from orchestrator.reports.rehearsal_summary import Summary
 from state.sql.store import SqlStore
+from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, message, press, raise_sum, reply, step
 
 PEOPLE = {actor.key: actor for actor in (ANNA, BORIS, VERA)}
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})

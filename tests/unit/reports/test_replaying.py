@@ -5,13 +5,13 @@ import subprocess
 import sys
 
 import pytest
-from conftest import Run
-from story_kit import CHAT, Told, rows_of
 
 from orchestrator.reports.replaying import differences, state_at, steps_until
 from state.agent_state import fold
 from state.journal import state_of
 from state.store import Store
+from tests.unit.reports.conftest import Run
+from tests.unit.reports.story_kit import CHAT, Told, rows_of
 
 STREAM = f"session:{CHAT}"
 

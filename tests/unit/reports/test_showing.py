@@ -4,13 +4,13 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from conftest import Run
-from story_kit import CHAT, PORTAL, SECRET, Told, rows_of
 
 from bot.cli.ops import print_table
 from orchestrator.portal_events.catching_up import EVENT
 from orchestrator.reports.moments import NoMoment, read_moment, read_time
 from orchestrator.reports.words import portal_event_in_words
+from tests.unit.reports.conftest import Run
+from tests.unit.reports.story_kit import CHAT, PORTAL, SECRET, Told, rows_of
 
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
 

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from conftest import Run
-from spine_kit import memory_store
-from story_kit import CHAT, Told, rows_of
 
 from orchestrator.reports.following import follow, last_events, marks
 from state.events import MessageReceived
 from state.store import Commit, Store
+from tests.unit.reports.conftest import Run
+from tests.unit.reports.story_kit import CHAT, Told, rows_of
+from tests.unit.spine_kit import memory_store
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 import typer
-from conftest import Run
-from story_kit import CHAT, Told
 from typer.testing import CliRunner
 
 from bot.cli.logs import app as logs
@@ -19,6 +17,8 @@ from orchestrator.errors import SettingsError
 from state.events import MessageReceived
 from state.sql import open_store, sqlite_url
 from state.store import Commit, StoreError
+from tests.unit.reports.conftest import Run
+from tests.unit.reports.story_kit import CHAT, Told
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from conftest import Run
-from story_kit import CHAT, rows_of
-
 from orchestrator.people.registry import STREAM
 from state.events import CallStarted, Event, MessageReceived
 from state.events_people import PersonJoined
 from state.sql import open_store, sqlite_url
 from state.store import Commit
+from tests.unit.reports.conftest import Run
+from tests.unit.reports.story_kit import CHAT, rows_of
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 JOINED = "tg:2000"

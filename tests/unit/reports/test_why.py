@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run
-from spine_kit import memory_store
-from story_kit import CHAT, Told, rows_of
 
 from bitrix.catalogue import Catalogue, load_catalogue
 from bot.cli.journal.why_page import _changes
@@ -23,6 +20,9 @@ from state.sql.dialect import sqlite_url
 from state.sql.sifting import sieve
 from state.sql.store import open_reader
 from state.store import StoredEvent
+from tests.unit.reports.conftest import Run
+from tests.unit.reports.story_kit import CHAT, Told, rows_of
+from tests.unit.spine_kit import memory_store
 
 
 def load() -> Catalogue:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from state_events_kit import CORE, event_of
 
 from state import agent_state, canonical, journal, sealing
 from state.events import ConfirmationApproved, Event, MessageReceived, ModelAnswered, PortalEventReceived
 from state.sealing import DamagedSeal, new_key, opened, packed, person_of, sealed
 from state.sql import SqlStore, open_store, sqlite_url
 from state.store import Commit, Lease, StaleEpoch, StoredEvent
+from tests.unit.state.state_events_kit import CORE, event_of
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 STREAM = "session:tg:7"

@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Literal, get_args, get_origin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from state_events_kit import CORE, event_of
 
 from state import canonical, event_data, events
 from state.event_data import UnknownEvent
 from state.events import Event, MessageReceived
 from state.personal import CLEAR, Personal
+from tests.unit.state.state_events_kit import CORE, event_of
 
 
 @settings(max_examples=80, deadline=None)

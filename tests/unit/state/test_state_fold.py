@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from state_events_kit import CORE, event_of
 
 from state import agent_state, journal
 from state.events import Event, MessageReceived
 from state.sql import SqlStore, open_store
 from state.store import Commit, Snapshot
+from tests.unit.state.state_events_kit import CORE, event_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 STREAM = "session:tg:1"

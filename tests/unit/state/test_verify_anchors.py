@@ -12,9 +12,7 @@ import httpx
 import orjson
 import pytest
 import typer
-from spine_kit import CHAT
 from typer.testing import CliRunner
-from verify_kit import STREAM, told, verified
 
 from bot.cli.journal import anchor, verify
 from sandbox.telegram.server import running
@@ -26,6 +24,8 @@ from state.journal import RecordHead
 from state.log_verify import verify_logs
 from state.sql import open_reader, sqlite_url
 from state.verify.anchors import Anchor, NoAnchor, log_findings, read_anchors, taken, wanted
+from tests.unit.spine_kit import CHAT
+from tests.unit.verify_kit import STREAM, told, verified
 
 app = typer.Typer()
 for part in (verify, anchor):

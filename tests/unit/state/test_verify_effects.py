@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from spine_kit import CHAT, World, message, opening_of, press, raise_sum, reply, until
-from verify_kit import STREAM, told, verified, written
 
 from state.sql import open_reader, sqlite_url
 from state.sql.vouched import DamagedRow, trusted, vouched
+from tests.unit.spine_kit import CHAT, World, message, opening_of, press, raise_sum, reply, until
+from tests.unit.verify_kit import STREAM, told, verified, written
 
 PLACE = "the call of effect e1"
 CALL = {"call": {"method": "crm.deal.update", "params": {"id": 481}}, "requested_by": "tg:7", "сумма": "1 ₽"}

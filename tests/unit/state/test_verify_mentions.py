@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from verify_kit import conversation, told, verified, written
+
+from tests.unit.verify_kit import conversation, told, verified, written
 
 
 @pytest.fixture(scope="module")

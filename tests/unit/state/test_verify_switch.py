@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from verify_kit import told, verified, written
 
 from state import freezing
 from state.clock import SystemClock
 from state.freezing import STREAM, Hand
 from state.sql import open_store, sqlite_url
+from tests.unit.verify_kit import told, verified, written
 
 EMPTY = "UPDATE \"values\" SET value = '' WHERE key = 'freeze'"
 GONE = "DELETE FROM \"values\" WHERE key = 'freeze'"

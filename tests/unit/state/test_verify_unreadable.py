@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 import typer
-from spine_kit import ANNA, CHAT
 from typer.testing import CliRunner
-from verify_kit import told, verified, written
 
 from bot.cli.journal import verify
 from orchestrator.errors import SettingsError
 from state.clock import SystemClock
 from state.interaction_log import InteractionLogger, erase_user
+from tests.unit.spine_kit import ANNA, CHAT
+from tests.unit.verify_kit import told, verified, written
 
 app = typer.Typer()
 app.callback()(lambda: None)

@@ -1,11 +1,11 @@
 """Fixtures of talking."""
 
 import pytest
-from spine_kit import World
-from talking_kit import Wire, wired
 
 from orchestrator import pasting
 from orchestrator.talking.voice import Ear
+from tests.unit.spine_kit import World
+from tests.unit.talking.talking_kit import Wire, wired
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from spine_kit import ANNA, CHAT, NOW, World
-
 from orchestrator.messages import Actor
 from orchestrator.talking.handlers import talking
 from orchestrator.talking.voice import Ear
 from orchestrator.turns import together
 from state.clock import new_id
 from state.store import InboxRow, Lane
+from tests.unit.spine_kit import ANNA, CHAT, NOW, World
 
 
 class Wire:

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from spine_kit import BORIS, World, message, reply, step
-from spine_portal import html
 
 from orchestrator.directory.duplicates import points_of
 from state.store import InboxRow
+from tests.unit.spine_kit import BORIS, World, message, reply, step
+from tests.unit.spine_portal import html
 
 PHONE = "+79161234567"
 ADD = step("crm.contact.add", {"fields": {"NAME": "Иван", "PHONE": [{"VALUE": PHONE, "VALUE_TYPE": "WORK"}]}})

@@ -6,14 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, step, until
-from talking_kit import Wire, pressed, said_of, voice
 
 from orchestrator import pasting
 from orchestrator.commands import run_command
 from orchestrator.messages import Actor
 from orchestrator.session import Session
 from state.store import InboxRow
+from tests.unit.spine_kit import BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, step, until
+from tests.unit.talking.talking_kit import Wire, pressed, said_of, voice
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 OTHER = "tg:1008"

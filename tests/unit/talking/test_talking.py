@@ -6,8 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, NOW, World, message, reply, until
-from talking_kit import Wire, edit, later, pressed, said_of
 
 from orchestrator import pasting
 from orchestrator.engines.base import TurnInput
@@ -16,6 +14,8 @@ from orchestrator.offering import offered
 from state.canonical import sha256
 from state.events_leads import DenialReasonAsked
 from state.store import InboxRow
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, message, reply, until
+from tests.unit.talking.talking_kit import Wire, edit, later, pressed, said_of
 
 LETTER = "Иван:\nнужна CRM на 20 мест, +79161234567"
 

@@ -11,7 +11,6 @@ import pytest
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
-from spine_kit import World, reply, until
 
 from bot.access import Access, Person
 from bot.telegram.door import TelegramDoor
@@ -25,6 +24,7 @@ from orchestrator.turns import together
 from sandbox.model.app import create_app
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
+from tests.unit.spine_kit import World, reply, until
 
 ANNA = 1007
 

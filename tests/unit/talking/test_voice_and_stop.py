@@ -6,13 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, until
-from talking_kit import Wire, pressed, said_of, voice, wired
 
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Actor
 from orchestrator.talking.voice import Ear, FileUnavailable
 from state.store import InboxRow
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, until
+from tests.unit.talking.talking_kit import Wire, pressed, said_of, voice, wired
 
 
 async def test_a_voice_message_is_shown_as_it_was_heard_and_then_worked(world: World, wire: Wire) -> None:

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from spine_kit import World
-from undo_kit import an_office
+
+from tests.unit.spine_kit import World
+from tests.unit.undo.undo_kit import an_office
 
 
 @pytest.fixture

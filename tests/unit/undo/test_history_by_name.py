@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, CHAT, World, _row, command
-from spine_portal import deal, html
 
 from orchestrator.history.asking import kind_first
 from orchestrator.messages import Actor
 from state.clock import new_id
 from state.store import OutboxRow
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, _row, command
+from tests.unit.spine_portal import deal, html
 
 
 async def _shown(world: World, said: str, *, actor: Actor = ANNA, key: str = CHAT) -> OutboxRow:

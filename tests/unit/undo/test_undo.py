@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spine_kit import ANNA, BORIS, VERA, World, effect, press
-from spine_portal import Held, cut
-from undo_kit import an_office, cards, codes, done, pressed, restored, undo, update
 
 from orchestrator.gate import undoing
 from state.clock import new_id
+from tests.unit.spine_kit import ANNA, BORIS, VERA, World, effect, press
+from tests.unit.spine_portal import Held, cut
+from tests.unit.undo.undo_kit import an_office, cards, codes, done, pressed, restored, undo, update
 
 DEAL, CONTACT, TASK = ("deal", 481), ("contact", 43), ("task", 8017)
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spine_kit import _shipped_rules
-from undo_kit import Office
 
 from orchestrator.gate import undoing
 from orchestrator.gate.before import before_image
 from orchestrator.gate.effects import Call, Facts
 from orchestrator.gate.undoing import Done
 from orchestrator.undo.restoring import Conflict, Restoring, restoring
+from tests.unit.spine_kit import _shipped_rules
+from tests.unit.undo.undo_kit import Office
 
 POLICY, CATALOGUE = _shipped_rules()
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=0, max_size=12)

@@ -7,13 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
-from spine_kit import VERA, World, a_world, effect
-from spine_portal import CODE
-from undo_kit import done, restored, wire
 
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import new_id
+from tests.unit.spine_kit import VERA, World, a_world, effect
+from tests.unit.spine_portal import CODE
+from tests.unit.undo.undo_kit import done, restored, wire
 
 _BY_ITSELF = re.compile(
     r"DATE_MODIFY|MODIFY_BY_ID|MOVED_|LAST_|changedDate|changedBy|updatedTime|updatedBy|movedTime|movedBy|lastActivity|CLOSED|closed|statusChanged|activityDate|dateStart|dateStarted"

@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spine_kit import ANNA, CHAT, World, _row, a_world, effect, press
-from spine_portal import Portal, PortalError
-
 from orchestrator.messages import Actor, Effect, Outcome, Pending
 from orchestrator.turns import together
 from orchestrator.undo.handlers import handlers
 from state.clock import new_id
 from state.store import InboxRow, OutboxRow
+from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, effect, press
+from tests.unit.spine_portal import Portal, PortalError
 
 _MOVES = {"start": ("2", "3"), "pause": ("3", "2"), "defer": ("23", "6"), "complete": ("236", "5"), "renew": ("456", "2")}
 MULTI = ("PHONE", "EMAIL")

@@ -5,12 +5,12 @@ from collections import deque
 from typing import cast
 
 import pytest
-from engine_kit import TABLE, Fake, agent, codes, done, pending, reply, run, step
 
 from orchestrator.directory.answers import Presented
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Notice
 from state.events import PlanRecorded
+from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, agent, codes, done, pending, reply, run, step
 
 
 @pytest.mark.req("S004-1", "S004-6", "S004-15", "S004-19")

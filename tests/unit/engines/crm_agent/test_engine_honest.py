@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import spine_kit
-from engine_kit import TABLE, Fake, codes, done, pending, reply, run, step
-from spine_kit import World, a_world, message, raise_sum
 
 from orchestrator.directory.answers import Presented
 from orchestrator.engines.crm_agent.ending import NOT_DONE, NOT_RUN
 from orchestrator.messages import Notice, Outcome, Pending
+from tests.unit import spine_kit
+from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, codes, done, pending, reply, run, step
+from tests.unit.spine_kit import World, a_world, message, raise_sum
 
 CLAIM = "Готово, сумма изменена."
 REFUSED = done(status="refused", reason=Notice(code="gate-mode"), detail="no")

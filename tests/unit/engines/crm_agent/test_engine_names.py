@@ -4,13 +4,13 @@ from collections import deque
 from typing import Any, cast
 
 import pytest
-from engine_kit import Fake, codes, done, reply, run, step
 
 from orchestrator.directory.answers import Option, Presented, Resolved, Several, Unresolved
 from orchestrator.engines.base import ModelText, TurnInput
 from orchestrator.engines.crm_agent.ending import WITHHELD
 from orchestrator.messages import Notice
 from state.events import NameAsked, NameChosen, PlanRecorded
+from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step
 
 
 async def test_what_the_person_named_is_told_to_the_gate() -> None:
