@@ -7,7 +7,7 @@ RUN := .venv/bin/python -m
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check fmt bench crash fuzz rows clean
+.PHONY: help demo run test check fmt style bench crash fuzz rows clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -43,6 +43,9 @@ fuzz: .venv/.dev ## 5,000 requests made from the description of the HTTP API, ov
 
 rows: .venv/.dev ## requirement rows without a test
 	@$(RUN) tests.rows
+
+style: .venv/.dev ## how far the code is from the house style, before and now; ARGS="--where keys" lists the places of one measure
+	@$(RUN) tests.style $(ARGS)
 
 clean: ## remove what the other words made
 	rm -rf .venv build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
