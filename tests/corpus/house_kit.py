@@ -1,0 +1,392 @@
+"""The house of the corpus at work: the real product over the files of a folder, a portal at the wire, a model that says what it is told."""
+
+import asyncio
+import json
+import shutil
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import httpx
+from spine_kit import ScriptedModel, until
+from spine_portal import WEBHOOK, Portal, deal, user
+from typer.testing import CliRunner, Result
+
+# Everything of the product that the corpus is read with; modules move, and their names are changed here and nowhere else.
+from bitrix.client import BitrixClient
+from bitrix.limiter import Limiter
+from bot import bootstrap
+from bot.access import Access, load_access
+from bot.cli.app import app
+from bot.settings import Settings
+from orchestrator.gate.confirmations import second_nonce
+from orchestrator.messages import Actor, Notice
+from orchestrator.model_client.client import ModelClient
+from orchestrator.talking.voice import Ear
+from orchestrator.workers import Orchestrator
+from state import agent_state, canonical, event_data, journal
+from state.clock import FixedClock, new_id
+from state.mentions import What
+from state.sql.dialect import sqlite_url
+from state.sql.store import open_store
+from state.store import EffectStatus, InboxRow, OutboxRow, Store, StoredEvent
+from state.worker import AsyncStore
+
+# The end of them.
+
+CORPUS = Path(__file__).parent / "house_v1"
+FIRST_DAY = datetime(2026, 11, 18, 8, 0, tzinfo=UTC)
+CHAT, GROUP, SITE, TERMINAL = "tg:1007", "tg:-100200300:5", "http:site:form", "cli:local"
+OPS = Actor(key="cli:local", name="local", role="admin", sees="all", bitrix_user_id=1)
+CUSTOMER = Actor(key="http:site", name="site", bitrix_user_id=7, sees="all")
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
+_USERS = {1: "Дина Ильина", 6: "Вера Белова", 7: "Анна Ковалёва", 8: "Борис Седов", 9: "Захар Уваров", 10: "Глеб Орлов"}
+
+
+class HousePortal(Portal):
+    """A portal with employees, deals of one name, and many deals; `records` can be kept and taken up again."""
+
+    def __init__(self, kept: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self.away: set[int] = set()
+        """Employees who were dismissed."""
+        for number in range(600, 630):
+            self.records["deal", number] = deal(number, f"Поставка {number}", f"{number}00.00", owner=7)
+        self.records["deal", 701] = deal(701, "Двойник", "1000.00", owner=8)
+        self.records["deal", 702] = deal(702, "Двойник", "2000.00", owner=8)
+        if kept is not None:
+            self.records = {(kind, number): record for kind, number, record in kept["records"]}
+            self.bindings, self._next = kept["bindings"], kept["next"]
+
+    def kept(self) -> dict[str, Any]:
+        """What it holds, as JSON data."""
+        return {"records": [[*key, record] for key, record in self.records.items()], "bindings": self.bindings, "next": self._next}
+
+    def _reference(self, method: str, params: dict[str, Any]) -> Any:
+        match method:
+            case "user.get":
+                return [user(number, *name.split()) | {"ACTIVE": number not in self.away} for number, name in _USERS.items()]
+            case "server.time":
+                return "2026-11-18T11:00:00+03:00"
+            case "profile":
+                return {"ID": "1", "TIME_ZONE": "Europe/Moscow"}
+            case _:
+                return super()._reference(method, params)
+
+
+class Hearing:
+    """Recordings that are the words themselves."""
+
+    async def read(self, file_id: str, limit: int) -> bytes:
+        return file_id.encode()[:limit]
+
+    async def transcribe(self, recording: bytes, *, language: str) -> str:
+        return recording.decode()
+
+
+def settings_of(folder: Path) -> Settings:
+    """Those of a house in that folder."""
+    return Settings(
+        bitrix_webhook_url=WEBHOOK,
+        openai_api_key="test",
+        agent_mode="full",
+        state_dir=folder,
+        log_dir=folder / "logs",
+        policy_file=folder / "policy.yaml",
+        access_file=folder / "access.yaml",
+        _env_file=None,
+    )
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the corpus to work with: `sdelka.db`, `logs`, `policy.yaml`, `access.yaml`."""
+    shutil.copytree(CORPUS, folder, dirs_exist_ok=True)
+    return folder
+
+
+def ordered(folder: Path, *words: str) -> Result:
+    """A command of `sdelka` on the house in that folder; `by` is told as "ops"."""
+    settings = {
+        "STATE_DIR": folder,
+        "LOG_DIR": folder / "logs",
+        "ACCESS_FILE": folder / "access.yaml",
+        "POLICY_FILE": folder / "policy.yaml",
+    }
+    env = {name: str(value) for name, value in settings.items()} | {"DATABASE_URL": None, "LOGNAME": "ops", "BITRIX_WEBHOOK_URL": WEBHOOK}
+    return CliRunner().invoke(app, list(words), env=env)
+
+
+@dataclass
+class House:
+    """Everything that a scene needs."""
+
+    folder: Path
+    store: AsyncStore
+    clock: FixedClock
+    portal: HousePortal
+    model: ScriptedModel
+    orchestrator: Orchestrator
+    access: Access
+    sent: int = 0
+
+    def actor(self, number: int) -> Actor:
+        """A person who may use the bot, by the number of their account."""
+        found = self.access.actor(number)
+        assert found is not None, number
+        return found
+
+    async def work(self, *rows: InboxRow) -> None:
+        """Hand inputs in and wait until nothing is left to do, no timer either."""
+        await self.orchestrator.receive(rows)
+        await until(self._rests)
+
+    async def _rests(self) -> bool:
+        rests = await self.orchestrator.idle() and not await self.store.due_timers(self.clock.now())
+        if not rests:
+            for look in self.store.listeners:  # or what is due is looked for once a second
+                look()
+        return rests
+
+    async def says(self, who: Actor, text: str, *answers: str | Exception, session: str = "", **body: Any) -> None:
+        """A request in words, and what the model answers; all answers are asked for."""
+        self.model.will(*answers)
+        await self.work(self.message(who, text, session=session, **body))
+        assert not self.model.script, "an answer of the model was not asked for"
+
+    def message(self, who: Actor, text: str, *, session: str = "", **body: Any) -> InboxRow:
+        return self.row("message", {"text": text, "origin": "typed", **body}, who, session, lane="turn")
+
+    def pressed(self, who: Actor, entry: Mapping[str, Any], *, approve: bool = True, session: str = "", **body: Any) -> InboxRow:
+        """A press on a card by its last button."""
+        nonce = second_nonce(entry["nonce"]) if entry.get("taps", 1) > 1 and approve else entry["nonce"]
+        given = {"confirmation_id": entry["confirmation_id"], "nonce": nonce, "approve": approve, "via": "button", "callback_id": new_id()}
+        return self.row("decision", {**given, **body}, who, session)
+
+    def button(self, who: Actor, *words: str, session: str = "") -> InboxRow:
+        """A press on a button of a feature."""
+        return self.row("press", {"words": list(words), "callback_id": new_id(), "message_id": 1}, who, session)
+
+    def command(self, who: Actor, name: str, args: str = "", *, session: str = "") -> InboxRow:
+        return self.row("command", {"name": name, "args": args}, who, session, lane="turn" if name == "new" else "express")
+
+    def row(
+        self, kind: str, body: Mapping[str, Any], who: Actor | Mapping[str, Any], session: str = "", *, lane: Any = "express"
+    ) -> InboxRow:
+        """An input as a door stores it."""
+        actor = who.model_dump(mode="json") if isinstance(who, Actor) else who
+        number = new_id()
+        now = self.clock.now()
+        return InboxRow(
+            id=number,
+            source=f"test:{number}",
+            session=session or str(actor["key"]),
+            lane=lane,
+            kind=kind,
+            actor=actor,
+            body=body,
+            received_at=now,
+        )
+
+    async def told(self) -> list[OutboxRow]:
+        """What waits to be delivered in Telegram, in order; it is delivered now."""
+        found: list[OutboxRow] = []
+        while rows := await self.store.due_outbox("tg", self.clock.now() + timedelta(days=1)):
+            for row in rows:
+                self.sent += 1
+                await self.store.outbox_sent(row.id, str(9000 + self.sent))
+            found.extend(rows)
+        return found
+
+    async def cards(self, session: str = CHAT, status: str = "requested") -> list[dict[str, Any]]:
+        """The cards of a session that stand so, oldest first."""
+        state, _ = await self.store.read(journal.state_of, f"session:{session}")
+        return [dict(item) for item in state["agent"]["confirmations"].values() if item["status"] == status]
+
+    async def events(self, *types: str, session: str = CHAT) -> list[StoredEvent]:
+        """The journal of a session, or those types of it."""
+        return [event for event in await self.store.read(all_events, f"session:{session}") if not types or event.type in types]
+
+    async def make_rounds(self) -> None:
+        """What the features look after now and then."""
+        for look in self.rounds:
+            await look(self.orchestrator.receive, self.clock.now())
+        await self.work()
+
+    def __post_init__(self) -> None:
+        """Rounds come when a scene says so, and not by the machine's clock."""
+        self.rounds = self.orchestrator.tools.rounds
+        self.orchestrator.tools = replace(self.orchestrator.tools, rounds=(), watches=())
+
+
+@asynccontextmanager
+async def opened_house(folder: Path, clock: FixedClock, portal: HousePortal) -> AsyncIterator[House]:
+    """The product started on the files of that folder, at work until the end."""
+    settings, model = settings_of(folder), ScriptedModel()
+    access = load_access(settings.access_file)
+    client = BitrixClient(WEBHOOK, limiter=Limiter.off(sleep=_at_once), transport=httpx.MockTransport(portal), now=clock.now)
+    async with bootstrap.opened_store(settings) as store:
+        await access.begin(store)
+        orchestrator = bootstrap.assemble(
+            settings,
+            store,
+            client,
+            cast("ModelClient", model),
+            trouble=_trouble,
+            partial=_partial,
+            clock=clock,
+            present=lambda actor: access.present(actor) or actor,
+            audience=access,
+            members=access,
+            ear=Ear(files=Hearing(), listener=Hearing()),
+        )
+        house = House(folder, store, clock, portal, model, orchestrator, access)
+        working = asyncio.ensure_future(orchestrator.run())
+        try:
+            yield house
+        finally:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+            orchestrator.tools.audit.wait()
+            await client.aclose()
+
+
+async def _trouble(session: str, notice: Notice) -> None:
+    raise AssertionError(f"{session}: {notice}")
+
+
+async def _partial(session: str, text: str) -> None:
+    del session, text
+
+
+async def _at_once(seconds: float) -> None:
+    del seconds
+
+
+def all_events(store: Store, stream: str) -> list[StoredEvent]:
+    """A whole stream."""
+    found: list[StoredEvent] = []
+    while page := store.read_events(stream, after=len(found)):
+        found.extend(page)
+    return found
+
+
+def folded(store: Store, stream: str) -> dict[str, Any]:
+    """The state of a stream from its first event on, without the help of a snapshot."""
+    events = ((event.type, dict(event.data), event.ts) for event in all_events(store, stream))
+    return dict(agent_state.fold(agent_state.empty(), events))
+
+
+def digest(value: Any) -> str:
+    """The hash of the canonical form."""
+    return canonical.sha256(value if isinstance(value, str) else canonical.dumps(value))
+
+
+def encoded_again(event: StoredEvent, stored: str) -> str:
+    """The clear part of an event, as today's classes write it, with the sealed text of what is `stored` in its place."""
+    made = event_data.written(event_data.decode(event.type, event.v, dict(event.data)))
+    kept = canonical.loads(stored).get(event_data.SEALED)
+    if made.told:
+        return event_data.with_sealed(made.clear, kept)
+    return made.clear if kept is None else canonical.dumps({**canonical.loads(made.clear), event_data.SEALED: kept})
+
+
+def stored_data(store: Store, stream: str) -> list[str]:
+    """The data of each record of a stream as it lies there."""
+    found: list[str] = []
+    while page := store.unopened(stream, after=len(found)):
+        found.extend(data for _, _, data in page)
+    return found
+
+
+@contextmanager
+def store_of(folder: Path) -> Iterator[Any]:
+    """The database in that folder, upgraded where it has to be."""
+    store = open_store(sqlite_url(folder / "sdelka.db"))
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def same_version(event: StoredEvent) -> bool:
+    """Whether the class of the event has the version that it was written with."""
+    return event.v == event_data.type_names[event.type].V
+
+
+def opened_rules(folder: Path) -> Any:
+    """Policy and catalogue of the house."""
+    return bootstrap.rules(settings_of(folder))
+
+
+def told_of(folder: Path) -> dict[str, Any]:
+    """What the program says of the database in that folder, as JSON data."""
+    with store_of(folder) as store:
+        return _told(store)
+
+
+FULL = (f"session:{CHAT}", "session:access")
+"""The streams whose state is kept in full."""
+
+
+def _told(store: Any) -> dict[str, Any]:
+    streams = sorted(store.streams())
+    events = {stream: all_events(store, stream) for stream in streams}
+    states = {stream: folded(store, stream) for stream in streams}
+    effects = [row for stream in streams for status in get_args(EffectStatus) for row in store.effects(stream, status)]
+    timers = [
+        [timer.id, timer.kind, timer.session, timer.due_at.isoformat(), dict(timer.body)] for timer in store.due_timers(FAR, limit=1000)
+    ]
+    return {
+        "streams": {stream: _of_stream(store, stream, events[stream], states[stream]) for stream in streams},
+        "states": {stream: states[stream] for stream in FULL if stream in states},
+        "open_cards": {
+            stream: agent_state.open_confirmations(state) for stream, state in states.items() if agent_state.open_confirmations(state)
+        },
+        "events": dict(sorted(Counter(event.type for stream in streams for event in events[stream]).items())),
+        "effects": {row.effect_id: [row.stream, row.status, digest(dict(row.call))] for row in effects},
+        "timers": sorted(timers),
+        "inbox": [[row.source, row.kind, row.session, row.lane] for row in _waiting(store)],
+        "outbox": sorted(
+            [row.session, row.kind, digest(dict(row.body))] for channel in ("tg", "http", "cli") for row in store.due_outbox(channel, FAR)
+        ),
+        "erased": sorted([row.person, row.erased_at] for row in store.erasure().list_keys() if row.erased_at),
+        "frozen": store.get_value("freeze"),
+        "blobs": {key: digest(store.blob(key) or "") for key in blob_keys(events)},
+        "mentions": {what: len(store.mentions("deal:481", what)) for what in get_args(What)},
+    }
+
+
+def blob_keys(events: Mapping[str, Sequence[StoredEvent]]) -> list[str]:
+    """The large answers that the events speak of and that are left."""
+    return sorted({key for found in events.values() for event in found if (key := str(event.data.get("result_blob") or ""))})
+
+
+def told_by_commands(folder: Path) -> dict[str, Any]:
+    """What commands print that read the house and depend on no present moment."""
+    asked = (["budget", "--month", "2026-11", "--json"], ["journal", "erase", "--list", "--json"], ["freeze", "--status", "--json"])
+    return {" ".join(words): [json.loads(line) for line in ordered(folder, *words).stdout.splitlines()] for words in asked}
+
+
+def _of_stream(store: Any, stream: str, events: Sequence[StoredEvent], state: Mapping[str, Any]) -> dict[str, Any]:
+    snapshot = store.snapshot(stream)
+    return {
+        "records": len(events),
+        "head": list(store.head(stream)),
+        "state": digest(dict(state)),
+        "told": digest([dict(event.data) for event in events]),
+        "erased": sum(event.erased for event in events),
+        "snapshot": snapshot.seq if snapshot else 0,
+    }
+
+
+def _waiting(store: Any) -> list[InboxRow]:
+    return [row for session, lane in store.ready_sessions() for row in store.waiting_inbox(session, lane)]
+
+
+def read_json(name: str) -> Any:
+    """A file of the corpus."""
+    return json.loads((CORPUS / name).read_text(encoding="utf-8"))
