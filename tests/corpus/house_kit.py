@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 import httpx
-from spine_kit import ScriptedModel, until
-from spine_portal import WEBHOOK, Portal, deal, user
 from typer.testing import CliRunner, Result
 
 # Everything of the product that the corpus is read with; modules move, and their names are changed here and nowhere else.
@@ -35,6 +33,8 @@ from state.sql.dialect import sqlite_url
 from state.sql.store import open_store
 from state.store import EffectStatus, InboxRow, OutboxRow, Store, StoredEvent
 from state.worker import AsyncStore
+from tests.unit.spine_kit import ScriptedModel, until
+from tests.unit.spine_portal import WEBHOOK, Portal, deal, user
 
 # The end of them.
 

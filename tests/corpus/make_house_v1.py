@@ -24,7 +24,14 @@ from unittest.mock import patch
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 
-from house_kit import (
+import state.clock
+from orchestrator.audit import Audit
+from orchestrator.errors import ModelClientError
+from orchestrator.people.leaving import start_row
+from orchestrator.people.tokens import new_token, proof_of, seal_name
+from state.clock import FixedClock, iso, marked_since
+from state.interaction_log import InteractionLogger
+from tests.corpus.house_kit import (
     CHAT,
     CORPUS,
     CUSTOMER,
@@ -40,16 +47,8 @@ from house_kit import (
     told_by_commands,
     told_of,
 )
-from spine_kit import raise_sum, reply, step, until
-from spine_portal import Held, cut, lost, says
-
-import state.clock
-from orchestrator.audit import Audit
-from orchestrator.errors import ModelClientError
-from orchestrator.people.leaving import start_row
-from orchestrator.people.tokens import new_token, proof_of, seal_name
-from state.clock import FixedClock, iso, marked_since
-from state.interaction_log import InteractionLogger
+from tests.unit.spine_kit import raise_sum, reply, step, until
+from tests.unit.spine_portal import Held, cut, lost, says
 
 LOG_LIMIT = 40_000
 POLICY = """# The rules of the house, in the form of their day.

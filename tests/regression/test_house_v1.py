@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from house_kit import (
+
+from tests.corpus.house_kit import (
     CHAT,
     CORPUS,
     GROUP,
@@ -36,7 +37,7 @@ from house_kit import (
     told_by_commands,
     told_of,
 )
-from spine_kit import reply
+from tests.unit.spine_kit import reply
 
 EXPECTED = read_json("expected.json")
 DIED = datetime.fromisoformat(EXPECTED["died_at"])
