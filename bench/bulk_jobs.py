@@ -19,7 +19,7 @@ import b24pysdk  # type: ignore[import-untyped]
 import fast_bitrix24  # type: ignore[import-untyped]
 from b24pysdk.api.callers.call_method import _MethodCaller  # type: ignore[import-untyped]
 
-from bitrix.bulk import batch_all, list_all
+from bitrix.bulk import call_all, list_all
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
 
@@ -65,7 +65,7 @@ def sdelka(job: str, count: int, webhook: str) -> Said:
     """Ours behind its own limiter; `busy` jobs begin when the same process has just used the burst up."""
 
     async def work() -> Said:
-        async with BitrixClient(webhook, limiter=Limiter.off() if job.endswith("unlimited") else Limiter()) as client:
+        async with BitrixClient(webhook, limiter=Limiter.create_unlimited() if job.endswith("unlimited") else Limiter()) as client:
             spent = await _spend(client) if job.endswith("busy") else 0
             meter = Meter()
             said = await (_read(client, count, meter) if job.startswith("read") else _update(client, count))
@@ -99,7 +99,7 @@ async def _read(client: BitrixClient, count: int, meter: Meter) -> Said:
 
 async def _update(client: BitrixClient, count: int) -> Said:
     said = {"done": 0, "refused": 0, "unknown": 0, "not_sent": 0}
-    async with aclosing(batch_all(client, _steps(count))) as outcomes:
+    async with aclosing(call_all(client, _steps(count))) as outcomes:
         async for outcome in outcomes:
             said[outcome.status] += 1
     return said

@@ -20,18 +20,18 @@ from sqlalchemy import text
 
 from bench.journal import turn
 from bench.turn import InstantClient, InstantModel, Portal
-from bot.bootstrap import assemble, opened_store
+from bot.bootstrap import build_from_clients, open_async_store
 from bot.settings import Settings
-from orchestrator.history.calls import Auditor, Wanted
+from orchestrator.history.calls import CallAudit, CallFilter
 from orchestrator.history.index import RecordIndex
 from orchestrator.messages import Actor, Notice
-from orchestrator.reports.people import Voice
+from orchestrator.reports.people import Narrator
 from orchestrator.reports.viewing import Viewer
 from orchestrator.workers import Orchestrator
-from state.clock import SystemClock, new_id
+from state.clock import SystemClock, generate_id
 from state.events import CallStarted, CallSucceeded, ConfirmationApproved, ConfirmationRequested, Event
-from state.sql import open_store, sqlite_url
-from state.sql.dialect import opening
+from state.sql import build_sqlite_url, open_store
+from state.sql.dialect import open_database
 from state.store import Commit, EffectChange, InboxRow
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -79,7 +79,7 @@ def _settings(folder: Path) -> Settings:
 
 
 def _url(settings: Settings) -> str:
-    return sqlite_url(settings.state_dir / "sdelka.db")
+    return build_sqlite_url(settings.state_dir / "sdelka.db")
 
 
 async def _first(settings: Settings, ask: Callable[[Orchestrator], Awaitable[None]]) -> float:
@@ -106,8 +106,8 @@ async def _memory(settings: Settings, ask: Callable[[Orchestrator], Awaitable[No
 @contextlib.asynccontextmanager
 async def _started(settings: Settings) -> AsyncIterator[Orchestrator]:
     """The product on that database, as after a start."""
-    async with opened_store(settings) as store:
-        orchestrator = assemble(
+    async with open_async_store(settings) as store:
+        orchestrator = build_from_clients(
             settings,
             store,
             InstantClient(Portal()),
@@ -116,7 +116,7 @@ async def _started(settings: Settings) -> AsyncIterator[Orchestrator]:
             partial=_silent,
             clock=SystemClock(),  # type: ignore[arg-type]
         )
-        orchestrator.tools = replace(orchestrator.tools, rounds=())
+        orchestrator.tools = replace(orchestrator.tools, periodic_tasks=())
         working = asyncio.ensure_future(orchestrator.run())
         yield orchestrator
         working.cancel()
@@ -125,7 +125,7 @@ async def _started(settings: Settings) -> AsyncIterator[Orchestrator]:
 
 async def _page(orchestrator: Orchestrator) -> None:
     """`/history 481` in a chat of its own, until its answer is stored."""
-    done, row_id = asyncio.Event(), new_id()
+    done, row_id = asyncio.Event(), generate_id()
     orchestrator.listeners.append(done.set)
     body = {"name": "history", "args": str(RECORD)}
     actor = ADMIN.model_dump(mode="json")
@@ -135,18 +135,18 @@ async def _page(orchestrator: Orchestrator) -> None:
     )
     await orchestrator.receive([row])
     await done.wait()
-    found = [one for one in await orchestrator.tools.store.due_outbox("tg", SystemClock().now()) if one.session == row.session]
+    found = [one for one in await orchestrator.tools.store.list_due_outbox("tg", SystemClock().now()) if one.session == row.session]
     if [one.body.get("total") for one in found] != [ABOUT]:
         raise RuntimeError([one.body for one in found])
-    await orchestrator.tools.store.outbox_sent(found[0].id, "1")
+    await orchestrator.tools.store.mark_outbox_sent(found[0].id, "1")
 
 
 async def _audit(orchestrator: Orchestrator) -> None:
     """What `GET /audit?entity=deal:481` tells on its first page."""
     store, means = orchestrator.tools.store, orchestrator.tools.gate.means
-    auditor = Auditor(store=store, index=RecordIndex(store))
-    voice = Voice(lambda code, _: code)
-    calls = await auditor.page(Viewer(actor=ADMIN, means=means), Wanted(record=f"deal:{RECORD}"), voice, after="", limit=PAGE)
+    auditor = CallAudit(store=store, index=RecordIndex(store))
+    voice = Narrator(lambda code, _: code)
+    calls = await auditor.load_page(Viewer(actor=ADMIN, means=means), CallFilter(record=f"deal:{RECORD}"), voice, after="", limit=PAGE)
     if len(calls.stories) != PAGE:
         raise RuntimeError(len(calls.stories))
 
@@ -154,13 +154,13 @@ async def _audit(orchestrator: Orchestrator) -> None:
 def _floor(url: str) -> float:
     """Milliseconds to read the calls of the record, whose ids are known."""
     store = open_store(url)
-    ids = [one.effect_id for one in store.mentions(f"deal:{RECORD}", "call")]
+    ids = [one.effect_id for one in store.list_index_entries(f"deal:{RECORD}", "call")]
     store.close()
     took = []
     for _ in range(TRIES):
         store = open_store(url)
         begun = time.perf_counter()
-        rows = [store.effect(one) for one in ids]
+        rows = [store.find_effect(one) for one in ids]
         took.append(time.perf_counter() - begun)
         store.close()
         if len(rows) != ABOUT:
@@ -170,7 +170,7 @@ def _floor(url: str) -> float:
 
 def _upgraded(url: str) -> float:
     """Seconds in which a database of the schema before the table is brought to today's."""
-    with opening(url) as dialect:
+    with open_database(url) as dialect:
         with dialect.engine.begin() as connection:
             connection.execute(text("DROP TABLE mentions"))
             connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))

@@ -19,15 +19,15 @@ from pydantic import SecretStr
 
 from bench.turn import InstantClient, Portal
 from bot.access import Access
-from bot.bootstrap import assemble, opened_store
+from bot.bootstrap import build_from_clients, open_async_store
 from bot.http_api.api import Api
-from bot.http_api.app import make_app
-from bot.http_api.server import listening, serve
+from bot.http_api.app import build_app
+from bot.http_api.server import bind_socket, serve
 from bot.settings import Settings
 from orchestrator.messages import Actor
 from orchestrator.model_client.answer import ModelAnswer
 from orchestrator.workers import Orchestrator
-from state.clock import SystemClock, new_id
+from state.clock import SystemClock, generate_id
 from state.store import InboxRow
 
 TOKEN = "b" * 32
@@ -65,21 +65,21 @@ def _settings(folder: Path) -> Settings:
 
 async def _serve(settings: Settings) -> None:
     clock = SystemClock()
-    async with opened_store(settings) as store:
+    async with open_async_store(settings) as store:
         api = Api(settings, store, Access([]), clock)
         client = InstantClient(Portal())
-        made = assemble(
+        made = build_from_clients(
             settings,
             store,
             client,
             Answering(),  # type: ignore[arg-type]
-            trouble=api.mailbox.trouble,
-            partial=api.mailbox.partial,
+            trouble=api.mailbox.report_trouble,
+            partial=api.mailbox.report_partial,
             clock=clock,
-            present=api.tokens.present,
+            present=api.tokens.refresh_actor,
         )
-        listener = listening("127.0.0.1", 0)
-        app = make_app(*api.routers(made), identity=api.identity)
+        listener = bind_socket("127.0.0.1", 0)
+        app = build_app(*api.build_routers(made), identity=api.identity)
         work = [asyncio.ensure_future(part) for part in (made.run(), api.run(), serve(app, listener))]
         print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
         async for count in _orders():
@@ -97,7 +97,7 @@ async def _orders() -> AsyncIterator[int]:
 
 async def _direct(made: Orchestrator, api: Api) -> float:
     """Seconds from handing a message in to knowing that its answer is stored."""
-    row_id = new_id()
+    row_id = generate_id()
     row = InboxRow(
         id=row_id,
         source=f"{CLIENT.key}:{row_id}",
@@ -109,10 +109,10 @@ async def _direct(made: Orchestrator, api: Api) -> float:
         received_at=SystemClock().now(),
     )
     begun = time.perf_counter()
-    with api.mailbox.waiting(row) as ticket:
+    with api.mailbox.open_ticket(row) as ticket:
         await made.receive([row])
-        while not ticket.over:
-            await ticket.told(10)
+        while not ticket.is_over:
+            await ticket.wait_for_news(10)
     return time.perf_counter() - begun
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from state import agent_state
-from state.clock import iso, new_id
+from state.clock import format_iso, generate_id
 from state.events import (
     CallStarted,
     CallSucceeded,
@@ -26,10 +26,10 @@ from state.events import (
     StateChanges,
     TurnFinished,
 )
-from state.sql import open_store, sqlite_url
-from state.sql.raw import reading
+from state.sql import build_sqlite_url, open_store
+from state.sql.raw import open_raw
 from state.store import Commit
-from state.verify.chain import Chain, follow
+from state.verify.chain import Chain, check_next
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 STREAMS = 16
@@ -45,13 +45,13 @@ async def journal_benches() -> list[dict[str, Any]]:
 
 
 def _benches() -> list[dict[str, Any]]:
-    steps = [(type(event).__name__, event.model_dump(mode="json"), iso(NOW)) for number in range(TURNS) for event in turn(number)]
+    steps = [(type(event).__name__, event.model_dump(mode="json"), format_iso(NOW)) for number in range(TURNS) for event in turn(number)]
     folded = _best(lambda: _folded(steps))
     early, late = steps[: len(steps) // 4], steps[-len(steps) // 4 :]
-    state = agent_state.fold(agent_state.empty(), steps)
+    state = agent_state.fold_events(agent_state.create_state(), steps)
     flat = _best(lambda: _folded(late, state)) / _best(lambda: _folded(early))
     with tempfile.TemporaryDirectory() as folder:
-        url = sqlite_url(Path(folder) / "bench.db")
+        url = build_sqlite_url(Path(folder) / "bench.db")
         size = _written(url)
         verified = _best(lambda: _verified(url))
     hashed = _best(lambda: _hashed(size))
@@ -65,7 +65,7 @@ def _benches() -> list[dict[str, Any]]:
 
 def turn(number: int) -> list[Event]:
     """The events of one turn: asked, answered, shown, approved, done."""
-    turn_id, card = new_id(), f"{number:010x}"
+    turn_id, card = generate_id(), f"{number:010x}"
     call = {"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 100_000 + number}}}
     place = {"turn_id": turn_id, "slot": f"{turn_id}/1/1"}
     effect = {"effect_id": sha256(turn_id.encode()).hexdigest()[:32]}
@@ -90,12 +90,12 @@ def turn(number: int) -> list[Event]:
             preview=preview,
             reasons=[{"code": "gate-critical", "args": {"field": "OPPORTUNITY"}}],
             requested_by=PERSON,
-            requested_at=iso(NOW),
-            expires_at=iso(NOW),
+            requested_at=format_iso(NOW),
+            expires_at=format_iso(NOW),
         ),
         TurnFinished(turn_id=turn_id, reason="waiting", text="Меняю сумму.", history="Меняю сумму.", targets=["deal:481"]),
         ConfirmationApproved(
-            **effect, confirmation_id=card, approved_by=PERSON, approved_by_name="Борис", approved_at=iso(NOW), via="button"
+            **effect, confirmation_id=card, approved_by=PERSON, approved_by_name="Борис", approved_at=format_iso(NOW), via="button"
         ),
         CallStarted(
             **effect,
@@ -124,7 +124,7 @@ def turn(number: int) -> list[Event]:
 
 def _folded(steps: list[tuple[str, dict[str, Any], str]], state: dict[str, Any] | None = None) -> float:
     begun = time.process_time()
-    agent_state.fold(agent_state.empty() if state is None else state, steps)
+    agent_state.fold_events(agent_state.create_state() if state is None else state, steps)
     return len(steps) / (time.process_time() - begun)
 
 
@@ -149,11 +149,11 @@ def _written(url: str) -> int:
 
 
 def _verified(url: str) -> float:
-    with reading(url) as raw:
+    with open_raw(url) as raw:
         begun, count = time.process_time(), 0
-        for stream in sorted(raw.streams()):
+        for stream in sorted(raw.list_streams()):
             chain = Chain(stream=stream)
-            count += sum(follow(chain, raw))
+            count += sum(check_next(chain, raw))
             if chain.findings:
                 raise RuntimeError(chain.findings[0].why)
         return count / (time.process_time() - begun)

@@ -21,16 +21,16 @@ from typing import Any
 
 import httpx
 
-from bitrix.client import KEPT, PLACES, BitrixClient
+from bitrix.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
 from bitrix.limiter import Limiter
 from bot.access import load_access
-from bot.bootstrap import assemble, opened_store
+from bot.bootstrap import build_from_clients, open_async_store
 from bot.settings import Settings, load_settings
-from bot.telegram.door import TelegramDoor, make_bot
-from bot.telegram.pacing import Pacer, Rank
-from bot.telegram.people import People
-from bot.wire import Wire, wire
-from orchestrator.model_client.client import KEPT as MODEL_KEPT
+from bot.telegram.door import TelegramDoor, build_bot
+from bot.telegram.pacing import Rank, RateLimiter
+from bot.telegram.people import ChatPeople
+from bot.wire import AiohttpTransport, build_transport
+from orchestrator.model_client.client import KEEPALIVE_SECONDS as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from state.clock import SystemClock
@@ -86,7 +86,7 @@ class Marks:
             self.waits[session].append((what, begun, time.perf_counter(), max(begun, self.selector.unseen), self.selector.idle - idle))
 
 
-class Paced(Pacer):
+class Paced(RateLimiter):
     """The real pacer; how long a message waited its turn is noted."""
 
     def __init__(self, marks: Marks) -> None:
@@ -99,11 +99,11 @@ class Paced(Pacer):
             await super().admit(chat, rank)
 
 
-class PortalWire(Wire):
+class PortalWire(AiohttpTransport):
     """The portal's real wire; what a turn waits for it is noted."""
 
     def __init__(self, marks: Marks) -> None:
-        super().__init__(connections=PLACES, kept=KEPT, secure=False)
+        super().__init__(connections=MAX_CONNECTIONS, kept=KEEPALIVE_SECONDS, secure=False)
         self._marks = marks
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -165,25 +165,25 @@ async def serve(settings: Settings, marks: Marks) -> None:
     if secret is None or address is None:
         sys.exit("TELEGRAM_BOT_TOKEN and BITRIX_WEBHOOK_URL are needed")
     access = load_access(settings.access_file)
-    async with opened_store(settings) as store:
-        await access.begin(store)
-        bot = make_bot(secret.get_secret_value(), settings.telegram_api_base)
+    async with open_async_store(settings) as store:
+        await access.load_registry(store)
+        bot = build_bot(secret.get_secret_value(), settings.telegram_api_base)
         bot.session.middleware(on_the_wire(marks))
-        door = TelegramDoor(bot, store, People(access), clock, pacer=Paced(marks))
-        client = BitrixClient(address, limiter=Limiter.off(), transport=PortalWire(marks))
+        door = TelegramDoor(bot, store, ChatPeople(access), clock, pacer=Paced(marks))
+        client = BitrixClient(address, limiter=Limiter.create_unlimited(), transport=PortalWire(marks))
         model = ModelClient(
             ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key),
-            transport=wire(settings.openai_api_base, kept=MODEL_KEPT),
+            transport=build_transport(settings.openai_api_base, kept=MODEL_KEPT),
         )
-        made = assemble(
+        made = build_from_clients(
             settings,
             store,
             client,
             model,
-            trouble=door.delivery.trouble,
-            partial=door.delivery.partial,
+            trouble=door.delivery.report_trouble,
+            partial=door.delivery.report_partial,
             clock=clock,
-            present=access.present,
+            present=access.refresh_actor,
             audience=access,
             members=access,
         )
@@ -191,7 +191,7 @@ async def serve(settings: Settings, marks: Marks) -> None:
         made.tools = replace(made.tools, engines=engines, model=Asked(model, marks))
         gc.collect()
         gc.freeze()
-        await _until_over((made.run, partial(door.run, made), partial(access.follow, store)), over)
+        await _until_over((made.run, partial(door.run, made), partial(access.watch_registry, store)), over)
         await client.aclose()
         await model.aclose()
 

@@ -24,10 +24,10 @@ import psycopg
 from pydantic import SecretStr
 
 from bench.turn import Portal, _ignore, _silent, instant, product
-from bot.bootstrap import assemble
+from bot.bootstrap import build_from_clients
 from bot.settings import Settings
 from orchestrator.messages import Actor
-from state.clock import SystemClock, new_id
+from state.clock import SystemClock, generate_id
 from state.sql import SqlStore, open_store
 from state.sql.gathered import Changes
 from state.store import Commit, InboxRow, Lane, Lease, StoredEvent
@@ -286,11 +286,11 @@ async def _whole(server: Server) -> Speed:
         store = Watching(opened, threads=opened.threads)
         store.waiting = {}
         clients = instant(Portal())
-        made = assemble(settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock())
+        made = build_from_clients(settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock())
         working = asyncio.ensure_future(made.run())
 
         async def told(session: str, kind: str, lane: Lane, body: dict[str, Any]) -> list[Any]:
-            row_id, actor = new_id(), Actor(key=session, name="Борис", bitrix_user_id=7).model_dump(mode="json")
+            row_id, actor = generate_id(), Actor(key=session, name="Борис", bitrix_user_id=7).model_dump(mode="json")
             now = SystemClock().now()
             row = InboxRow(id=row_id, source=row_id, session=session, lane=lane, kind=kind, actor=actor, body=body, received_at=now)
             answer = store.waiting[row_id] = asyncio.get_running_loop().create_future()

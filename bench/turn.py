@@ -24,14 +24,14 @@ from bench.peers_turn import Figures, peers
 from bitrix.answers import Answer
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
-from bot.bootstrap import assemble, opened_store
+from bot.bootstrap import build_from_clients, open_async_store
 from bot.settings import Settings
 from orchestrator.messages import Actor, Notice
 from orchestrator.model_client.answer import ModelAnswer
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.workers import Orchestrator
-from state.clock import SystemClock, new_id
+from state.clock import SystemClock, generate_id
 from state.store import InboxRow
 from state.worker import AsyncStore
 
@@ -79,7 +79,7 @@ class InstantClient(BitrixClient):
     """The client without its wire: every call is answered at once."""
 
     def __init__(self, portal: Portal) -> None:
-        super().__init__("http://127.0.0.1:9/rest/1/bench/", limiter=Limiter.off())
+        super().__init__("http://127.0.0.1:9/rest/1/bench/", limiter=Limiter.create_unlimited())
         self._answers = portal
 
     async def call(self, method: str, params: Any, **_: Any) -> Answer:
@@ -130,7 +130,9 @@ def instant(portal: Portal) -> Clients:
 
 def over_http(portal: Portal) -> Clients:
     """Both HTTP clients as they are, with a transport that answers at once."""
-    bitrix = BitrixClient("http://127.0.0.1:9/rest/1/bench/", limiter=Limiter.off(), transport=httpx.MockTransport(portal.wire))
+    bitrix = BitrixClient(
+        "http://127.0.0.1:9/rest/1/bench/", limiter=Limiter.create_unlimited(), transport=httpx.MockTransport(portal.wire)
+    )
     base = ModelSettings(base_url="http://127.0.0.1:9/v1", api_key=SecretStr("bench"))
     return Clients(bitrix=bitrix, model=ModelClient(base, transport=httpx.MockTransport(InstantModel().wire)))
 
@@ -155,12 +157,14 @@ async def product(clients_of: Callable[[Portal], Clients]) -> AsyncIterator["Run
         settings = Settings(
             _env_file=None, state_dir=Path(folder) / "state", log_dir=Path(folder) / "logs", agent_mode="full", policy_file=policy
         )
-        async with opened_store(settings) as store:
+        async with open_async_store(settings) as store:
             portal = Portal()
             clients = clients_of(portal)
-            orchestrator = assemble(settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock())
+            orchestrator = build_from_clients(
+                settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock()
+            )
             # What falls due by itself is no part of a turn, and would end the wait for one too early.
-            orchestrator.tools = replace(orchestrator.tools, rounds=())
+            orchestrator.tools = replace(orchestrator.tools, periodic_tasks=())
             working = asyncio.ensure_future(orchestrator.run())
             runner = Runner(orchestrator, store)
             gc.collect()
@@ -210,9 +214,16 @@ class Runner:
         return time.perf_counter() - started if delivered else (paused - started) + (answered - resumed)
 
     async def _input(self, session: str, kind: str, lane: Any, body: dict[str, Any]) -> None:
-        row_id = new_id()
+        row_id = generate_id()
         row = InboxRow(
-            id=row_id, source=row_id, session=session, lane=lane, kind=kind, actor=self._actor, body=body, received_at=SystemClock().now()
+            id=row_id,
+            source=row_id,
+            session=session,
+            lane=lane,
+            kind=kind,
+            actor=self._actor,
+            body=body,
+            received_at=SystemClock().now(),
         )
         self._done.clear()
         await self._orchestrator.receive([row])
@@ -221,9 +232,9 @@ class Runner:
     async def _take(self) -> list[Any]:
         """Everything that waits in the outbox, which gives one row of a chat at a time."""
         taken: list[Any] = []
-        while rows := await self._store.due_outbox("tg", SystemClock().now()):
+        while rows := await self._store.list_due_outbox("tg", SystemClock().now()):
             for row in rows:
-                await self._store.outbox_sent(row.id, "1")
+                await self._store.mark_outbox_sent(row.id, "1")
             taken.extend(rows)
         return taken
 

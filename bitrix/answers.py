@@ -28,13 +28,13 @@ class Answer:
     time: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read(status: int, body: bytes, *, location: str = "", setting: str = "BITRIX_WEBHOOK_URL") -> Answer:
+def parse(status: int, body: bytes, *, location: str = "", setting: str = "BITRIX_WEBHOOK_URL") -> Answer:
     """The answer in `body`; raise the `BitrixError` that this status and body prove (S004-X8).
 
     `setting` is where the portal's address is kept: the error of a redirect names it.
     """
     if 300 <= status < 400:  # noqa: PLR2004 - the redirect class of HTTP
-        raise _moved(status, location, setting)
+        raise _build_moved_error(status, location, setting)
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -42,48 +42,48 @@ def read(status: int, body: bytes, *, location: str = "", setting: str = "BITRIX
     if not isinstance(data, dict):
         raise OutcomeUnknown("the portal's answer is not the JSON object that was expected", status=status)
     if "error" in data:
-        raise _error(status, data)
+        raise _build_error(status, data)
     if not 200 <= status < 300 or "result" not in data:  # noqa: PLR2004 - the success class of HTTP
         raise OutcomeUnknown("the portal's answer holds neither a result nor an error", status=status)
     time = data.get("time")
-    return Answer(data["result"], _count(data.get("total")), _count(data.get("next")), time if isinstance(time, dict) else {})
+    return Answer(data["result"], _parse_count(data.get("total")), _parse_count(data.get("next")), time if isinstance(time, dict) else {})
 
 
-def number(value: object) -> float | None:
+def parse_number(value: object) -> float | None:
     """A finite JSON number, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
 
 
-def reset_moment(data: Mapping[str, Any]) -> datetime | None:
+def parse_reset_time(data: Mapping[str, Any]) -> datetime | None:
     """When the portal forgets the oldest use of a method, if `data` says so."""
-    reset = number(data.get("operating_reset_at"))
+    reset = parse_number(data.get("operating_reset_at"))
     try:
         return datetime.fromtimestamp(reset, UTC) if reset else None
     except (OverflowError, OSError, ValueError):
         return None
 
 
-def _free_at(data: Mapping[str, Any]) -> datetime | None:
+def _find_free_time(data: Mapping[str, Any]) -> datetime | None:
     time = data.get("time")
-    return (reset_moment(time) if isinstance(time, dict) else None) or reset_moment(data)
+    return (parse_reset_time(time) if isinstance(time, dict) else None) or parse_reset_time(data)
 
 
-def _error(status: int, data: Mapping[str, Any]) -> BitrixError:
+def _build_error(status: int, data: Mapping[str, Any]) -> BitrixError:
     error = data["error"]
     if isinstance(error, dict):  # REST v3 nests them
         code, description = str(error.get("code", "")), str(error.get("message", ""))
     else:
         code, description = "" if error is None else str(error), str(data.get("error_description") or "")
     if status in _NOT_EXECUTED.get(code, ()):
-        return NotSent(description or "the portal's limit is reached", code=code, status=status, free_at=_free_at(data))
+        return NotSent(description or "the portal's limit is reached", code=code, status=status, free_at=_find_free_time(data))
     if 400 <= status < 500 and status != _REQUEST_TIMEOUT:  # noqa: PLR2004 - the refusal class of HTTP
         return Refused(code, description, status)
     return OutcomeUnknown(description or "the portal failed", code=code, status=status)
 
 
-def _moved(status: int, location: str, setting: str) -> OutcomeUnknown:
+def _build_moved_error(status: int, location: str, setting: str) -> OutcomeUnknown:
     try:
         host = urlsplit(location).hostname or ""
     except ValueError:
@@ -96,7 +96,7 @@ def _moved(status: int, location: str, setting: str) -> OutcomeUnknown:
     )
 
 
-def _count(value: object) -> int | None:
+def _parse_count(value: object) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -60,7 +60,7 @@ class Auth(Protocol):
         """The setting that holds the portal's address, for sentences to those who run the program."""
         ...
 
-    async def grant(self) -> Grant:
+    async def fetch_grant(self) -> Grant:
         """What to send the next call with; raise `NotSent` if there is nothing to send it with."""
         ...
 
@@ -93,7 +93,7 @@ class Webhook:
         self.base_url = f"{url.scheme}://{self.portal}"
         self.root = SecretStr(f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}")
 
-    async def grant(self) -> Grant:
+    async def fetch_grant(self) -> Grant:
         """Nothing is needed beside the address."""
         return Grant()
 

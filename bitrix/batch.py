@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus
 
 from bitrix import php_query
 from bitrix.answers import Answer
-from bitrix.errors import BatchError, QueryError, clean
+from bitrix.errors import BatchError, QueryError, to_safe_line
 from bitrix.methods import is_method_name
 
 __all__ = [
@@ -20,9 +20,9 @@ __all__ = [
     "Command",
     "CommandOutcome",
     "build_cmd",
+    "find_references",
     "parse_commands",
     "read_answer",
-    "references",
 ]
 
 MAX_COMMANDS = 50
@@ -62,7 +62,7 @@ def parse_commands(cmd: Any) -> tuple[Command, ...]:
 
     Numeric keys, which PHP would answer as lists, get a letter in front (`c00`), and `$result[0]` follows them.
     """
-    entries = _entries(cmd)
+    entries = _list_entries(cmd)
     if not entries:
         raise BatchError("", "no commands")
     if len(entries) > MAX_COMMANDS:
@@ -73,7 +73,7 @@ def parse_commands(cmd: Any) -> tuple[Command, ...]:
         key = renamed[str(int(written))] if written.isdigit() else written
         if key in commands:
             raise BatchError(key, "the key is used twice")
-        commands[key] = _command(key, text, renamed)
+        commands[key] = _parse_command(key, text, renamed)
     return tuple(commands.values())
 
 
@@ -91,14 +91,14 @@ def build_cmd(commands: Sequence[Command]) -> dict[str, str]:
     return cmd
 
 
-def references(value: Any) -> list[str]:
+def find_references(value: Any) -> list[str]:
     """Every `$result[...]` in nested values and keys, in order, also percent-encoded or unfinished ones."""
     if isinstance(value, str):
-        return list(dict.fromkeys(found for text in _decodings(value) for found in _REFERENCE.findall(text)))
+        return list(dict.fromkeys(found for text in _list_decodings(value) for found in _REFERENCE.findall(text)))
     if isinstance(value, Mapping):
-        return [found for key, item in value.items() for part in (key, item) for found in references(part)]
+        return [found for key, item in value.items() for part in (key, item) for found in find_references(part)]
     if isinstance(value, list | tuple):
-        return [found for item in value for found in references(item)]
+        return [found for item in value for found in find_references(item)]
     return []
 
 
@@ -109,17 +109,17 @@ def read_answer(commands: Sequence[Command], answer: Answer, *, halt: bool = Fal
     """
     body = answer.result if isinstance(answer.result, Mapping) else {}
     names = ("result", "result_error", "result_total", "result_next")
-    results, errors, totals, nexts = (_by_key(body.get(name)) for name in names)
+    results, errors, totals, nexts = (_to_mapping(body.get(name)) for name in names)
     outcomes: list[CommandOutcome] = []
     failed = False
     for command in commands:
         key = command.key
         if key in errors:
             failed = True
-            code, description = _error(errors[key])
+            code, description = _parse_error(errors[key])
             outcome = CommandOutcome(key, command.method, "error", error=code, description=description)
         elif key in results:
-            total, following = _count(totals.get(key)), _count(nexts.get(key))
+            total, following = _parse_count(totals.get(key)), _parse_count(nexts.get(key))
             outcome = CommandOutcome(key, command.method, "success", result=results[key], total=total, next=following)
         else:
             outcome = CommandOutcome(key, command.method, "not_run" if halt and failed else "unknown")
@@ -127,7 +127,7 @@ def read_answer(commands: Sequence[Command], answer: Answer, *, halt: bool = Fal
     return tuple(outcomes)
 
 
-def _entries(cmd: Any) -> list[tuple[str, str]]:
+def _list_entries(cmd: Any) -> list[tuple[str, str]]:
     if isinstance(cmd, Mapping):
         pairs = [(str(key) if isinstance(key, int) else key, text) for key, text in cmd.items()]
     elif isinstance(cmd, Sequence) and not isinstance(cmd, str | bytes | bytearray):
@@ -142,7 +142,7 @@ def _entries(cmd: Any) -> list[tuple[str, str]]:
     return pairs
 
 
-def _command(key: str, text: str, renamed: Mapping[str, str]) -> Command:
+def _parse_command(key: str, text: str, renamed: Mapping[str, str]) -> Command:
     method, _, query = text.strip().partition("?")
     if not is_method_name(method):
         raise BatchError(key, "the command does not begin with a plain method name")
@@ -152,37 +152,37 @@ def _command(key: str, text: str, renamed: Mapping[str, str]) -> Command:
         params = php_query.parse(query)
     except QueryError as error:
         raise BatchError(key, error.why) from None
-    return Command(key, method, _follow(params, renamed))
+    return Command(key, method, _rename_references(params, renamed))
 
 
-def _follow(value: Any, renamed: Mapping[str, str]) -> Any:
+def _rename_references(value: Any, renamed: Mapping[str, str]) -> Any:
     """Point references to renamed commands at their new keys."""
     if isinstance(value, str):
         return _NUMBERED.sub(lambda found: found[1] + renamed.get(str(int(found[2])), found[2]), value)
     if isinstance(value, dict):
-        return {key: _follow(item, renamed) for key, item in value.items()}
-    return [_follow(item, renamed) for item in value]
+        return {key: _rename_references(item, renamed) for key, item in value.items()}
+    return [_rename_references(item, renamed) for item in value]
 
 
-def _decodings(text: str) -> list[str]:
+def _list_decodings(text: str) -> list[str]:
     forms = [text]
     while len(forms) <= _DECODINGS and (decoded := unquote_plus(forms[-1])) != forms[-1]:
         forms.append(decoded)
     return forms
 
 
-def _by_key(value: Any) -> Mapping[str, Any]:
+def _to_mapping(value: Any) -> Mapping[str, Any]:
     """PHP's map, which it writes as a list when empty or keyed 0, 1, 2 and so on."""
     if isinstance(value, Mapping):
         return value
     return {str(index): item for index, item in enumerate(value)} if isinstance(value, list) else {}
 
 
-def _count(value: Any) -> int | None:
+def _parse_count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _error(entry: Any) -> tuple[str, str]:
+def _parse_error(entry: Any) -> tuple[str, str]:
     if isinstance(entry, Mapping):
-        return clean(str(entry.get("error", ""))), clean(str(entry.get("error_description", "")))
-    return "", clean(str(entry))
+        return to_safe_line(str(entry.get("error", ""))), to_safe_line(str(entry.get("error_description", "")))
+    return "", to_safe_line(str(entry))

@@ -4,20 +4,20 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, Unpack
 
-from bitrix.bulk_flight import Progress, Sender, Terms
+from bitrix.bulk_flight import BulkOptions, Progress, Sender
 from bitrix.bulk_job import ItemOutcome, Step, Steps
 from bitrix.bulk_lists import LISTS, IdList
-from bitrix.bulk_pages import pages
+from bitrix.bulk_pages import stream_pages
 from bitrix.bulk_query import IdQuery
-from bitrix.bulk_steps import GetOutcome, batch_all, get_many
+from bitrix.bulk_steps import GetOutcome, call_all, get_many
 from bitrix.bulk_walk import walk
 from bitrix.client import BitrixClient
 
-__all__ = ["GetOutcome", "ItemOutcome", "Progress", "Step", "Steps", "Terms", "batch_all", "get_many", "list_all"]
+__all__ = ["BulkOptions", "GetOutcome", "ItemOutcome", "Progress", "Step", "Steps", "call_all", "get_many", "list_all"]
 
 
 async def list_all(
-    client: BitrixClient, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[Terms]
+    client: BitrixClient, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[BulkOptions]
 ) -> AsyncGenerator[Any, None]:
     """Every row of a list, each once and in order of id where it can be walked, holding a few batches at a time.
 
@@ -29,15 +29,15 @@ async def list_all(
     ids = IdList(id_field, id_field) if id_field is not None else LISTS.get(method.lower())
     sender = Sender(client=client, **terms)
     done = 0
-    async with aclosing(_portions(sender, method, params, ids)) as portions:
+    async with aclosing(_stream_portions(sender, method, params, ids)) as portions:
         async for rows, total in portions:
             done += len(rows)
-            sender.tell(Progress(done=done, total=total))
+            sender.report_progress(Progress(done=done, total=total))
             for row in rows:
                 yield row
 
 
-async def _portions(
+async def _stream_portions(
     sender: Sender, method: str, params: Mapping[str, Any], ids: IdList | None
 ) -> AsyncGenerator[tuple[list[Any], int | None], None]:
     if ids is not None:
@@ -48,6 +48,6 @@ async def _portions(
     if any(name.lower() == "start" for name in params):
         msg = "a list that is read to its end takes no 'start'"
         raise ValueError(msg)
-    async with aclosing(pages(sender, method, params)) as counted:
+    async with aclosing(stream_pages(sender, method, params)) as counted:
         async for portion in counted:
             yield portion

@@ -18,7 +18,7 @@ from bitrix.limiter import Priority
 
 LIMITS = frozenset({RATE_LIMIT, TIME_LIMIT})
 """Codes that prove a command was not executed: it may be asked again, even a write."""
-_LONGEST_PAUSE = 15.0
+_MAX_PAUSE_SECONDS = 15.0
 _MAX_PAUSES = 12  # in a row and without progress; the client has its own patience within each request
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class Progress:
     not_sent: int = 0
 
 
-class Terms(TypedDict, total=False):
+class BulkOptions(TypedDict, total=False):
     """On what terms a bulk job runs, the same words for all of them; `Sender` has what holds for those not given.
 
     `in_flight`: batches under way at once, at most. `deadline`: a time of the event loop's clock, as of
@@ -55,7 +55,7 @@ class Terms(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """One portal, and the `Terms` of a job on it; ValueError if nothing could ever be under way."""
+    """One portal, and the `BulkOptions` of a job on it; ValueError if nothing could ever be under way."""
 
     client: BitrixClient
     priority: Priority = Priority.BULK
@@ -70,22 +70,24 @@ class Sender:
             msg = "at least one batch must be in flight"
             raise ValueError(msg)
 
-    def tell(self, progress: Progress) -> None:
+    def report_progress(self, progress: Progress) -> None:
         """Show people how far it is."""
         if self.on_progress is not None:
             self.on_progress(progress)
 
-    def left(self) -> float | None:
+    def calculate_time_left(self) -> float | None:
         """Seconds until the deadline; None without one."""
         return None if self.deadline is None else max(0.0, self.deadline - asyncio.get_running_loop().time())
 
     async def read(self, method: str, params: Mapping[str, Any]) -> Answer:
         """A read, asked again while a limit refuses it; raise as `BitrixClient.call`, `OutcomeUnknown` at the deadline."""
-        patience = Patience(self)
+        patience = Backoff(self)
         while not self.stop.is_set():
             try:
                 async with asyncio.timeout_at(self.deadline):
-                    return await self.client.call(method, params, repeatable=True, priority=self.priority, send_within=self.left())
+                    return await self.client.call(
+                        method, params, repeatable=True, priority=self.priority, send_within=self.calculate_time_left()
+                    )
             except TimeoutError:
                 raise OutcomeUnknown("the portal did not answer before the deadline") from None
             except NotSent as refusal:
@@ -95,11 +97,11 @@ class Sender:
 
     async def write(self, method: str, params: Mapping[str, Any]) -> Answer:
         """A call that is sent once; the deadline bounds sending it, never waiting for its answer."""
-        return await self.client.call(method, params, priority=self.priority, send_within=self.left())
+        return await self.client.call(method, params, priority=self.priority, send_within=self.calculate_time_left())
 
 
 @dataclass(slots=True)
-class Patience:
+class Backoff:
     """Longer and longer pauses between one request and the next after a limit, within the deadline."""
 
     sender: Sender
@@ -108,19 +110,19 @@ class Patience:
     async def wait(self, *, at_most: int = _MAX_PAUSES) -> bool:
         """Pause; False, at once, if the deadline is too near or patience is at its end."""
         number, self._pauses = self._pauses, self._pauses + 1
-        seconds = min(_LONGEST_PAUSE, 2.0**number)
-        left = self.sender.left()
+        seconds = min(_MAX_PAUSE_SECONDS, 2.0**number)
+        left = self.sender.calculate_time_left()
         if number >= at_most or (left is not None and left <= seconds):
             return False
         await self.sender.pause(seconds)
         return True
 
-    def restore(self) -> None:
+    def reset(self) -> None:
         """Begin anew: something got through."""
         self._pauses = 0
 
 
-class Crew:
+class TaskPool:
     """Owns the tasks it starts; leaving it cancels and awaits those that still run."""
 
     def __init__(self) -> None:
@@ -135,14 +137,14 @@ class Crew:
         """Begin `work`; its error is raised where its result is asked for."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._discard)
         return task
 
-    async def landed(self) -> None:
+    async def wait_any(self) -> None:
         """Return when at least one of the running tasks has ended."""
         await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _discard(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # seen: nobody may be left to ask for it
@@ -156,7 +158,7 @@ class Crew:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-async def in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: Callable[[], int]) -> AsyncGenerator[T, None]:
+async def yield_in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: Callable[[], int]) -> AsyncGenerator[T, None]:
     """The results of `works` in their order, up to `allowed()` of them at work and as many again waiting to be taken.
 
     An error of `works` is raised after the results of what it had begun. Close it (`aclosing`) to leave nothing running.
@@ -164,7 +166,7 @@ async def in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allow
     line: deque[asyncio.Task[T]] = deque()
     problem: Exception | None = None
     ended = False
-    async with aclosing(works), Crew() as crew:
+    async with aclosing(works), TaskPool() as crew:
         while line or not ended:
             while not ended and crew.running < allowed() and len(line) < 2 * allowed():
                 try:
@@ -176,6 +178,6 @@ async def in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allow
             if line and line[0].done():
                 yield line.popleft().result()
             elif line:
-                await crew.landed()
+                await crew.wait_any()
     if problem is not None:
         raise problem

@@ -15,12 +15,12 @@ PAGE = 50
 class IdList:
     """`asked` is the id in filter and order, `told` the id in rows: "more than this id" may be trusted in such a list.
 
-    `box` is the name that the rows lie under; `repeats`: a row may come several times in a row.
+    `result_key` is the name that the rows lie under; `repeats`: a row may come several times in a row.
     """
 
-    asked: str
-    told: str
-    box: str = ""
+    query_field: str
+    row_field: str
+    result_key: str = ""
     repeats: bool = False
 
 
@@ -35,30 +35,30 @@ LISTS: Mapping[str, IdList] = MappingProxyType(
         "crm.company.list": _CLASSIC,
         "crm.quote.list": _CLASSIC,
         "crm.activity.list": IdList("ID", "ID", repeats=True),  # once for each binding that a filter names
-        "crm.item.list": IdList("id", "id", box="items"),
-        "tasks.task.list": IdList("ID", "id", box="tasks"),
+        "crm.item.list": IdList("id", "id", result_key="items"),
+        "tasks.task.list": IdList("ID", "id", result_key="tasks"),
     }
 )
 
 
-def rows_of(result: object) -> list[Any]:
+def extract_rows(result: object) -> list[Any]:
     """The rows of a list answer, bare or under one name of their own (`items`, `tasks`); `OutcomeUnknown` if there are none."""
     if isinstance(result, dict):
         lists = [value for value in result.values() if isinstance(value, list)]
         result = lists[0] if len(lists) == 1 else None
     if not isinstance(result, list):
-        raise nonsense("is not a list")
+        raise build_inconsistency_error("is not a list")
     return result
 
 
-def ids_of(rows: list[Any], told: str) -> list[int]:
+def extract_ids(rows: list[Any], told: str) -> list[int]:
     """The ids of `rows`; `OutcomeUnknown` if one has none."""
     try:
         return [int(row[told]) for row in rows]
     except (TypeError, KeyError, ValueError):
-        raise nonsense(f"has a row without a number under {told}") from None
+        raise build_inconsistency_error(f"has a row without a number under {told}") from None
 
 
-def nonsense(what: str) -> OutcomeUnknown:
+def build_inconsistency_error(what: str) -> OutcomeUnknown:
     """The error for a list whose rows cannot be trusted to be all of them; asking again does not help."""
     return OutcomeUnknown(f"the portal's list {what}", transient=False)

@@ -9,42 +9,42 @@ from contextlib import aclosing
 from typing import Any
 
 from bitrix.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
-from bitrix.bulk_flight import LIMITS, Patience, Sender, in_order
-from bitrix.bulk_lists import PAGE, nonsense, rows_of
+from bitrix.bulk_flight import LIMITS, Backoff, Sender, yield_in_order
+from bitrix.bulk_lists import PAGE, build_inconsistency_error, extract_rows
 from bitrix.errors import OutcomeUnknown, Refused
 
 Rows = list[Any]
 _BLANK_ANSWERS = 2
 
 
-async def pages(sender: Sender, method: str, params: Mapping[str, Any]) -> AsyncGenerator[tuple[Rows, int | None], None]:
+async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -> AsyncGenerator[tuple[Rows, int | None], None]:
     """The rows of a list in portions with the portal's count, in the order that the portal or the caller gives.
 
     Raises as `Sender.read`, and `OutcomeUnknown` if the list shrinks or is shorter than its count.
     """
     first = await sender.read(method, {**params, "start": 0})
-    rows = rows_of(first.result)
+    rows = extract_rows(first.result)
     yield rows, first.total
     done, total, following = len(rows), first.total, first.next
     while following is not None:
         starts = range(following, max(total or 0, following + 1), PAGE)
         reader = _Reader(sender, method, params)
         last: CommandOutcome | None = None
-        async with aclosing(in_order(reader.works(starts), allowed=lambda: sender.in_flight)) as batches:
+        async with aclosing(yield_in_order(reader.generate_batches(starts), allowed=lambda: sender.in_flight)) as batches:
             async for outcomes in batches:
                 for outcome in outcomes:
                     if total is not None and (outcome.total is None or outcome.total < total):
-                        raise nonsense("grew shorter while it was read")
-                    rows = rows_of(outcome.result)
+                        raise build_inconsistency_error("grew shorter while it was read")
+                    rows = extract_rows(outcome.result)
                     if outcome.next is not None and len(rows) != PAGE:
-                        raise nonsense("has a short page before its end")
+                        raise build_inconsistency_error("has a short page before its end")
                     yield rows, outcome.total
                     done, last = done + len(rows), outcome
         if last is None or (last.next is not None and last.next <= starts[-1]):
-            raise nonsense("does not move on to its next page")
+            raise build_inconsistency_error("does not move on to its next page")
         total, following = last.total, last.next
     if total is not None and done < total:
-        raise nonsense("ends before its count")
+        raise build_inconsistency_error("ends before its count")
 
 
 class _Reader:
@@ -55,15 +55,15 @@ class _Reader:
         self._method = method
         self._params = params
 
-    async def works(self, starts: range) -> AsyncGenerator[Coroutine[Any, Any, Sequence[CommandOutcome]], None]:
+    async def generate_batches(self, starts: range) -> AsyncGenerator[Coroutine[Any, Any, Sequence[CommandOutcome]], None]:
         """One piece of work per 50 pages."""
         for place in range(0, len(starts), MAX_COMMANDS):
-            yield self._batch(starts[place : place + MAX_COMMANDS])
+            yield self._read_batch(starts[place : place + MAX_COMMANDS])
 
-    async def _batch(self, starts: Sequence[int]) -> Sequence[CommandOutcome]:
+    async def _read_batch(self, starts: Sequence[int]) -> Sequence[CommandOutcome]:
         commands = [Command(f"p{start}", self._method, {**self._params, "start": start}) for start in starts]
         found: dict[str, CommandOutcome] = {}
-        patience = Patience(self._sender)
+        patience = Backoff(self._sender)
         while len(found) < len(commands):
             missing = [command for command in commands if command.key not in found]
             answer = await self._sender.read("batch", {"halt": 0, "cmd": build_cmd(missing)})
@@ -72,10 +72,10 @@ class _Reader:
             for outcome in outcomes:
                 if outcome.status == "error" and outcome.error not in LIMITS:
                     raise Refused(outcome.error, outcome.description)
-            await self._rest([outcome for outcome in outcomes if outcome.status != "success"], patience)
+            await self._read_missing([outcome for outcome in outcomes if outcome.status != "success"], patience)
         return [found[command.key] for command in commands]
 
-    async def _rest(self, missing: Sequence[CommandOutcome], patience: Patience) -> None:
+    async def _read_missing(self, missing: Sequence[CommandOutcome], patience: Backoff) -> None:
         if not missing:
             return
         limited = any(outcome.status == "error" for outcome in missing)

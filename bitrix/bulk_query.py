@@ -20,43 +20,43 @@ class IdQuery:
     """
 
     def __init__(self, method: str, params: Mapping[str, Any], ids: IdList) -> None:
-        _refuse(params, ids)
+        _refuse_unsupported(params, ids)
         conditions = dict(params.get("filter") or {})
-        self.floor = _bound(conditions.pop(f">{ids.asked}", 0))
-        ceiling = conditions.pop(f"<={ids.asked}", None)
-        self.ceiling = None if ceiling is None else _bound(ceiling)
+        self.floor = _parse_bound(conditions.pop(f">{ids.query_field}", 0))
+        ceiling = conditions.pop(f"<={ids.query_field}", None)
+        self.ceiling = None if ceiling is None else _parse_bound(ceiling)
         self.ids = ids
         kept = {name: value for name, value in params.items() if name not in _OURS}
         if conditions:
             kept["filter"] = conditions
-        if select := _select(params.get("select"), ids.asked):
+        if select := _parse_select(params.get("select"), ids.query_field):
             kept["select"] = select
         base = php_query.build({**kept, "start": -1})
-        self._rising = f"{method}?{base}&{php_query.build({'order': {ids.asked: 'ASC'}})}"
-        self._falling = f"{method}?{base}&{php_query.build({'order': {ids.asked: 'DESC'}})}"
-        self._above = php_query.build({"filter": {f">{ids.asked}": ""}})
-        self._upto = php_query.build({"filter": {f"<={ids.asked}": ""}})
-        box = f"[{ids.box}]" if ids.box else ""
-        self._ends = {key: quote(f"$result[{key}]{box}[{PAGE - 1}][{ids.told}]", safe="") for key in _KEYS}
+        self._rising = f"{method}?{base}&{php_query.build({'order': {ids.query_field: 'ASC'}})}"
+        self._falling = f"{method}?{base}&{php_query.build({'order': {ids.query_field: 'DESC'}})}"
+        self._above = php_query.build({"filter": {f">{ids.query_field}": ""}})
+        self._upto = php_query.build({"filter": {f"<={ids.query_field}": ""}})
+        box = f"[{ids.result_key}]" if ids.result_key else ""
+        self._ends = {key: quote(f"$result[{key}]{box}[{PAGE - 1}][{ids.row_field}]", safe="") for key in _KEYS}
 
-    def pages(self, after: int, upto: int | None, count: int) -> dict[str, str]:
+    def build_pages(self, after: int, upto: int | None, count: int) -> dict[str, str]:
         """`count` pages of the rows above `after`, each beginning where the one before it ended."""
         cmd: dict[str, str] = {}
         start: int | str = after
         for key in _KEYS[:count]:
-            cmd[key] = f"{self._rising}&{self._between(start, upto)}"
+            cmd[key] = f"{self._rising}&{self._build_filter(start, upto)}"
             start = self._ends[key]
         return cmd
 
-    def last(self) -> str:
+    def build_last_page(self) -> str:
         """The page with the greatest ids, falling."""
-        return f"{self._falling}&{self._between(self.floor, self.ceiling)}"
+        return f"{self._falling}&{self._build_filter(self.floor, self.ceiling)}"
 
-    def _between(self, after: int | str, upto: int | None) -> str:
+    def _build_filter(self, after: int | str, upto: int | None) -> str:
         return f"{self._above}{after}" if upto is None else f"{self._above}{after}&{self._upto}{upto}"
 
 
-def _refuse(params: Mapping[str, Any], ids: IdList) -> None:
+def _refuse_unsupported(params: Mapping[str, Any], ids: IdList) -> None:
     for name in params:
         if name == "start" or (name.lower() in _OURS and name not in _OURS):
             msg = f"a list that is read to its end takes no {name!r}"
@@ -66,12 +66,12 @@ def _refuse(params: Mapping[str, Any], ids: IdList) -> None:
         msg = "the filter must be a map of conditions that all hold; put an OR inside of it"
         raise ValueError(msg)
     order = params.get("order") or {}
-    if not isinstance(order, Mapping) or any(name != ids.asked or str(way).upper() != "ASC" for name, way in order.items()):
-        msg = f"a list is walked in the order of its {ids.asked}, rising"
+    if not isinstance(order, Mapping) or any(name != ids.query_field or str(way).upper() != "ASC" for name, way in order.items()):
+        msg = f"a list is walked in the order of its {ids.query_field}, rising"
         raise ValueError(msg)
 
 
-def _bound(value: Any) -> int:
+def _parse_bound(value: Any) -> int:
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):  # OverflowError: infinity
@@ -79,6 +79,6 @@ def _bound(value: Any) -> int:
         raise ValueError(msg) from None
 
 
-def _select(value: Any, name: str) -> Sequence[Any]:
+def _parse_select(value: Any, name: str) -> Sequence[Any]:
     names = list(value.values()) if isinstance(value, Mapping) else [value] if isinstance(value, str) else list(value or ())
     return names if not names or name in names or "*" in names else [*names, name]

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal, Unpack
 
-from bitrix.bulk_flight import Progress, Sender, Terms, in_order
+from bitrix.bulk_flight import BulkOptions, Progress, Sender, yield_in_order
 from bitrix.bulk_job import ItemOutcome, Job, Status, Steps
 from bitrix.client import BitrixClient
 from bitrix.errors import is_missing
@@ -22,7 +22,7 @@ class GetOutcome:
     description: str = ""
 
 
-async def batch_all(client: BitrixClient, steps: Steps, **terms: Unpack[Terms]) -> AsyncGenerator[ItemOutcome, None]:
+async def call_all(client: BitrixClient, steps: Steps, **terms: Unpack[BulkOptions]) -> AsyncGenerator[ItemOutcome, None]:
     """One outcome per step, in the order of the steps; no step is sent again unless a limit proves it did not run.
 
     Outcomes are in order, execution is not: several batches of 50 are under way at once, and a step that a limit refused
@@ -33,7 +33,7 @@ async def batch_all(client: BitrixClient, steps: Steps, **terms: Unpack[Terms]) 
     outcomes not yet given stay unknown.
     """
     sender = Sender(client=client, **terms)
-    async with aclosing(_outcomes(sender, Job(sender, sender.write), steps)) as outcomes:
+    async with aclosing(_stream_outcomes(sender, Job(sender, sender.write), steps)) as outcomes:
         async for outcome in outcomes:
             yield outcome
 
@@ -45,7 +45,7 @@ async def get_many(
     *,
     params: Mapping[str, Any] | None = None,
     id_param: str = "id",
-    **terms: Unpack[Terms],
+    **terms: Unpack[BulkOptions],
 ) -> AsyncGenerator[GetOutcome, None]:
     """One outcome per id, in the order of `ids`, 50 to a request; only for methods that read: they may be repeated.
 
@@ -54,32 +54,32 @@ async def get_many(
     wanted = list(ids)
     sender = Sender(client=client, **terms)
     steps = [(method, {**(params or {}), id_param: number}) for number in wanted]
-    async with aclosing(_outcomes(sender, Job(sender, sender.read), steps)) as outcomes:
+    async with aclosing(_stream_outcomes(sender, Job(sender, sender.read), steps)) as outcomes:
         async for outcome in outcomes:
-            yield _got(wanted[outcome.index], outcome)
+            yield _to_get_outcome(wanted[outcome.index], outcome)
 
 
-async def _outcomes(sender: Sender, job: Job, steps: Steps) -> AsyncGenerator[ItemOutcome, None]:
+async def _stream_outcomes(sender: Sender, job: Job, steps: Steps) -> AsyncGenerator[ItemOutcome, None]:
     total = len(steps) if isinstance(steps, Sized) else None
     counts: dict[Status, int] = {"done": 0, "refused": 0, "unknown": 0, "not_sent": 0}
-    async with aclosing(in_order(job.works(steps), allowed=job.allowed)) as chunks:
+    async with aclosing(yield_in_order(job.generate_batches(steps), allowed=job.count_allowed)) as chunks:
         async for outcomes in chunks:
             for outcome in outcomes:
                 counts[outcome.status] += 1
-            sender.tell(Progress(total=total, **counts))
+            sender.report_progress(Progress(total=total, **counts))
             for outcome in outcomes:
                 yield outcome
 
 
-def _got(number: int | str, outcome: ItemOutcome) -> GetOutcome:
+def _to_get_outcome(number: int | str, outcome: ItemOutcome) -> GetOutcome:
     if outcome.status == "done":
-        row = _record(outcome.result)
+        row = _extract_record(outcome.result)
         return GetOutcome(id=number, status="found" if row else "missing", row=row or None)
     missing = outcome.status == "refused" and is_missing(outcome.code, outcome.description)
     return GetOutcome(id=number, status="missing" if missing else outcome.status, code=outcome.code, description=outcome.description)
 
 
-def _record(result: Any) -> Any:
+def _extract_record(result: Any) -> Any:
     """The record in an answer: `{"item": {…}}` and `{"task": {…}}` are opened; a missing task is `[]` with success."""
     if isinstance(result, Mapping) and len(result) == 1:
         (inner,) = result.values()

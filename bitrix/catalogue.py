@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from bitrix.names import squeeze
+from bitrix.names import to_field_key
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -134,7 +134,7 @@ class Entity(BaseModel):
     @cached_property
     def by_key(self) -> dict[str, str]:
         """The names of `fields` by their key (`bitrix.names.squeeze`); where two share one, the first."""
-        return {squeeze(name, self.name): name for name in reversed(self.fields)}
+        return {to_field_key(name, self.name): name for name in reversed(self.fields)}
 
 
 class FieldInfo(BaseModel):
@@ -169,7 +169,7 @@ def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Cat
         rows, kinds = _read(path.name, path.read_text(encoding="utf-8"))
         methods.extend(rows)
         entities.update(kinds)
-    methods.extend(_parsed(Method, row, "policy") for row in extra)
+    methods.extend(_validate_row(Method, row, "policy") for row in extra)
     return Catalogue(methods, entities)
 
 
@@ -177,11 +177,11 @@ def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Cat
 def _read(name: str, content: str) -> tuple[tuple[Method, ...], Mapping[str, Entity]]:
     """What one file holds; the same text is read once a process: all files together take a fifth of a second."""
     found = yaml.load(content, Loader=_LOADER) or {}  # noqa: S506 - a safe loader, in C
-    entities = {kind: _parsed(Entity, {"name": kind, **row}, name) for kind, row in (found.get("entities") or {}).items()}
+    entities = {kind: _validate_row(Entity, {"name": kind, **row}, name) for kind, row in (found.get("entities") or {}).items()}
     scope = {"scope": found["scope"]} if "scope" in found else {}
     sets = found.get("sets") or {}
     rows = (row for entry in found.get("methods") or [] for row in _expand({**scope, **entry}, sets, name))
-    return tuple(_parsed(Method, row, name) for row in rows), entities
+    return tuple(_validate_row(Method, row, name) for row in rows), entities
 
 
 def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]], where: str) -> Iterable[dict[str, Any]]:
@@ -204,7 +204,7 @@ def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]], where: str)
     return [{**shared, "name": name} for name in names]
 
 
-def _parsed(model: type[_Model], row: Mapping[str, Any], where: str) -> _Model:
+def _validate_row(model: type[_Model], row: Mapping[str, Any], where: str) -> _Model:
     try:
         return model.model_validate(row)
     except ValueError as error:

@@ -23,10 +23,10 @@ from bitrix import answers
 from bitrix.answers import Answer
 from bitrix.auth import LOOPBACK, Auth, Grant, Webhook
 from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
-from bitrix.limiter import Fate, Limiter, Priority
+from bitrix.limiter import Limiter, Priority, SendResult
 from bitrix.methods import is_method_name
-from bitrix.operating import OperatingTime, methods_of
-from bitrix.renamed import Home, Moved
+from bitrix.operating import OperatingTime, extract_methods
+from bitrix.renamed import PortalAddress, PortalMoved
 
 __all__ = ["Answer", "BitrixClient"]
 
@@ -38,11 +38,11 @@ _TRIES = 3
 _TRIES_WHEN_LIMITED = 6  # the bucket drains within seconds
 _TRIES_OF_BULK = 20  # a spent time limit comes back minute by minute, within ten
 _LONGEST_PAUSE = 8.0
-PLACES = 50
+MAX_CONNECTIONS = 50
 """Calls that may be under way at once, as many as the smaller plan's burst: a few slow answers must not hold up everybody else."""
-KEPT = 4.0
+KEEPALIVE_SECONDS = 4.0
 """Seconds after which an idle connection is given up."""
-_LIMITS = httpx.Limits(max_connections=PLACES, max_keepalive_connections=10, keepalive_expiry=KEPT)
+_LIMITS = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=10, keepalive_expiry=KEEPALIVE_SECONDS)
 _EXPIRED = ("expired_token", 401)
 _BODY = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
@@ -97,7 +97,7 @@ class BitrixClient:
     ) -> None:
         """`headers` go with each request as it is sent; `heard` is told how each one ended and must not fail."""
         self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
-        self._home = Home(self._auth.root, setting=self._auth.setting)
+        self._home = PortalAddress(self._auth.root, setting=self._auth.setting)
         self.now = now
         self._headers = headers
         self._heard = heard
@@ -147,9 +147,9 @@ class BitrixClient:
         Where the time budget of a method is spent, bulk work waits until it is free; an interactive call is `NotSent` at
         once, with `free_at`.
         """
-        body = _body(method, params)
+        body = _encode_body(method, params)
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)
-        request = _Request(method, body, methods_of(method, params), repeatable, priority, deadline)
+        request = _Request(method, body, extract_methods(method, params), repeatable, priority, deadline)
         attempts = AsyncRetrying(
             retry=partial(_may_repeat, request),
             stop=partial(self._is_over, request),
@@ -157,7 +157,7 @@ class BitrixClient:
             sleep=self._limiter.sleep,
             reraise=True,
         )
-        return await attempts(self._try, request)
+        return await attempts(self._try_once, request)
 
     async def aclose(self) -> None:
         """Close the connections; calls still under way end as `OutcomeUnknown`."""
@@ -173,9 +173,9 @@ class BitrixClient:
     def __repr__(self) -> str:
         return f"<BitrixClient {self.portal}>"
 
-    async def _try(self, request: _Request) -> Answer:
+    async def _try_once(self, request: _Request) -> Answer:
         """One try. An expired token proves that nothing was executed, so even a write goes again, until a new one was refused."""
-        grant = await self._in_time(self._auth.grant(), request.deadline)
+        grant = await self._wait_until(self._auth.fetch_grant(), request.deadline)
         new = not self.is_application
         while True:
             try:
@@ -183,44 +183,44 @@ class BitrixClient:
             except Refused as refusal:
                 if new or (refusal.code, refusal.status) != _EXPIRED:
                     raise
-            grant = await self._in_time(self._auth.renew(grant), request.deadline)
+            grant = await self._wait_until(self._auth.renew(grant), request.deadline)
             new = grant.new
 
     async def _send(self, request: _Request, grant: Grant) -> Answer:
         """Send it, and once more where the portal lives now."""
         signed = replace(request, body=grant.sign(request.body))
         for _ in range(2):
-            with contextlib.suppress(Moved):
+            with contextlib.suppress(PortalMoved):
                 return await self._attempt(signed)
         raise OutcomeUnknown("the portal redirects from one name to another and on", transient=False)
 
     async def _attempt(self, request: _Request) -> Answer:
         self._check_open()
-        free_at = self._operating.free_at(request.methods.values())
+        free_at = self._operating.find_free_time(request.methods.values())
         if free_at is not None:
             raise NotSent("Method is blocked due to operation time limit", code=TIME_LIMIT, free_at=free_at)
         await self._admit(request)
-        fate = Fate.UNHEARD
+        fate = SendResult.UNHEARD
         try:
             answer = await self._exchange(request)
-            fate = Fate.PASSED
+            fate = SendResult.PASSED
             self._heard(None)
         except BitrixError as error:
-            fate = _fate(error)
+            fate = _to_fate(error)
             self._heard(error)
             if isinstance(error, NotSent) and error.code == TIME_LIMIT:
-                self._operating.block(request.method, error.free_at)
-                error.free_at = self._operating.free_at([request.method])
+                self._operating.suspend(request.method, error.free_at)
+                error.free_at = self._operating.find_free_time([request.method])
             raise
         finally:
             self._limiter.settle(fate)
-        self._operating.hear(request.methods, answer)
+        self._operating.record_answer(request.methods, answer)
         return answer
 
     async def _admit(self, request: _Request) -> None:
-        await self._in_time(self._limiter.acquire(request.priority), request.deadline)
+        await self._wait_until(self._limiter.acquire(request.priority), request.deadline)
 
-    async def _in_time(self, wait: Awaitable[T], deadline: float) -> T:
+    async def _wait_until(self, wait: Awaitable[T], deadline: float) -> T:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if math.isinf(deadline) else deadline - self._limiter.clock()):
                 return await wait
@@ -234,18 +234,18 @@ class BitrixClient:
         self._check_open()  # again: a place in the bucket may have been long in coming
         if self._limiter.clock() > request.deadline:  # no timer of ours ends a wait while the machine is suspended
             raise NotSent("the call could not be sent in time")
-        url = self._home.url(request.method)
+        url = self._home.build_url(request.method)
         # The problem is raised outside of `except`: the error of httpx holds the request, and with it the address.
         problem: BitrixError
         try:
             async with (
                 asyncio.timeout(self._patience),
                 self._http.stream(
-                    "POST", url, content=request.body, headers=dict(self._headers()), timeout=self._timeouts(request.deadline)
+                    "POST", url, content=request.body, headers=dict(self._headers()), timeout=self._build_timeouts(request.deadline)
                 ) as response,
             ):
                 status, location = response.status_code, response.headers.get("location", "")
-                content = await _content(response)
+                content = await _read_content(response)
         except _NEVER_SENT as error:
             problem = NotSent(f"no connection to the portal: {error or type(error).__name__}")
         except TimeoutError:
@@ -253,12 +253,12 @@ class BitrixClient:
         except (httpx.HTTPError, OSError, RuntimeError) as error:  # RuntimeError: the connection was closed under the request
             problem = OutcomeUnknown(f"the answer was lost: {error or type(error).__name__}")
         else:
-            if self._home.follow(url, status, location):
-                raise Moved(status=status)
-            return answers.read(status, content, location=location, setting=self._auth.setting)
+            if self._home.accept_redirect(url, status, location):
+                raise PortalMoved(status=status)
+            return answers.parse(status, content, location=location, setting=self._auth.setting)
         raise problem
 
-    def _timeouts(self, deadline: float) -> httpx.Timeout:
+    def _build_timeouts(self, deadline: float) -> httpx.Timeout:
         left = max(0.0, deadline - self._limiter.clock())
         usual = self._timeout
         return httpx.Timeout(
@@ -268,18 +268,18 @@ class BitrixClient:
         )
 
     def _is_over(self, request: _Request, state: RetryCallState) -> bool:
-        tries = _tries(_error(state), request.priority)
+        tries = _count_tries(_find_error(state), request.priority)
         return state.attempt_number >= tries or self._http.is_closed or self._limiter.clock() + state.upcoming_sleep >= request.deadline
 
     def _pause(self, request: _Request, state: RetryCallState) -> float:
-        error = _error(state)
+        error = _find_error(state)
         code = error.code if isinstance(error, NotSent) else ""
         if code == TIME_LIMIT:
             return self._operating.wait(request.methods.values())
         return min(_LONGEST_PAUSE, (1.0 if code else 0.5) * 2.0 ** (state.attempt_number - 1))
 
 
-def _body(method: str, params: Mapping[str, Any]) -> bytes:
+def _encode_body(method: str, params: Mapping[str, Any]) -> bytes:
     """The request body. Keys keep their order: it is the order of commands in `cmd` and of sorting in `order`."""
     if not is_method_name(method):
         raise NotSent("the method name is not one plain dotted name")
@@ -306,7 +306,7 @@ def _refuse_not_a_number(value: object) -> None:
         _refuse_not_a_number(item)
 
 
-async def _content(response: httpx.Response) -> bytes:
+async def _read_content(response: httpx.Response) -> bytes:
     content = bytearray()
     async for chunk in response.aiter_bytes():
         content += chunk
@@ -315,19 +315,19 @@ async def _content(response: httpx.Response) -> bytes:
     return bytes(content)
 
 
-def _error(state: RetryCallState) -> BaseException | None:
+def _find_error(state: RetryCallState) -> BaseException | None:
     return state.outcome.exception() if state.outcome else None
 
 
-def _fate(error: BitrixError) -> Fate:
+def _to_fate(error: BitrixError) -> SendResult:
     """Whatever has a status came from behind the bucket, except its own refusal."""
     if isinstance(error, NotSent) and error.code == RATE_LIMIT:
-        return Fate.REFUSED
-    return Fate.UNHEARD if error.status is None else Fate.PASSED
+        return SendResult.REFUSED
+    return SendResult.UNHEARD if error.status is None else SendResult.PASSED
 
 
 def _may_repeat(request: _Request, state: RetryCallState) -> bool:
-    match _error(state):
+    match _find_error(state):
         case NoAccess():
             return False
         case NotSent(code=code):
@@ -338,7 +338,7 @@ def _may_repeat(request: _Request, state: RetryCallState) -> bool:
             return False
 
 
-def _tries(error: BaseException | None, priority: Priority) -> int:
+def _count_tries(error: BaseException | None, priority: Priority) -> int:
     match error:
         case NotSent(code=code) if code in {RATE_LIMIT, TIME_LIMIT}:
             return _TRIES_OF_BULK if priority is Priority.BULK else _TRIES_WHEN_LIMITED

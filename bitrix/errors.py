@@ -34,8 +34,8 @@ class BitrixError(Exception):
     """
 
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None) -> None:
-        self.detail = clean(detail) or (self.__doc__ or "").partition("\n")[0]
-        self.code = clean(code)
+        self.detail = to_safe_line(detail) or (self.__doc__ or "").partition("\n")[0]
+        self.code = to_safe_line(code)
         self.status = status
         super().__init__(self.detail)
 
@@ -71,7 +71,7 @@ class Refused(BitrixError):
 
     def __init__(self, code: str, description: str = "", status: int | None = None) -> None:
         super().__init__(description or code, code=code, status=status)
-        self.description = clean(description)
+        self.description = to_safe_line(description)
 
 
 class OutcomeUnknown(BitrixError):
@@ -85,7 +85,7 @@ class OutcomeUnknown(BitrixError):
         self.transient = transient
 
 
-OF_EVERY_CALL = frozenset(
+ACCESS_OR_METHOD_CODES = frozenset(
     {"ERROR_METHOD_NOT_FOUND", "INVALID_REQUEST", "NO_AUTH_FOUND", "INVALID_CREDENTIALS", "EXPIRED_TOKEN", "INSUFFICIENT_SCOPE"}
 )
 """Codes, in upper case, that say something of our access or of the method, and nothing of a record."""
@@ -93,7 +93,7 @@ OF_EVERY_CALL = frozenset(
 
 def is_missing(code: str, description: str) -> bool:
     """Whether a refusal says that there is no such record; the texts are partly localised (error-codes, crm pages)."""
-    if code.upper() in OF_EVERY_CALL:
+    if code.upper() in ACCESS_OR_METHOD_CODES:
         return False  # "Method not found!" says nothing of the record
     text = description.lower()
     return code == "NOT_FOUND" or "not found" in text or "не найден" in text
@@ -106,7 +106,7 @@ class QueryError(ValueError):
     """
 
     def __init__(self, why: str) -> None:
-        self.why = clean(why)
+        self.why = to_safe_line(why)
         super().__init__(self.why)
 
 
@@ -117,12 +117,12 @@ class BatchError(ValueError):
     """
 
     def __init__(self, key: str, why: str) -> None:
-        self.key = clean(key)
-        self.why = clean(why)
+        self.key = to_safe_line(key)
+        self.why = to_safe_line(why)
         super().__init__(f"batch command {self.key!r}: {self.why}" if self.key else f"batch: {self.why}")
 
 
-def clean(text: str) -> str:
+def to_safe_line(text: str) -> str:
     """One line of at most 300 characters without tags, addresses or secrets; never raises."""
     plain = html.unescape(_TAG.sub(" ", text[:_SCAN]))
     plain = _ADDRESS.sub("[address]", mask(_TAG.sub(" ", plain)))

@@ -96,20 +96,20 @@ def parse(body: bytes, content_type: str) -> PortalEvent:
         form = parse_form(body.decode("ascii"))
     except (UnicodeDecodeError, QueryError):
         raise EventError("the form cannot be read") from None
-    auth = _map(form.get("auth"))
-    event = _matching(_NAME, _text(form.get("event")).upper(), "event")
-    fields = _fields(_map(form.get("data")))
+    auth = _to_map(form.get("auth"))
+    event = _match(_NAME, _to_text(form.get("event")).upper(), "event")
+    fields = _extract_fields(_to_map(form.get("data")))
     entity, action = RECORDS.get(_TYPE_SUFFIX.sub(r"\1", event), ("", ""))
     return PortalEvent(
         event=event,
-        handler_id=_text(form.get("event_handler_id"))[:_MAX_VALUE],
-        entity=_kind(entity, fields),
-        record_id=_number(fields.get("ID", "")),
+        handler_id=_to_text(form.get("event_handler_id"))[:_MAX_VALUE],
+        entity=_find_kind(entity, fields),
+        record_id=_parse_number(fields.get("ID", "")),
         action=action,
-        ts=_moment(form.get("ts")),
-        token=SecretStr(_token(auth.get("application_token"))),
-        domain=_matching(_HOST, _text(auth.get("domain")), "domain").lower(),
-        member_id=_matching(_MEMBER, _text(auth.get("member_id")), "member_id"),
+        ts=_parse_moment(form.get("ts")),
+        token=SecretStr(_parse_token(auth.get("application_token"))),
+        domain=_match(_HOST, _to_text(auth.get("domain")), "domain").lower(),
+        member_id=_match(_MEMBER, _to_text(auth.get("member_id")), "member_id"),
         fields=fields,
     )
 
@@ -124,47 +124,47 @@ def is_authentic(event: PortalEvent, tokens: Iterable[SecretStr]) -> bool:
     return found
 
 
-def _kind(entity: str, fields: Mapping[str, str]) -> str:
+def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
     """A smart process is named by its number, which comes along."""
     if entity != _DYNAMIC:
         return entity
-    number = _number(fields.get("ENTITY_TYPE_ID", ""))
+    number = _parse_number(fields.get("ENTITY_TYPE_ID", ""))
     return f"{_DYNAMIC}:{number}" if number else ""
 
 
-def _fields(data: Mapping[str, Any]) -> dict[str, str]:
+def _extract_fields(data: Mapping[str, Any]) -> dict[str, str]:
     """FIELDS of the CRM; of a task what it is after, or before, the change (the word "undefined" stands where there is neither)."""
-    maps = (_map(data.get(name)) for name in ("FIELDS", "FIELDS_AFTER", "FIELDS_BEFORE"))
+    maps = (_to_map(data.get(name)) for name in ("FIELDS", "FIELDS_AFTER", "FIELDS_BEFORE"))
     found = next((given for given in maps if given), {})
     plain = [(str(name)[:_MAX_VALUE], value[:_MAX_VALUE]) for name, value in found.items() if isinstance(value, str)]
     return dict(plain[:_MAX_FIELDS])
 
 
-def _map(value: Any) -> Mapping[str, Any]:
+def _to_map(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     return int(text) if _NUMBER.fullmatch(text) else 0
 
 
-def _moment(value: Any) -> int:
-    text = _text(value)
+def _parse_moment(value: Any) -> int:
+    text = _to_text(value)
     if not _NUMBER.fullmatch(text):
         raise EventError("ts is no number of seconds")
     return int(text)
 
 
-def _token(value: Any) -> str:
-    text = _text(value)
+def _parse_token(value: Any) -> str:
+    text = _to_text(value)
     return text if len(text) <= _MAX_TOKEN else ""
 
 
-def _matching(pattern: re.Pattern[str], text: str, name: str) -> str:
+def _match(pattern: re.Pattern[str], text: str, name: str) -> str:
     if not pattern.fullmatch(text):
         raise EventError(f"{name} is not as a portal writes it")
     return text

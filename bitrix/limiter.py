@@ -27,7 +27,7 @@ class Priority(enum.IntEnum):
     BULK = 1
 
 
-class Fate(enum.Enum):
+class SendResult(enum.Enum):
     """What the portal's bucket did with one send, as far as we heard."""
 
     PASSED = enum.auto()
@@ -61,7 +61,7 @@ class Limiter:
         self.sleep = sleep
         self._waited = waited
         self._plan = Plan(rate, burst)
-        self._shared = shared if self._plan.limits else None
+        self._shared = shared if self._plan.is_limited else None
         self._level = 0.0
         self._seen_at = clock()
         self._heard_at = -math.inf
@@ -73,7 +73,7 @@ class Limiter:
         self._called: dict[_Ticket, asyncio.Event] = {}
 
     @classmethod
-    def off(cls, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> Self:
+    def create_unlimited(cls, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> Self:
         """A limiter that never makes anyone wait."""
         return cls(burst=math.inf, clock=clock, sleep=sleep)
 
@@ -90,15 +90,15 @@ class Limiter:
         finally:
             self._leave(ticket)
 
-    def settle(self, fate: Fate) -> None:
+    def settle(self, fate: SendResult) -> None:
         """Note what became of one send; after a refusal the bucket counts as full, with the refused request in it."""
         self._in_flight -= 1
-        if fate is not Fate.UNHEARD:
+        if fate is not SendResult.UNHEARD:
             self._heard_at = self.clock()
-        if fate is Fate.REFUSED:
+        if fate is SendResult.REFUSED:
             self._drain()
-            self._level = self._plan.reported(self._level, 0, 1)
-            self._note(refused=1)
+            self._level = self._plan.apply_traffic(self._level, 0, 1)
+            self._count_traffic(refused=1)
         self._call_next()
 
     async def aclose(self) -> None:
@@ -108,11 +108,11 @@ class Limiter:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._telling
         if self._shared is not None and self._untold != Traffic():
-            await self._shared.add(self._plan, self._take_untold())
+            await self._shared.add(self._plan, self._take_unreported())
 
     async def _try(self, ticket: _Ticket) -> float | None:
         """0 when the ticket has its place, else the seconds after which to try again; None: it will be called."""
-        if self._queue[0] != ticket or self._must_hear(ticket[0]):
+        if self._queue[0] != ticket or self._must_probe(ticket[0]):
             return None
         self._drain()
         delay = self._plan.wait(self._level)
@@ -120,27 +120,27 @@ class Limiter:
             return await self._take(self._shared)
         if delay == 0:
             self._level += 1
-            self._note(sent=1)
+            self._count_traffic(sent=1)
         return delay
 
-    def _must_hear(self, priority: Priority) -> bool:
+    def _must_probe(self, priority: Priority) -> bool:
         """Nobody knows how full others made the bucket, so one send goes alone before bulk work follows it."""
         silent = self.clock() - self._heard_at >= self._plan.seconds_to_drain
-        return priority is Priority.BULK and self._plan.limits and silent and self._in_flight > 0
+        return priority is Priority.BULK and self._plan.is_limited and silent and self._in_flight > 0
 
     def _is_near(self, priority: Priority) -> bool:
         return priority is Priority.BULK or self._untold.sent >= QUANTUM or self._level + 1 > self._plan.ceiling / 2
 
     async def _take(self, shared: SharedLevel) -> float:
-        place = await shared.take(self._plan, self._take_untold())
+        place = await shared.take(self._plan, self._take_unreported())
         self._drain()
         if place is None:
             self._level += 1
             return 0.0
-        self._meet(place.level)
+        self._adopt_level(place.level)
         return place.wait
 
-    def _note(self, *, sent: int = 0, refused: int = 0) -> None:
+    def _count_traffic(self, *, sent: int = 0, refused: int = 0) -> None:
         if self._shared is None:
             return
         self._untold = Traffic(self._untold.sent + sent, self._untold.refused + refused)
@@ -149,17 +149,17 @@ class Limiter:
 
     async def _tell(self, shared: SharedLevel) -> None:
         while self._untold != Traffic():
-            level = await shared.add(self._plan, self._take_untold())
+            level = await shared.add(self._plan, self._take_unreported())
             if level is not None:
                 self._drain()
-                self._meet(level)
+                self._adopt_level(level)
             await self.sleep(REPORT_EVERY)
 
-    def _take_untold(self) -> Traffic:
+    def _take_unreported(self) -> Traffic:
         untold, self._untold = self._untold, Traffic()
         return untold
 
-    def _meet(self, level: float) -> None:
+    def _adopt_level(self, level: float) -> None:
         self._level = max(self._level, level + self._untold.sent)
 
     async def _wait(self, ticket: _Ticket, delay: float | None) -> None:
@@ -182,5 +182,5 @@ class Limiter:
 
     def _drain(self) -> None:
         now = self.clock()
-        self._level = self._plan.drained(self._level, now - self._seen_at)
+        self._level = self._plan.drain(self._level, now - self._seen_at)
         self._seen_at = now

@@ -48,29 +48,29 @@ _CAPITAL: Final = re.compile(r"(?<!^)(?=[A-Z])")
 _BEFORE_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def universal(name: str, entity: str = "") -> str:
+def to_universal(name: str, entity: str = "") -> str:
     """A classic name as crm.item.* writes it; a name that is universal already stays."""
     if not is_classic(name):
         return name
-    kind = _kind(entity)
+    kind = _normalize_kind(entity)
     own = _OWN.fullmatch(name)
     if own is not None:
-        return _own_universal(own[1])
-    pair = next((pair for pair in _pairs(kind) if pair.classic == name), None)
+        return _custom_to_universal(own[1])
+    pair = next((pair for pair in _list_pairs(kind) if pair.classic == name), None)
     if pair is not None:
         return pair.universal
     head, *tail = name.lower().split("_")
     return _ONE_WAY.get((kind, name)) or head + "".join(word.capitalize() for word in tail)
 
 
-def classic(name: str, entity: str = "") -> str:
+def to_classic(name: str, entity: str = "") -> str:
     """A universal name as the classic family writes it; a name that is classic already stays."""
     if is_classic(name):
         return name
-    own = _own_classic(name)
+    own = _custom_to_classic(name)
     if own:
         return own
-    pair = next((pair for pair in _pairs(_kind(entity)) if pair.universal == name), None)
+    pair = next((pair for pair in _list_pairs(_normalize_kind(entity)) if pair.universal == name), None)
     return pair.classic if pair is not None else _BEFORE_CAPITAL.sub("_", name).upper()
 
 
@@ -79,43 +79,43 @@ def is_classic(name: str) -> bool:
     return name == name.upper()
 
 
-def is_own(name: str) -> bool:
+def is_custom_field(name: str) -> bool:
     """Whether this is the name of a field that the portal's owner made, in either spelling."""
-    return _OWN.fullmatch(name) is not None or bool(_own_classic(name))
+    return _OWN.fullmatch(name) is not None or bool(_custom_to_classic(name))
 
 
 @lru_cache(maxsize=8192)
-def squeeze(name: str, entity: str = "") -> str:
+def to_field_key(name: str, entity: str = "") -> str:
     """One key for every spelling of a field: ASSIGNED_BY_ID, assignedById and assigned_by_id are the same.
 
     Own fields that differ in underscores alone share a key, so a key compares names and never chooses between two.
     """
-    key = _flat(name)
-    found = next((pair for pair in _pairs(_kind(entity)) if _flat(pair.universal) == key), None)
-    return _flat(found.classic) if found is not None else key
+    key = _flatten(name)
+    found = next((pair for pair in _list_pairs(_normalize_kind(entity)) if _flatten(pair.universal) == key), None)
+    return _flatten(found.classic) if found is not None else key
 
 
-def marks(*, in_items: bool) -> tuple[str, str]:
+def list_origin_fields(*, in_items: bool) -> tuple[str, str]:
     """The two fields that carry the mark of who made a record, as the family writes them."""
     return ("originatorId", "originId") if in_items else ("ORIGINATOR_ID", "ORIGIN_ID")
 
 
-def _flat(name: str) -> str:
+def _flatten(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def _kind(entity: str) -> str:
+def _normalize_kind(entity: str) -> str:
     return entity.partition(":")[0]
 
 
 @lru_cache(maxsize=64)
-def _pairs(kind: str) -> tuple[_Pair, ...]:
+def _list_pairs(kind: str) -> tuple[_Pair, ...]:
     """The exceptions for that kind, those of its own first."""
     own = tuple(pair for pair in _PAIRS if kind in pair.kinds)
     return own + tuple(pair for pair in _PAIRS if not pair.kinds)
 
 
-def _own_universal(rest: str) -> str:
+def _custom_to_universal(rest: str) -> str:
     """3_DIGIT → ufCrm3Digit, 3_1747309727 → ufCrm3_1747309727; whatever could not be turned back keeps all but its prefix."""
     words = _OWN_WORDS.fullmatch(rest)
     if words is not None:
@@ -124,7 +124,7 @@ def _own_universal(rest: str) -> str:
     return f"ufCrm{number[1]}_{number[2]}" if number is not None else f"ufCrm_{rest}"
 
 
-def _own_classic(name: str) -> str:
+def _custom_to_classic(name: str) -> str:
     kept, words, number = _CAMEL_KEPT.fullmatch(name), _CAMEL_WORDS.fullmatch(name), _CAMEL_NUMBER.fullmatch(name)
     if kept is not None:
         return f"UF_CRM_{kept[1]}"

@@ -17,13 +17,13 @@ from pydantic import SecretStr
 
 from bitrix.auth import Grant, read_url
 from bitrix.errors import NoAccess, NotSent
-from bitrix.oauth_server import PATIENCE, Pair, TokenServer
+from bitrix.oauth_server import TIMEOUT_SECONDS, TokenPair, TokenServer
 
 log = logging.getLogger(__name__)
 
-CLAIM = timedelta(seconds=2 * PATIENCE)
+CLAIM = timedelta(seconds=2 * TIMEOUT_SECONDS)
 """So long others wait for a process that said it renews: longer than an answer may take, so only a dead one is overtaken."""
-PAUSE = timedelta(minutes=1)
+RENEWAL_PAUSE = timedelta(minutes=1)
 """So long a refusal that needs a person is repeated from memory: asking at every call may get the application blocked."""
 _SKEW = timedelta(seconds=5)
 """So far ahead another machine's clock may run; what is claimed for longer was claimed by a wrong clock."""
@@ -44,13 +44,13 @@ class TokenStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredPair:
     """What the store holds: a pair, or nothing yet, and until when somebody is renewing it."""
 
-    pair: Pair | None = None
+    pair: TokenPair | None = None
     claimed_until: datetime | None = None
 
-    def text(self) -> str:
+    def to_text(self) -> str:
         """To store. The member names are those that log masking knows."""
         pair = self.pair and {
             "access_token": self.pair.access.get_secret_value(),
@@ -59,13 +59,13 @@ class Kept:
         return orjson.dumps({"pair": pair, "claimed_until": self.claimed_until}).decode()
 
     @classmethod
-    def read(cls, text: str | None) -> "Kept":
+    def read(cls, text: str | None) -> "StoredPair":
         """From the store; what cannot be read counts as nothing."""
         try:
             data = orjson.loads(text or "{}")
             pair, until = data.get("pair"), data.get("claimed_until")
             return cls(
-                pair and Pair(SecretStr(pair["access_token"]), SecretStr(pair["refresh_token"])),
+                pair and TokenPair(SecretStr(pair["access_token"]), SecretStr(pair["refresh_token"])),
                 until and datetime.fromisoformat(until),
             )
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError):
@@ -101,22 +101,22 @@ class Application:
         self.base_url = f"{url.scheme}://{self.portal}"
         self.root = SecretStr(f"{self.base_url}/rest")
         self._first = first
-        self._name = _name(self.portal, server.client_id, first)
+        self._name = _build_name(self.portal, server.client_id, first)
         self._server, self._store = server, store
         self._now, self._sleep = now, sleep
         self._grant: Grant | None = None
         self._flight: asyncio.Task[Grant | NotSent] | None = None
-        self._unsaved: tuple[SecretStr, Pair] | None = None
+        self._unsaved: tuple[SecretStr, TokenPair] | None = None
         self._refused: tuple[NoAccess, datetime] | None = None
         self._closed = False
 
-    async def grant(self) -> Grant:
+    async def fetch_grant(self) -> Grant:
         """The token in use, else the stored one, else a first one; raise `NotSent`, or `NoAccess` if a person must act."""
-        return self._grant or await self._newer()
+        return self._grant or await self._join_renewal()
 
     async def renew(self, stale: Grant) -> Grant:
         """A newer token than `stale`; however many ask at once, the server is asked once. Raises as `grant` does."""
-        return await self._newer() if self._grant in (None, stale) else self._grant or stale
+        return await self._join_renewal() if self._grant in (None, stale) else self._grant or stale
 
     async def aclose(self) -> None:
         """Let a renewal under way store its pair, then close."""
@@ -128,7 +128,7 @@ class Application:
     def __repr__(self) -> str:
         return f"<Application {self.portal}>"
 
-    async def _newer(self) -> Grant:
+    async def _join_renewal(self) -> Grant:
         """Join the renewal under way or begin one. It is nobody's own: a caller that gives up does not end it."""
         if self._flight is None or self._flight.done():
             self._flight = asyncio.create_task(self._obtain(self._grant))
@@ -139,27 +139,27 @@ class Application:
 
     async def _obtain(self, stale: Grant | None) -> Grant | NotSent:
         try:
-            self._grant = await self._next(stale)
+            self._grant = await self._find_next(stale)
         except NotSent as fault:
             return fault
         except OSError:
             return NotSent("the tokens of the application cannot be read from the database or stored in it")
         return self._grant
 
-    async def _next(self, stale: Grant | None) -> Grant:
+    async def _find_next(self, stale: Grant | None) -> Grant:
         while not self._closed:
             text = await self._store.load(self._name)
-            kept = Kept.read(text)
+            kept = StoredPair.read(text)
             if kept.pair is not None and (stale is None or kept.pair.access != stale.access):
                 return Grant(kept.pair.access)  # stored by another process, or before this one began
             if self._unsaved is not None:
                 return await self._save(*self._unsaved)
-            if self._refused is not None and self._is_ahead(self._refused[1], PAUSE):
+            if self._refused is not None and self._is_ahead(self._refused[1], RENEWAL_PAUSE):
                 raise self._refused[0]
             if kept.claimed_until is not None and self._is_ahead(kept.claimed_until, CLAIM + _SKEW):
                 await self._sleep(_POLL)
                 continue
-            grant = await self._claimed(text, kept)
+            grant = await self._claim_and_renew(text, kept)
             if grant is not None:
                 return grant
         raise NotSent(_CLOSED)
@@ -169,48 +169,48 @@ class Application:
         now = self._now()
         return now < until <= now + at_most
 
-    async def _claimed(self, text: str | None, kept: Kept) -> Grant | None:
+    async def _claim_and_renew(self, text: str | None, kept: StoredPair) -> Grant | None:
         """Renew the pair if nobody else was first; None means look again."""
-        claim = Kept(kept.pair, self._now() + CLAIM).text()
+        claim = StoredPair(kept.pair, self._now() + CLAIM).to_text()
         if not await self._store.swap(self._name, text, claim):
             return None
-        spent = self._spent(kept)
+        spent = self._pick_refresh_token(kept)
         try:
             fresh = await self._server.refresh(spent)
         except NotSent as fault:
             with contextlib.suppress(OSError):
-                await self._store.swap(self._name, claim, kept.text())
+                await self._store.swap(self._name, claim, kept.to_text())
             if isinstance(fault, NoAccess):
                 await self._sleep(_POLL)  # one whose claim ran out may be storing its pair just now
-            if await self._overtaken(spent):
+            if await self._is_overtaken(spent):
                 return None
             if isinstance(fault, NoAccess):
-                self._refused = (fault, self._now() + PAUSE)
+                self._refused = (fault, self._now() + RENEWAL_PAUSE)
                 log.error("the application lost its access to %s: %s", self.portal, fault, extra={"action": "oauth.refused"})  # noqa: TRY400 - a traceback says nothing more
             raise
         return await self._save(spent, fresh)
 
-    async def _save(self, spent: SecretStr, fresh: Pair) -> Grant:
+    async def _save(self, spent: SecretStr, fresh: TokenPair) -> Grant:
         """Store the pair that replaces `spent`; the one that is stored already, if somebody was faster."""
         self._unsaved = (spent, fresh)  # kept for the next try if the database fails: `spent` will not work again
         while True:
             text = await self._store.load(self._name)
-            kept = Kept.read(text)
-            if kept.pair is not None and self._spent(kept) != spent:
+            kept = StoredPair.read(text)
+            if kept.pair is not None and self._pick_refresh_token(kept) != spent:
                 self._unsaved = None
                 return Grant(kept.pair.access)
-            if await self._store.swap(self._name, text, Kept(fresh).text()):
+            if await self._store.swap(self._name, text, StoredPair(fresh).to_text()):
                 self._unsaved = None
                 return Grant(fresh.access, new=True)
 
-    async def _overtaken(self, spent: SecretStr) -> bool:
-        return self._spent(Kept.read(await self._store.load(self._name))) != spent
+    async def _is_overtaken(self, spent: SecretStr) -> bool:
+        return self._pick_refresh_token(StoredPair.read(await self._store.load(self._name))) != spent
 
-    def _spent(self, kept: Kept) -> SecretStr:
+    def _pick_refresh_token(self, kept: StoredPair) -> SecretStr:
         """The refresh token that the next renewal uses up."""
         return kept.pair.refresh if kept.pair is not None else self._first
 
 
-def _name(portal: str, client_id: str, first: SecretStr) -> str:
+def _build_name(portal: str, client_id: str, first: SecretStr) -> str:
     seed = f"{portal}\n{client_id}\n{first.get_secret_value()}"
     return f"bitrix.oauth.{hashlib.sha256(seed.encode()).hexdigest()[:32]}"

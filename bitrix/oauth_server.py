@@ -17,7 +17,7 @@ from bitrix.auth import is_loopback, read_url
 from bitrix.errors import NoAccess, NotSent
 
 PUBLIC_SERVER = "https://oauth.bitrix.info"
-PATIENCE = 15.0
+TIMEOUT_SECONDS = 15.0
 _TOKEN = re.compile(r"[\x21-\x7e]{1,2000}", re.ASCII)
 _ASK_LATER = frozenset({httpx.codes.REQUEST_TIMEOUT, httpx.codes.TOO_MANY_REQUESTS})
 _WHAT_TO_DO = {
@@ -31,7 +31,7 @@ _WHAT_TO_DO = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TokenPair:
     """An access token and the refresh token that follows it."""
 
     access: SecretStr
@@ -59,14 +59,14 @@ class TokenServer:
         self._address = f"{str(url).rstrip('/')}/oauth/token/"
         self._http = httpx.AsyncClient(
             transport=transport,
-            timeout=httpx.Timeout(PATIENCE, connect=5.0),
+            timeout=httpx.Timeout(TIMEOUT_SECONDS, connect=5.0),
             follow_redirects=False,
             trust_env=not is_loopback(url),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             headers={"Accept": "application/json"},
         )
 
-    async def refresh(self, token: SecretStr) -> Pair:
+    async def refresh(self, token: SecretStr) -> TokenPair:
         """The pair that replaces `token`; raise `NoAccess` if that needs a person, `NotSent` if another try may help."""
         asked = {
             "grant_type": "refresh_token",
@@ -76,14 +76,14 @@ class TokenServer:
         }
         # Raised outside of `except`: the error of httpx holds the request, and with it the secrets in its address.
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 response = await self._http.get(self._address, params=asked)
         except TimeoutError:
             why = "no answer in time"
         except (httpx.HTTPError, OSError, RuntimeError) as error:
             why = str(error) or type(error).__name__
         else:
-            return _read(response)
+            return _parse_pair(response)
         raise NotSent(f"the access could not be renewed, the authorization server was not reached: {why}")
 
     async def aclose(self) -> None:
@@ -94,12 +94,12 @@ class TokenServer:
         return f"<TokenServer {httpx.URL(self._address).host}>"
 
 
-def _read(response: httpx.Response) -> Pair:
+def _parse_pair(response: httpx.Response) -> TokenPair:
     status = response.status_code
-    data = _object(response.content)
+    data = _parse_object(response.content)
     access, refresh = data.get("access_token"), data.get("refresh_token")
     if status == httpx.codes.OK and _is_token(access) and _is_token(refresh):
-        return Pair(SecretStr(access), SecretStr(refresh))
+        return TokenPair(SecretStr(access), SecretStr(refresh))
     code = data.get("error")
     if isinstance(code, str) and code and status < httpx.codes.INTERNAL_SERVER_ERROR and status not in _ASK_LATER:
         known = _WHAT_TO_DO.get(code.lower())
@@ -111,7 +111,7 @@ def _is_token(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
 
 
-def _object(content: bytes) -> dict[str, Any]:
+def _parse_object(content: bytes) -> dict[str, Any]:
     try:
         data = orjson.loads(content)
     except orjson.JSONDecodeError:

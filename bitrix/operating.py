@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from bitrix.answers import Answer, number, reset_moment
+from bitrix.answers import Answer, parse_number, parse_reset_time
 from bitrix.errors import TIME_LIMIT
 
 MARGIN = 5.0
@@ -21,11 +21,13 @@ OUTER = ""
 """The key of the call itself among those of its commands."""
 
 
-def methods_of(method: str, params: Mapping[str, Any]) -> dict[str, str]:
+def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
     """What one call runs: under OUTER the method, and for a batch the method of every command under its key."""
     found = {OUTER: method.lower()}
     if method.lower() == "batch":
-        found |= {key: text.partition("?")[0].strip().lower() for key, text in _by_key(params.get("cmd")).items() if isinstance(text, str)}
+        found |= {
+            key: text.partition("?")[0].strip().lower() for key, text in _to_mapping(params.get("cmd")).items() if isinstance(text, str)
+        }
     return found
 
 
@@ -50,18 +52,18 @@ class OperatingTime:
         self._now = now
         self._budgets: dict[str, _Budget] = {}
 
-    def hear(self, methods: Mapping[str, str], answer: Answer) -> None:
+    def record_answer(self, methods: Mapping[str, str], answer: Answer) -> None:
         """Learn from an answer, for a batch also from what it says of each command."""
-        self._hear(methods[OUTER], answer.time)
+        self._record_budget(methods[OUTER], answer.time)
         if len(methods) > 1 and isinstance(answer.result, Mapping):
-            times, errors = (_by_key(answer.result.get(name)) for name in ("result_time", "result_error"))
+            times, errors = (_to_mapping(answer.result.get(name)) for name in ("result_time", "result_error"))
             for key, method in methods.items():
-                self._hear(method, times.get(key))
+                self._record_budget(method, times.get(key))
                 error = errors.get(key)
                 if isinstance(error, Mapping) and error.get("error") == TIME_LIMIT:
-                    self.block(method, reset_moment(error))
+                    self.suspend(method, parse_reset_time(error))
 
-    def block(self, method: str, until: datetime | None) -> None:
+    def suspend(self, method: str, until: datetime | None) -> None:
         """Note that the portal refused the method, until that moment if it named one."""
         now = self._clock()
         known = self._budgets.get(method.lower())
@@ -79,24 +81,24 @@ class OperatingTime:
         budgets = (self._budgets.get(method.lower()) for method in methods)
         return max((found.free_at - now for found in budgets if found and found.spent >= self._limit and found.free_at > now), default=0.0)
 
-    def free_at(self, methods: Iterable[str]) -> datetime | None:
+    def find_free_time(self, methods: Iterable[str]) -> datetime | None:
         """The moment at which all these methods may run again; None = now."""
         wait = self.wait(methods)
         return self._now() + timedelta(seconds=wait) if wait else None
 
-    def _hear(self, method: str, said: object) -> None:
+    def _record_budget(self, method: str, said: object) -> None:
         if not isinstance(said, Mapping):
             return
-        spent, reset = number(said.get("operating")), number(said.get("operating_reset_at"))
+        spent, reset = parse_number(said.get("operating")), parse_number(said.get("operating_reset_at"))
         if spent is None or reset is None:
             return
         # Both moments are the portal's, so a clock of ours that goes wrong does no harm.
-        finish = number(said.get("finish"))
+        finish = parse_number(said.get("finish"))
         wait = reset - (self._now().timestamp() if finish is None else finish) + _CUT
         self._budgets[method] = _Budget(spent, self._clock() + min(max(wait, 0.0), _LONGEST))
 
 
-def _by_key(value: object) -> Mapping[str, Any]:
+def _to_mapping(value: object) -> Mapping[str, Any]:
     """PHP's map, which it writes as a list when empty or keyed 0, 1, 2 and so on."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}

@@ -41,8 +41,8 @@ def parse(query: str) -> dict[str, Any]:
     root = _Array()
     for pair in pairs:
         name, _, value = pair.partition("=")
-        _store(root, _path(_decode(name)), _decode(value))
-    return {key: _listed(value) for key, value in root.items()}
+        _store(root, _parse_path(_decode(name)), _decode(value))
+    return {key: _to_list(value) for key, value in root.items()}
 
 
 def build(params: Mapping[str, Any]) -> str:
@@ -50,7 +50,7 @@ def build(params: Mapping[str, Any]) -> str:
 
     True and False become 1 and 0, None becomes an empty value, an empty list or map becomes `name[]=`.
     """
-    return "&".join(f"{name}={quote(value, safe='')}" for name, value in _pairs(params))
+    return "&".join(f"{name}={quote(value, safe='')}" for name, value in _list_pairs(params))
 
 
 def _decode(text: str) -> str:
@@ -63,7 +63,7 @@ def _decode(text: str) -> str:
     return plain
 
 
-def _path(name: str) -> list[str]:
+def _parse_path(name: str) -> list[str]:
     """`filter[a][]` → ["filter", "a", ""]; the empty word is `[]`."""
     top, bracket, rest = name.lstrip(" ").partition("[")
     if not top:
@@ -87,14 +87,14 @@ def _path(name: str) -> list[str]:
 def _store(root: _Array, path: list[str], value: str) -> None:
     array = root
     for key in path[:-1]:
-        slot = _slot(array, key)
+        slot = _pick_slot(array, key)
         if not isinstance(array.get(slot), _Array):
             array[slot] = _Array()
         array = array[slot]
-    array[_slot(array, path[-1])] = value
+    array[_pick_slot(array, path[-1])] = value
 
 
-def _slot(array: _Array, key: str) -> str:
+def _pick_slot(array: _Array, key: str) -> str:
     if key == _APPEND:
         key = str(array.next_index)
     if _INTEGER_KEY.fullmatch(key):
@@ -102,29 +102,29 @@ def _slot(array: _Array, key: str) -> str:
     return key
 
 
-def _listed(value: Any) -> Any:
+def _to_list(value: Any) -> Any:
     if not isinstance(value, _Array):
         return value
-    items = {key: _listed(item) for key, item in value.items()}
+    items = {key: _to_list(item) for key, item in value.items()}
     if list(items) == [str(index) for index in range(len(items))]:
         return list(items.values())
     return items
 
 
-def _pairs(params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _list_pairs(params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in params.items():
         if not isinstance(name, str) or not name or set(name) & set(" .[]\x00"):
             raise QueryError(f"a parameter name that PHP would change: {name!r}")
-        yield from _flatten(_quoted(name), value, depth=1)
+        yield from _flatten(_quote(name), value, depth=1)
 
 
 def _flatten(prefix: str, value: Any, *, depth: int) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
-        items = [(_inner_key(key), item) for key, item in value.items()]
+        items = [(_format_key(key), item) for key, item in value.items()]
     elif isinstance(value, list | tuple):
         items = [(str(index), item) for index, item in enumerate(value)]
     else:
-        yield prefix, _scalar(value)
+        yield prefix, _format_scalar(value)
         return
     if depth >= MAX_DEPTH:
         raise QueryError(f"nested deeper than {MAX_DEPTH}")
@@ -134,16 +134,16 @@ def _flatten(prefix: str, value: Any, *, depth: int) -> Iterator[tuple[str, str]
         yield from _flatten(f"{prefix}[{key}]", item, depth=depth + 1)
 
 
-def _inner_key(key: Any) -> str:
+def _format_key(key: Any) -> str:
     if isinstance(key, bool) or not isinstance(key, str | int):
         raise QueryError(f"a key that is neither text nor a number: {key!r}")
     text = str(key)
     if not text or text in _PHP_BLANK or set(text) & set("[]\x00"):
         raise QueryError(f"a key that PHP would change: {text!r}")
-    return _quoted(text)
+    return _quote(text)
 
 
-def _scalar(value: Any) -> str:
+def _format_scalar(value: Any) -> str:
     match value:
         case None | False:
             text = "" if value is None else "0"
@@ -159,11 +159,11 @@ def _scalar(value: Any) -> str:
             text = format(value, "f")
         case _:
             raise QueryError(f"a value that a query string cannot carry: {type(value).__name__}")
-    _quoted(text)
+    _quote(text)
     return text
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     if "\x00" in text:
         raise QueryError("a NUL character")
     try:

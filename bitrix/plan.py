@@ -26,7 +26,7 @@ class Plan:
             raise ValueError(msg)
 
     @property
-    def limits(self) -> bool:
+    def is_limited(self) -> bool:
         """Whether there is a threshold at all."""
         return math.isfinite(self.burst)
 
@@ -40,14 +40,14 @@ class Plan:
         """How long a full counter needs to empty; what was heard before that says nothing any more."""
         return self.burst / self.rate
 
-    def drained(self, level: float, seconds: float) -> float:
+    def drain(self, level: float, seconds: float) -> float:
         """The counter after that many quiet seconds."""
         return max(0.0, level - max(0.0, seconds) * self.rate)
 
-    def reported(self, level: float, sent: int, refused: int) -> float:
+    def apply_traffic(self, level: float, sent: int, refused: int) -> float:
         """The counter after `sent` requests, of which the portal refused `refused`: it was full, and they may have counted too."""
         level += sent
-        return max(level, self.ceiling) + refused if refused and self.limits else level
+        return max(level, self.ceiling) + refused if refused and self.is_limited else level
 
     def wait(self, level: float) -> float:
         """Seconds until one more request fits."""
@@ -58,7 +58,7 @@ class Plan:
 PLANS = {"standard": Plan(), "enterprise": Plan(5.0, 250.0), "off": Plan(burst=math.inf)}
 
 
-def plan_named(text: str) -> Plan:
+def parse_plan(text: str) -> Plan:
     """The plan called `text`, or written as rate/burst such as 10/300; ValueError for anything else."""
     if text in PLANS:
         return PLANS[text]

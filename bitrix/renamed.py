@@ -28,14 +28,14 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _MOVED = frozenset({301, 302, 307, 308})
 
 
-class Moved(NotSent):
+class PortalMoved(NotSent):
     """The portal answers under another name now, and did not read the call.
 
     Speaks to the client, which sends the call there; never leaves it.
     """
 
 
-class Home:
+class PortalAddress:
     """The address that calls are posted to; changes when the portal says that it was renamed, for this process only."""
 
     def __init__(self, root: SecretStr, *, setting: str) -> None:
@@ -44,16 +44,16 @@ class Home:
         self._origin, self._path = f"{url.scheme}://{url.netloc.decode()}", SecretStr(url.path)
         self._setting = setting
 
-    def url(self, method: str) -> httpx.URL:
+    def build_url(self, method: str) -> httpx.URL:
         """Where to post a call of `method`; a secret."""
         return httpx.URL(f"{self._origin}{self._path.get_secret_value()}/{method}")
 
-    def follow(self, asked: httpx.URL, status: int, location: str) -> bool:
+    def accept_redirect(self, asked: httpx.URL, status: int, location: str) -> bool:
         """Whether this answer to `asked` shows the portal under a new name; then `url` speaks of that from now on.
 
         Such a redirect comes instead of the call (bitrix24 facts 1.1), so the same POST may be made there, even a write.
         """
-        new = renamed(asked, location) if status in _MOVED else None
+        new = find_new_address(asked, location) if status in _MOVED else None
         if new is None:
             return False
         origin = f"{new.scheme}://{new.netloc.decode()}"
@@ -69,7 +69,7 @@ class Home:
         return True
 
 
-def renamed(asked: httpx.URL, location: str) -> httpx.URL | None:
+def find_new_address(asked: httpx.URL, location: str) -> httpx.URL | None:
     """The address in `location` if it is `asked` on another name of the same cloud, else None; never raises.
 
     On loopback another port counts as another name.
@@ -82,9 +82,9 @@ def renamed(asked: httpx.URL, location: str) -> httpx.URL | None:
         return None
     if is_loopback(asked):
         return new if is_loopback(new) and new.scheme == asked.scheme else None
-    return new if _in_cloud(asked) and _in_cloud(new) else None
+    return new if _is_in_cloud(asked) and _is_in_cloud(new) else None
 
 
-def _in_cloud(url: httpx.URL) -> bool:
+def _is_in_cloud(url: httpx.URL) -> bool:
     name, _, zone = url.host.lower().partition(".")
     return url.scheme == "https" and url.port is None and zone in ZONES and name not in _NO_PORTAL and _NAME.fullmatch(name) is not None

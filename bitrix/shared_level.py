@@ -67,14 +67,14 @@ class SharedLevel:
 
     async def add(self, plan: Plan, traffic: Traffic) -> float | None:
         """Tell the others of `traffic` and return the counter of all; None where the store could not be asked."""
-        place = await self._guarded(plan, traffic, places=0)
+        place = await self._try_move(plan, traffic, places=0)
         return place.level if place else None
 
     async def take(self, plan: Plan, traffic: Traffic) -> Place | None:
         """Tell of `traffic`, then take one place if it fits; None where the store could not be asked."""
-        return await self._guarded(plan, traffic, places=1)
+        return await self._try_move(plan, traffic, places=1)
 
-    async def _guarded(self, plan: Plan, traffic: Traffic, *, places: int) -> Place | None:
+    async def _try_move(self, plan: Plan, traffic: Traffic, *, places: int) -> Place | None:
         now = self._now()
         if now < self._resting_until <= now + _REST:  # later than that: the clock was set back
             return None
@@ -92,8 +92,8 @@ class SharedLevel:
     async def _move(self, plan: Plan, traffic: Traffic, places: int) -> Place | None:
         for _ in range(_TRIES):
             row = await self._store.get_value(self._key)
-            level, seen_at, mended = self._drained(plan, row)
-            level = plan.reported(level, traffic.sent, traffic.refused)
+            level, seen_at, mended = self._drain(plan, row)
+            level = plan.apply_traffic(level, traffic.sent, traffic.refused)
             wait = plan.wait(level) if places else 0.0
             if wait and traffic == Traffic() and not mended:
                 return Place(level, wait)
@@ -102,21 +102,21 @@ class SharedLevel:
                 return Place(level, wait)
         return None
 
-    def _drained(self, plan: Plan, row: str | None) -> tuple[float, datetime, bool]:
+    def _drain(self, plan: Plan, row: str | None) -> tuple[float, datetime, bool]:
         """The counter now, its moment, and whether the row must be stored anew for it to drain at all."""
         now = self._now()
         if row is None:
             return 0.0, now, False
-        stored = _read(row)
+        stored = _parse_row(row)
         if stored is None:  # nobody knows: as full as we ever make it
             return plan.ceiling, now, True
         level, at = stored
-        level = plan.drained(min(level, plan.ceiling + _OVER), (now - at).total_seconds())
+        level = plan.drain(min(level, plan.ceiling + _OVER), (now - at).total_seconds())
         # Another machine's clock may run a little ahead: its moment is kept. Far ahead: a clock was set back, ours counts.
         return level, at if now < at <= now + _SKEW else now, at > now + _SKEW
 
 
-def _read(row: str) -> tuple[float, datetime] | None:
+def _parse_row(row: str) -> tuple[float, datetime] | None:
     """The stored counter and its moment; None for what is neither."""
     level, _, moment = row.partition(" ")
     try:

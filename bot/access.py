@@ -8,16 +8,16 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from bot.access_file import AccessFile, FileNews, Person, TokenGrant, read_listed
+from bot.access_file import AccessFile, FileNews, Person, TokenGrant, read_access_file
 from orchestrator.directory.zones import is_zone
-from orchestrator.leads.choosing import Away
+from orchestrator.leads.choosing import Absence
 from orchestrator.messages import Actor
-from orchestrator.people.leaving import file_row
-from orchestrator.people.registry import STREAM, registry_of
+from orchestrator.people.leaving import build_file_row
+from orchestrator.people.registry import STREAM, extract_registry
 from orchestrator.people.screens import DEFAULTS
-from state.clock import SystemClock, elapsing
-from state.journal import state_of
-from state.people_fold import empty
+from state.clock import SystemClock, read_boottime
+from state.journal import load_state
+from state.people_fold import create_registry
 from state.store import InboxRow, Store
 from state.worker import AsyncStore
 
@@ -36,219 +36,232 @@ GRACE = 60.0
 class Access:
     """Who may use the bot now: the file, and who joined by invitation; without those whom the portal dismissed.
 
-    Asked at every message and press, so it answers from memory; `renewed` and `follow` keep it as the registry stands.
+    Asked at every message and press, so it answers from memory; `apply_registry` and `follow` keep it as the registry stands.
     """
 
     def __init__(self, people: Sequence[Person], *, file: AccessFile | None = None, tokens: Sequence[TokenGrant] = ()) -> None:
         """The people and tokens of the file, which is followed when it is given."""
         self._tokens = {token.name: token for token in tokens}
-        self._file: dict[int, Person] = {person.telegram_id: person for person in people}
-        self._followed = file
-        self._news: list[InboxRow] = []
+        self._file_people: dict[int, Person] = {person.telegram_id: person for person in people}
+        self._access_file = file
+        self._pending_news: list[InboxRow] = []
         self._zones: dict[int, str] = {}
         self._zone_of: Callable[..., Awaitable[str]] | None = None
-        self._registry: Mapping[str, Any] = empty()
+        self._registry: Mapping[str, Any] = create_registry()
         self._seq = -1
-        self._by_telegram: dict[int, Person] = self._known()
+        self._by_telegram: dict[int, Person] = self._merge_people()
 
-    def actor(self, telegram_id: int) -> Actor | None:
+    def find_actor(self, telegram_id: int) -> Actor | None:
         """The person's rights, None for a stranger."""
         person = self._by_telegram.get(telegram_id)
-        return person.actor(self._zones.get(telegram_id)) if person else None
+        return person.to_actor(self._zones.get(telegram_id)) if person else None
 
-    def present(self, actor: Actor) -> Actor | None:
+    def refresh_actor(self, actor: Actor) -> Actor | None:
         """The rights that `actor` has now: those of this list for people in Telegram, their own for everybody else."""
-        return self.actor_of(actor.key) if actor.key.startswith("tg:") else actor
+        return self.find_actor_by_key(actor.key) if actor.key.startswith("tg:") else actor
 
-    def token(self, name: str) -> TokenGrant | None:
+    def find_grant(self, name: str) -> TokenGrant | None:
         """What the file says of the HTTP token with that name."""
         return self._tokens.get(name)
 
-    def actor_of(self, key: str) -> Actor | None:
+    def find_actor_by_key(self, key: str) -> Actor | None:
         """The rights of the person with this key ("tg:7"), None for strangers."""
-        return self.actor(_number(key))
+        return self.find_actor(_parse_telegram_id(key))
 
-    def former(self, telegram_id: int) -> Actor | None:
+    def find_listed_actor(self, telegram_id: int) -> Actor | None:
         """Somebody who is listed, whether or not they have access: only for how to speak to them."""
-        person = self._known().get(telegram_id)
-        return _as_wished(person, self.preferences(f"tg:{telegram_id}")).actor(self._zones.get(telegram_id)) if person else None
+        person = self._merge_people().get(telegram_id)
+        return (
+            _apply_preferences(person, self.resolve_preferences(f"tg:{telegram_id}")).to_actor(self._zones.get(telegram_id))
+            if person
+            else None
+        )
 
-    def people(self) -> list[Actor]:
+    def list_people(self) -> list[Actor]:
         """Everybody who may use the bot."""
-        return [person.actor(self._zones.get(number)) for number, person in self._by_telegram.items()]
+        return [person.to_actor(self._zones.get(number)) for number, person in self._by_telegram.items()]
 
-    def admins(self) -> list[Actor]:
+    def list_admins(self) -> list[Actor]:
         """Those who decide about access."""
-        return [actor for actor in self.people() if actor.role == "admin"]
+        return [actor for actor in self.list_people() if actor.role == "admin"]
 
-    def employed(self) -> dict[str, int]:
+    def map_employees(self) -> dict[str, int]:
         """Everybody with an employee number, those out of work too: key → employee."""
-        return {f"tg:{number}": person.bitrix_user_id for number, person in self._known().items() if person.bitrix_user_id is not None}
+        return {
+            f"tg:{number}": person.bitrix_user_id for number, person in self._merge_people().items() if person.bitrix_user_id is not None
+        }
 
-    def lead_of(self, key: str) -> str:
+    def find_lead(self, key: str) -> str:
         """The key of the lead named for this person, "" where the file names none."""
-        person = self._by_telegram.get(_number(key))
+        person = self._by_telegram.get(_parse_telegram_id(key))
         return f"tg:{person.lead}" if person is not None and person.lead is not None else ""
 
-    def away(self, key: str) -> Away | None:
+    def find_absence(self, key: str) -> Absence | None:
         """Until when somebody is away, and who stands in; also a day that has passed."""
-        person = self._by_telegram.get(_number(key))
+        person = self._by_telegram.get(_parse_telegram_id(key))
         if person is None or person.away is None:
             return None
-        return Away(until=person.away, deputy=f"tg:{person.deputy}" if person.deputy is not None else "")
+        return Absence(until=person.away, deputy=f"tg:{person.deputy}" if person.deputy is not None else "")
 
-    def name_of(self, key: str) -> str:
+    def find_name(self, key: str) -> str:
         """What the person is called, also one without access; "" for strangers."""
-        person = self._known().get(_number(key))
+        person = self._merge_people().get(_parse_telegram_id(key))
         return person.name if person else ""
 
-    def fixed(self, key: str) -> bool:
+    def is_fixed(self, key: str) -> bool:
         """Whether the file lists them, so that only the file can remove them."""
-        return _number(key) in self._file
+        return _parse_telegram_id(key) in self._file_people
 
-    def preferences(self, key: str) -> Mapping[str, str]:
+    def resolve_preferences(self, key: str) -> Mapping[str, str]:
         """What the person has set, or the file for them; a name that is missing has its default."""
-        person = self._file.get(_number(key))
+        person = self._file_people.get(_parse_telegram_id(key))
         ours = {"alerts": "off"} if person is not None and person.notify == "none" else {}
         return {**ours, **self._registry["preferences"].get(key, {})}
 
-    def wants(self, actor: Actor, what: str) -> bool:
+    def is_subscribed(self, actor: Actor, what: str) -> bool:
         """Whether a person who has access wants "digest", "evening" or "alerts"."""
-        present = _number(actor.key) in self._by_telegram
-        return present and self.preferences(actor.key).get(what, DEFAULTS[what]) == "on"
+        present = _parse_telegram_id(actor.key) in self._by_telegram
+        return present and self.resolve_preferences(actor.key).get(what, DEFAULTS[what]) == "on"
 
-    def people_by_bitrix(self, user_id: int) -> list[Actor]:
+    def find_subscribers(self, user_id: int) -> list[Actor]:
         """Those who are this employee in the portal and want to be told of changes of their records."""
         mine = [person for person in self._by_telegram.values() if person.bitrix_user_id == user_id]
-        actors = (person.actor(self._zones.get(person.telegram_id)) for person in mine)
-        return [actor for actor in actors if self.wants(actor, "alerts")]
+        actors = (person.to_actor(self._zones.get(person.telegram_id)) for person in mine)
+        return [actor for actor in actors if self.is_subscribed(actor, "alerts")]
 
-    async def learn_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
+    async def fetch_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
         """Ask the portal for the time zones that the file does not give; `zone_of(user_id=…)` never fails."""
         self._zone_of = zone_of
         for person in list(self._by_telegram.values()):
             if person.time_zone is None:
                 self._zones[person.telegram_id] = await zone_of(user_id=person.bitrix_user_id)
 
-    def bitrix_users(self) -> list[int]:
+    def list_watched_users(self) -> list[int]:
         """The employees whose records somebody wants to be told of."""
-        numbers = {actor.bitrix_user_id for actor in self.people() if self.wants(actor, "alerts")}
+        numbers = {actor.bitrix_user_id for actor in self.list_people() if self.is_subscribed(actor, "alerts")}
         return sorted(number for number in numbers if number is not None)
 
-    def renewed(self, registry: Mapping[str, Any], seq: int) -> None:
+    def apply_registry(self, registry: Mapping[str, Any], seq: int) -> None:
         """The registry as it stands after event `seq`; one that is older than what is known changes nothing."""
         if seq < self._seq:
             return
         self._registry, self._seq = deepcopy(dict(registry)), seq
         out = registry["out"]
-        listed = {number: person for number, person in self._known().items() if f"tg:{number}" not in out}
-        self._by_telegram = {number: _as_wished(person, self.preferences(f"tg:{number}")) for number, person in listed.items()}
+        listed = {number: person for number, person in self._merge_people().items() if f"tg:{number}" not in out}
+        self._by_telegram = {
+            number: _apply_preferences(person, self.resolve_preferences(f"tg:{number}")) for number, person in listed.items()
+        }
         for key, joined in registry["people"].items():
             if is_zone(joined["time_zone"]):
-                self._zones.setdefault(_number(key), joined["time_zone"])
+                self._zones.setdefault(_parse_telegram_id(key), joined["time_zone"])
 
-    def closed(self) -> None:
+    def discard_registry(self) -> None:
         """The registry cannot be read: only the file counts, and nobody comes back whom the portal dismissed."""
-        self.renewed({**self._registry, "people": {}}, self._seq)
+        self.apply_registry({**self._registry, "people": {}}, self._seq)
         self._seq = -1
 
-    async def begin(self, store: AsyncStore) -> None:
+    async def load_registry(self, store: AsyncStore) -> None:
         """Know who joined before anybody is heard; where that cannot be read only the file counts, till `follow` can read it."""
         try:
-            await self.look(store)
+            await self.reload_registry(store)
         except Exception:  # see follow
             log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
 
-    async def follow(self, store: AsyncStore) -> None:
+    async def watch_registry(self, store: AsyncStore) -> None:
         """Keep up with the registry, whichever process changes it, until cancelled. What cannot be read lets nobody in."""
         failing_since: float | None = None
         read_at = -RELOAD
         while True:
-            await self._follow_file(store)
+            await self._sync_file(store)
             try:
-                read_at = await self._look(store, read_at)
+                read_at = await self._reload_if_changed(store, read_at)
                 failing_since = None
             except Exception:  # a damaged record, a newer program, a lost database: whatever it is, fail closed
-                failing_since = elapsing() if failing_since is None else failing_since
+                failing_since = read_boottime() if failing_since is None else failing_since
                 log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
-                if elapsing() - failing_since >= GRACE:
-                    self.closed()
+                if read_boottime() - failing_since >= GRACE:
+                    self.discard_registry()
             await asyncio.sleep(LOOK_EVERY)
 
-    async def _follow_file(self, store: AsyncStore) -> None:
+    async def _sync_file(self, store: AsyncStore) -> None:
         """Who stands in the file now; administrators are told of it, and the cards of those who left it are closed."""
         try:
-            news = await asyncio.to_thread(self._followed.changed) if self._followed is not None else None
+            news = await asyncio.to_thread(self._access_file.poll) if self._access_file is not None else None
             if news is not None:
-                self.reread(news)
-                await self._know_new_zones()
-            if self._news:
-                await store.put_inbox(self._news)
-                self._news.clear()
+                self.apply_file_news(news)
+                await self._fetch_new_zones()
+            if self._pending_news:
+                await store.put_inbox(self._pending_news)
+                self._pending_news.clear()
                 for listener in store.listeners:
                     listener()
         except Exception:  # the list that was good stays in force
             log.exception("the access file cannot be followed", extra={"action": "access_not_followed"})
 
-    def reread(self, news: FileNews) -> None:
+    def apply_file_news(self, news: FileNews) -> None:
         """The file says something else: rights hold at once, what is to be told waits for `follow`."""
         before = set(self._by_telegram)
         if not news.faults:
-            self._file = {person.telegram_id: person for person in news.people}
+            self._file_people = {person.telegram_id: person for person in news.people}
             self._tokens = {token.name: token for token in news.tokens}
-            self.renewed(self._registry, self._seq)
+            self.apply_registry(self._registry, self._seq)
         left = sorted(f"tg:{number}" for number in before - set(self._by_telegram))
-        self._news.append(file_row(news.content, left, count=len(self._file), faults=news.faults, now=SystemClock().now()))
+        self._pending_news.append(
+            build_file_row(news.content, left, count=len(self._file_people), faults=news.faults, now=SystemClock().now())
+        )
 
-    async def _know_new_zones(self) -> None:
+    async def _fetch_new_zones(self) -> None:
         """Of those who came with the file; the others are asked about in their hour."""
         for number, person in list(self._by_telegram.items()):
             if person.time_zone is None and number not in self._zones and self._zone_of is not None:
                 self._zones[number] = await self._zone_of(user_id=person.bitrix_user_id)
 
-    async def _look(self, store: AsyncStore, read_at: float) -> float:
+    async def _reload_if_changed(self, store: AsyncStore, read_at: float) -> float:
         """Read the registry if its stream has grown, or nobody has for long (an erasure changes what is there); when it was read."""
-        seq = await store.read(_head)
-        if seq == self._seq and elapsing() - read_at < RELOAD:
+        seq = await store.read(_read_head)
+        if seq == self._seq and read_boottime() - read_at < RELOAD:
             return read_at
-        await self.look(store)
-        return elapsing()
+        await self.reload_registry(store)
+        return read_boottime()
 
-    async def look(self, store: AsyncStore) -> None:
+    async def reload_registry(self, store: AsyncStore) -> None:
         """Read the registry now; raises what the store raises."""
-        state, seq = await store.read(state_of, STREAM)
+        state, seq = await store.read(load_state, STREAM)
         self._seq = min(self._seq, seq)
-        self.renewed(registry_of(state), seq)
+        self.apply_registry(extract_registry(state), seq)
 
-    def known(self) -> dict[str, Person]:
+    def map_listed(self) -> dict[str, Person]:
         """Everybody who is listed, those out of work too, by key."""
-        return {f"tg:{number}": person for number, person in self._known().items()}
+        return {f"tg:{number}": person for number, person in self._merge_people().items()}
 
-    def _known(self) -> dict[int, Person]:
+    def _merge_people(self) -> dict[int, Person]:
         """The file and who joined, those out of work too; for one who is in both the file counts."""
-        return _told_apart({**_joined(self._registry["people"]), **self._file}, self._file)
+        return _mark_namesakes({**_build_joined_people(self._registry["people"]), **self._file_people}, self._file_people)
 
     def __len__(self) -> int:
         """How many people may use the bot."""
         return len(self._by_telegram)
 
 
-def _head(store: Store) -> int:
-    return store.head(STREAM)[0]
+def _read_head(store: Store) -> int:
+    return store.read_head(STREAM)[0]
 
 
-def _number(key: str) -> int:
+def _parse_telegram_id(key: str) -> int:
     """The Telegram id in a key; 0, which nobody has, for keys of other doors."""
     kind, _, number = key.partition(":")
     return int(number) if kind == "tg" and number.isascii() and number.isdecimal() else 0
 
 
-def _joined(people: Mapping[str, Mapping[str, Any]]) -> dict[int, Person]:
+def _build_joined_people(people: Mapping[str, Mapping[str, Any]]) -> dict[int, Person]:
     kept = ("name", "role", "bitrix_user_id", "locale")
-    return {_number(key): Person(telegram_id=_number(key), **{name: item[name] for name in kept}) for key, item in people.items()}
+    return {
+        _parse_telegram_id(key): Person(telegram_id=_parse_telegram_id(key), **{name: item[name] for name in kept})
+        for key, item in people.items()
+    }
 
 
-def _told_apart(people: Mapping[int, Person], file: Mapping[int, Person]) -> dict[int, Person]:
+def _mark_namesakes(people: Mapping[int, Person], file: Mapping[int, Person]) -> dict[int, Person]:
     """Whoever joined as an employee who has another account, or is called as somebody else is, has their Telegram number in the name."""
     names = Counter(person.name.casefold() for person in people.values())
     employees = Counter(person.bitrix_user_id for person in people.values())
@@ -259,7 +272,7 @@ def _told_apart(people: Mapping[int, Person], file: Mapping[int, Person]) -> dic
     return found
 
 
-def _as_wished(person: Person, chosen: Mapping[str, str]) -> Person:
+def _apply_preferences(person: Person, chosen: Mapping[str, str]) -> Person:
     """The person with the language and zone that they set themselves; their rights are not theirs to set."""
     locale, zone = chosen.get("locale", ""), chosen.get("time_zone", "")
     wishes = {**({"locale": locale} if locale in ("ru", "en") else {}), **({"time_zone": zone} if is_zone(zone) else {})}
@@ -270,5 +283,5 @@ def load_access(path: Path | None) -> Access:
     """Read the access file; raises SettingsError that names file, entry and mending. No file: nobody has access."""
     if path is None:
         return Access([])
-    listed = read_listed(path)
+    listed = read_access_file(path)
     return Access(listed.people, file=AccessFile(path), tokens=listed.http_tokens)

@@ -16,9 +16,9 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator.errors import SettingsError
-from orchestrator.gate.policy_text import advice
+from orchestrator.gate.policy_text import describe_yaml_error
 from orchestrator.messages import Actor, Mode, Role
-from state.canonical import sha256
+from state.canonical import hash_text
 from state.clock import SystemClock
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ SETTLED = 1.0
 """Seconds after the last writing of the file before it is read: half a file may name fewer people than the whole one."""
 
 
-def _zone(name: str) -> str:
+def _validate_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, OSError):  # a folder of the zone database is no zone either
@@ -48,7 +48,7 @@ class Person(BaseModel):
     mode: Mode = "full"
     sees: Literal["own", "all"] | list[int] | None = None
     """Default: own for managers, all for leads and admins."""
-    time_zone: Annotated[str, AfterValidator(_zone)] | None = None
+    time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
     """Default: the employee's own in the portal, else the portal's; until that is read, Moscow's."""
     locale: Literal["ru", "en"] = "ru"
     notify: Literal["none", "own"] = "own"
@@ -60,7 +60,7 @@ class Person(BaseModel):
     away: date | None = None
     """Of a lead: the last day on which they do not decide."""
 
-    def actor(self, learned: str | None = None) -> Actor:
+    def to_actor(self, learned: str | None = None) -> Actor:
         """The person as the orchestrator knows them; `learned` is the zone that the portal gives them."""
         sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
         return Actor(
@@ -83,7 +83,7 @@ class TokenGrant(BaseModel):
     bitrix_user_id: int | None = None
     sees: Literal["own", "all"] | list[int] | None = None
     """Default: all; own for a manager who has a Bitrix user."""
-    time_zone: Annotated[str, AfterValidator(_zone)] | None = None
+    time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
     locale: Literal["ru", "en"] = "ru"
     customers: bool = False
     """What it hands in was written by customers: text of others, never an instruction, so that every write of it asks."""
@@ -112,21 +112,21 @@ class AccessFile:
     def __init__(self, path: Path, wall: Callable[[], float] = lambda: SystemClock().now().timestamp()) -> None:
         """As it stands now it is known."""
         self._path, self._wall = path, wall
-        self._stand, self._content = _stand(path), _content(path)
+        self._stamp, self._content = _read_stamp(path), _hash_content(path)
 
-    def changed(self) -> FileNews | None:
+    def poll(self) -> FileNews | None:
         """What it says now, if that is something else than at the last look; never fails."""
-        stand = _stand(self._path)
-        if stand == self._stand or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):
+        stand = _read_stamp(self._path)
+        if stand == self._stamp or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):
             return None
-        content = _content(self._path)
-        self._stand = stand
+        content = _hash_content(self._path)
+        self._stamp = stand
         if content == self._content:
             return None
         self._content = content
         written = f"{content[:16]}:{stand[0] if stand else 0}"
         try:
-            listed = read_listed(self._path)
+            listed = read_access_file(self._path)
         except SettingsError as error:
             log.warning("the list of people has become faulty, the old one stays: %s", error.reason, extra={"action": "access_faulty"})
             return FileNews(content=written, faults=error.reason.removeprefix(f"ACCESS_FILE {self._path}: "))
@@ -139,10 +139,10 @@ class AccessFile:
 
 def read_people(path: Path) -> list[Person]:
     """The people of the file; raises SettingsError that names file, entry and mending."""
-    return read_listed(path).people
+    return read_access_file(path).people
 
 
-def read_listed(path: Path) -> _File:
+def read_access_file(path: Path) -> _File:
     """People and tokens of the file; raises SettingsError that names file, entry and mending."""
     try:
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
@@ -151,26 +151,26 @@ def read_listed(path: Path) -> _File:
     except UnicodeDecodeError as error:
         raise SettingsError(f"ACCESS_FILE {path}: no UTF-8 text") from error
     except yaml.YAMLError as error:
-        raise SettingsError(f"ACCESS_FILE {path}: no valid YAML{advice(error)}") from error
+        raise SettingsError(f"ACCESS_FILE {path}: no valid YAML{describe_yaml_error(error)}") from error
     try:
         listed = _File.model_validate(content)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
         raise SettingsError(f"ACCESS_FILE {path}: {faults}") from error
-    if twice := _twice([person.telegram_id for person in listed.people]):
+    if twice := _find_duplicate([person.telegram_id for person in listed.people]):
         raise SettingsError(f"ACCESS_FILE {path}: telegram_id {twice} is listed twice")
-    if same := _twice([token.name for token in listed.http_tokens]):
+    if same := _find_duplicate([token.name for token in listed.http_tokens]):
         raise SettingsError(f"ACCESS_FILE {path}: the token {same} is listed twice in http_tokens")
     return listed
 
 
-def _twice(names: Sequence[T]) -> T | None:
+def _find_duplicate(names: Sequence[T]) -> T | None:
     """A name with two entries, None where there is none."""
     often = Counter(names)
     return next((name for name, entries in often.items() if entries > 1), None)
 
 
-def _stand(path: Path) -> tuple[int, int, int] | None:
+def _read_stamp(path: Path) -> tuple[int, int, int] | None:
     try:
         found = path.stat()
     except OSError:
@@ -178,8 +178,8 @@ def _stand(path: Path) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _content(path: Path) -> str:
+def _hash_content(path: Path) -> str:
     try:
-        return sha256(path.read_bytes().decode("utf-8", "replace"))
+        return hash_text(path.read_bytes().decode("utf-8", "replace"))
     except OSError:
         return ""

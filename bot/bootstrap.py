@@ -12,55 +12,55 @@ from zoneinfo import ZoneInfo
 from filelock import FileLock, Timeout
 
 from bitrix.catalogue import Catalogue, load_catalogue
-from bitrix.client import KEPT, PLACES, BitrixClient
+from bitrix.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
 from bitrix.limiter import Limiter
 from bitrix.masking import mask
-from bitrix.plan import plan_named
+from bitrix.plan import parse_plan
 from bitrix.shared_level import SharedLevel
-from bot.features import Members, features
-from bot.monitoring.heard import Ears
-from bot.portal_auth import portal_auth
+from bot.features import Members, build_features
+from bot.monitoring.heard import ReachabilityTracker
+from bot.portal_auth import build_portal_auth
 from bot.settings import Settings
-from bot.wire import wire
+from bot.wire import build_transport
 from orchestrator.audit import Audit
-from orchestrator.budgets.purse import MonthlyPurse
-from orchestrator.budgets.usage import Usage
+from orchestrator.budgets.purse import MonthlyModelBudget
+from orchestrator.budgets.usage import UsageReader
 from orchestrator.context import Query
-from orchestrator.directory.date_format import calendar
-from orchestrator.directory.duplicates import Duplicates
-from orchestrator.directory.lookup import Lookup, Place
+from orchestrator.directory.date_format import format_calendar
+from orchestrator.directory.duplicates import DuplicateFinder
+from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import PortalReads
-from orchestrator.directory.present import present
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.present import render_outcome
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.errors import SettingsError
 from orchestrator.freezing import handlers as freezing
 from orchestrator.freezing.switch import LiveSwitch
 from orchestrator.gate.gate import Gate
-from orchestrator.gate.live_policy import LivePolicy, Policies
-from orchestrator.gate.methods import methods_text
+from orchestrator.gate.live_policy import LivePolicy, PolicySource
+from orchestrator.gate.methods import format_methods
 from orchestrator.gate.policy import Policy, check_policy, load_policy
-from orchestrator.leads.choosing import Leads
-from orchestrator.leads.rules_news import RulesWatch
-from orchestrator.leads.tally import SHARED, JournalTally
+from orchestrator.leads.choosing import LeadApprovers
+from orchestrator.leads.rules_news import PolicyWatcher
+from orchestrator.leads.tally import OVERLAP, JournalChangeCounter
 from orchestrator.messages import Actor, Mode
-from orchestrator.model_client.client import KEPT as MODEL_KEPT
+from orchestrator.model_client.client import KEEPALIVE_SECONDS as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.portal_events.audience import Audience, Nobody
-from orchestrator.portal_events.watching import PortalWatch
-from orchestrator.talking.voice import Ear, Files
-from orchestrator.turns import Partial, Present, Tools, together
-from orchestrator.workers import Orchestrator, Trouble
-from state.clock import Clock, SystemClock, elapsing
+from orchestrator.portal_events.watching import PortalWatcher
+from orchestrator.talking.voice import Files, VoiceInput
+from orchestrator.turns import RefreshActor, ShowPartial, Tools, merge_handlers
+from orchestrator.workers import Orchestrator, TellTrouble
+from state.clock import Clock, SystemClock, read_boottime
 from state.interaction_log import InteractionLogger
-from state.sql.hints import hints_of
+from state.sql.hints import create_notifier
 from state.sql.store import SqlStore, open_store
 from state.store import StoreError
-from state.trace import trace_headers
+from state.trace import build_trace_headers
 from state.worker import AsyncStore
 
 NOBODY = Nobody()
@@ -71,37 +71,37 @@ PROBE = 5.0
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
-def build_orchestrator(  # noqa: PLR0913 - as `assemble`
+def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     settings: Settings,
     store: AsyncStore,
     *,
-    trouble: Trouble,
-    partial: Partial,
+    trouble: TellTrouble,
+    partial: ShowPartial,
     clock: Clock | None = None,
-    present: Present = lambda actor: actor,
+    present: RefreshActor = lambda actor: actor,
     audience: Audience = NOBODY,
     members: Members | None = None,
     files: Files | None = None,
-    ears: Ears | None = None,
+    ears: ReachabilityTracker | None = None,
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
     """The orchestrator, and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
-    clock, ears = clock or SystemClock(), ears or Ears()
-    auth = portal_auth(settings, store, clock.now)
-    limiter = _limiter(settings, store, auth.portal, clock, ears)
+    clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
+    auth = build_portal_auth(settings, store, clock.now)
+    limiter = _build_limiter(settings, store, auth.portal, clock, ears)
     client = BitrixClient(
         auth,
         limiter=limiter,
-        transport=wire(auth.base_url, connections=PLACES, kept=KEPT),
+        transport=build_transport(auth.base_url, connections=MAX_CONNECTIONS, kept=KEEPALIVE_SECONDS),
         operating_limit=settings.bitrix_operating_limit,
         now=clock.now,
-        headers=trace_headers,
-        heard=ears.of_portal,
+        headers=build_trace_headers,
+        heard=ears.record_portal_call,
     )
     provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
-    model = ModelClient(provider, transport=wire(provider.base_url, kept=MODEL_KEPT), heard=ears.of_model)
+    model = ModelClient(provider, transport=build_transport(provider.base_url, kept=MODEL_KEPT), heard=ears.record_model_call)
     ears.probes.update(portal=partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE), model=model.probe)
     hearing = Transcriber(provider, settings.openai_transcribe_model) if settings.openai_transcribe_model else None
-    made = assemble(
+    made = build_from_clients(
         settings,
         store,
         client,
@@ -112,38 +112,38 @@ def build_orchestrator(  # noqa: PLR0913 - as `assemble`
         present=present,
         audience=audience,
         members=members,
-        ear=Ear(files=files, listener=hearing) if files else None,
+        ear=VoiceInput(files=files, transcriber=hearing) if files else None,
     )
     return made, [client, model, limiter, *([hearing] if hearing else [])]
 
 
-def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the outside
+def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wire to the outside
     settings: Settings,
     store: AsyncStore,
     client: BitrixClient,
     model: ModelClient,
     *,
-    trouble: Trouble,
-    partial: Partial,
+    trouble: TellTrouble,
+    partial: ShowPartial,
     clock: Clock,
-    present: Present = lambda actor: actor,
+    present: RefreshActor = lambda actor: actor,
     audience: Audience = NOBODY,
     members: Members | None = None,
-    ear: Ear | None = None,
+    ear: VoiceInput | None = None,
 ) -> Orchestrator:
     """Put the parts together around two given wires; benches and tests hand in their own transports."""
-    policy, catalogue = rules(settings)
-    reads = PortalReads(client, catalogue, clock)
+    policy, catalogue = load_rules(settings)
+    reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
-    more = features(reads, naming, store, members, DATA, ear=ear)
-    watch, switch = RulesWatch(), LiveSwitch(store)
-    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.tell)
+    more = build_features(reads, naming, store, members, DATA, ear=ear)
+    watch, switch = PolicyWatcher(), LiveSwitch(store)
+    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news)
     gate = Gate(
         catalogue=catalogue,
         policy=live,
-        approvers=Leads(members, clock.now) if members else None,
+        approvers=LeadApprovers(members, clock.now) if members else None,
         switch=switch,
-        tally=JournalTally(store, overlap=SHARED if settings.database_url else timedelta(seconds=1)),
+        tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
         performers={"bitrix": BitrixPerformer(client, reads), "schedule": SchedulePerformer(store, clock)},
         records=reads,
         names=naming,
@@ -154,32 +154,34 @@ def assemble(  # noqa: PLR0913 - the composition root: each is one wire to the o
         store=store,
         gate=gate,
         model=model,
-        engines={"crm_agent": _agent(settings, catalogue, live)},
-        queries=_queries(reads, naming, clock),
+        engines={"crm_agent": _build_agent(settings, catalogue, live)},
+        queries=_build_queries(reads, naming, clock),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
-        partial=partial,
-        hosts=frozenset({client.portal}) | policy.http_hosts,
-        present=present,
-        purse=MonthlyPurse(live, Usage(store)),
-        handlers=together(more.handlers, freezing.handlers(switch, members)),
-        rounds=more.rounds,
-        watches=(partial_of(watch.look, live),),
+        show_partial=partial,
+        allowed_hosts=frozenset({client.portal}) | policy.http_hosts,
+        refresh_actor=present,
+        model_budget=MonthlyModelBudget(live, UsageReader(store)),
+        handlers=merge_handlers(more.handlers, freezing.build_handlers(switch, members)),
+        periodic_tasks=more.periodic_tasks,
+        frequent_tasks=(partial_of(watch.run, live),),
     )
-    return Orchestrator(tools, clock, trouble=trouble, portal=PortalWatch(reads, naming, store, clock, audience=audience, present=present))
+    return Orchestrator(
+        tools, clock, trouble=trouble, portal=PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
+    )
 
 
-def _agent(settings: Settings, catalogue: Catalogue, policies: Policies) -> CrmAgent:
+def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:
     return CrmAgent(
         constitution=(DATA / "agent" / "constitution.md").read_text(encoding="utf-8"),
         protocol=(DATA / "agent" / "protocol.md").read_text(encoding="utf-8"),
-        methods=_methods(catalogue, policies),
+        methods=_build_method_prompts(catalogue, policies),
         max_iterations=settings.agent_max_iterations,
     )
 
 
 @contextlib.asynccontextmanager
-async def opened_store(settings: Settings) -> AsyncIterator[AsyncStore]:
+async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
     """The database, migrated and closed at the end; raises SettingsError when it cannot be opened.
 
     The embedded database belongs to one process, which proves it by a lock file: so the leases of a process that died are void at once.
@@ -188,11 +190,11 @@ async def opened_store(settings: Settings) -> AsyncIterator[AsyncStore]:
         embedded = settings.database_url is None
         if embedded:
             _lock(settings.state_dir, stack)
-        opened = await asyncio.to_thread(_open, settings)
-        store = AsyncStore(opened, threads=opened.threads, hints=hints_of(settings.database.get_secret_value()))
+        opened = await asyncio.to_thread(_open_sql_store, settings)
+        store = AsyncStore(opened, threads=opened.threads, hints=create_notifier(settings.database.get_secret_value()))
         try:
             if embedded:
-                await store.void_leases()
+                await store.expire_leases()
             yield store
         finally:
             await store.aclose()
@@ -208,14 +210,14 @@ def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
         raise SettingsError(f"STATE_DIR {folder}: {error.strerror}") from error
 
 
-def _open(settings: Settings) -> SqlStore:
+def _open_sql_store(settings: Settings) -> SqlStore:
     try:
         return open_store(settings.database.get_secret_value())
     except StoreError as error:
         raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
 
 
-def rules(settings: Settings) -> tuple[Policy, Catalogue]:
+def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
     """The owner's rules and the methods with theirs; raises SettingsError where they do not fit together."""
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
@@ -225,13 +227,13 @@ def rules(settings: Settings) -> tuple[Policy, Catalogue]:
     return policy, catalogue
 
 
-def _limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: Ears) -> Limiter:
+def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:
     """The one limiter of this process for the portal, which counts all its clients together: they must share it."""
-    plan = plan_named(settings.bitrix_plan)
-    return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=elapsing, waited=ears.waited)
+    plan = parse_plan(settings.bitrix_plan)
+    return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=read_boottime, waited=ears.record_wait)
 
 
-def _methods(catalogue: Catalogue, policies: Policies) -> Callable[[Mode], str]:
+def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Callable[[Mode], str]:
     """What the model is told of the methods, made once for each mode under the same rules."""
     texts: dict[tuple[Mode, str], str] = {}
 
@@ -241,29 +243,29 @@ def _methods(catalogue: Catalogue, policies: Policies) -> Callable[[Mode], str]:
         if key not in texts:
             if len(texts) >= MOST_TEXTS:
                 texts.clear()
-            texts[key] = methods_text(catalogue, policy, mode)
+            texts[key] = format_methods(catalogue, policy, mode)
         return texts[key]
 
     return methods
 
 
-def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Query]:
+def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
     """What engines may ask of names and time."""
-    lookup, known = Lookup(reads, naming, clock), Duplicates(reads, naming)
+    lookup, known = Lookup(reads, naming, clock), DuplicateFinder(reads, naming)
 
     async def resolve(*, reference: str, actor: Actor, **place: Any) -> Any:
-        return await lookup.resolve(reference, Place(actor=actor, **place))
+        return await lookup.resolve(reference, ReferenceContext(actor=actor, **place))
 
     async def shown(*, outcome: Any, actor: Actor) -> Any:
-        return await present(outcome, naming, actor)
+        return await render_outcome(outcome, naming, actor)
 
     async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
-        return await lookup.named(titles, text, actor)
+        return await lookup.find_named_records(titles, text, actor)
 
     async def when(*, actor: Actor) -> dict[str, Any]:
         now = clock.now()
         here: datetime = now.astimezone(ZoneInfo(actor.time_zone))
-        lines = calendar(now, actor.time_zone, locale=actor.locale)
+        lines = format_calendar(now, actor.time_zone, locale=actor.locale)
         return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines}
 
     async def current(*, state: Mapping[str, Any], actor: Actor) -> dict[str, Any]:
@@ -272,10 +274,10 @@ def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Q
 
     async def link(*, target: str, actor: Actor) -> str:
         kind, _, number = target.rpartition(":")
-        return naming.card_url(kind, int(number), user=actor.bitrix_user_id or 0) if kind and number.isdecimal() else ""
+        return naming.build_card_url(kind, int(number), user=actor.bitrix_user_id or 0) if kind and number.isdecimal() else ""
 
     async def zone(*, user_id: int | None) -> str:
-        return await naming.zone_of(user_id)
+        return await naming.find_zone(user_id)
 
     return {
         "zone": zone,
@@ -285,5 +287,5 @@ def _queries(reads: PortalReads, naming: Naming, clock: Clock) -> Mapping[str, Q
         "named": named,
         "when": when,
         "current": current,
-        "same": known.same,
+        "same": known.find,
     }

@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Protocol
 
 from orchestrator.cards import editing
-from orchestrator.cards.showing import Refresher
-from orchestrator.daily.handlers import daily_help
+from orchestrator.cards.showing import CardRefresher
+from orchestrator.daily.handlers import build_daily_help
 from orchestrator.daily.hours import load_workdays
 from orchestrator.daily.ports import Nobody, People
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import PortalReads
-from orchestrator.directory.today import agenda
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.today import load_agenda
 from orchestrator.history.handlers import History
 from orchestrator.leads import handlers as leading
 from orchestrator.leads.choosing import Staff as LeadStaff
-from orchestrator.leads.moving import LeadsWatch
+from orchestrator.leads.moving import LeadsWatcher
 from orchestrator.messages import Actor
-from orchestrator.people.desk import Desk
-from orchestrator.people.handlers import command_handlers, handlers, timer_handlers
+from orchestrator.people.desk import PeopleContext
+from orchestrator.people.handlers import build_command_handlers, build_inbox_handlers, build_timer_handlers
 from orchestrator.people.staff import Employees, Staff
-from orchestrator.talking.handlers import talking
-from orchestrator.talking.voice import Ear
-from orchestrator.turns import Handlers, Round, together
+from orchestrator.talking.handlers import build_handlers
+from orchestrator.talking.voice import VoiceInput
+from orchestrator.turns import Handlers, PeriodicTask, merge_handlers
 from orchestrator.undo import handlers as undoing
 from state.worker import AsyncStore
 
@@ -33,39 +33,41 @@ class Features:
     """What the product does besides answering."""
 
     handlers: Handlers
-    rounds: tuple[Round, ...]
+    periodic_tasks: tuple[PeriodicTask, ...]
 
 
 class Members(People, Staff, LeadStaff, Protocol):
     """Who may use the bot, as those ask for it who write to them and who let them in."""
 
 
-def features(
-    reads: PortalReads, naming: Naming, store: AsyncStore, members: Members | None, data: Path, *, ear: Ear | None = None
+def build_features(
+    reads: PortalReader, naming: Naming, store: AsyncStore, members: Members | None, data: Path, *, ear: VoiceInput | None = None
 ) -> Features:
     """All of them over these parts; without `members` the bot writes to nobody of its own accord. SettingsError for faulty data."""
 
     def url_of(target: str, actor: Actor) -> str:
         kind, _, number = target.rpartition(":")
-        return naming.card_url(kind, int(number), user=actor.bitrix_user_id or 0)
+        return naming.build_card_url(kind, int(number), user=actor.bitrix_user_id or 0)
 
-    daily = daily_help(partial(agenda, reads, naming), url_of, people=members or Nobody(), workdays=load_workdays(data / "holidays.yaml"))
-    own = Handlers(inbox=daily.inbox, timers=daily.timers, commands=daily.commands)
-    every = together(
-        own,
-        _registry(reads, naming, members),
-        editing.handlers(reads.catalogue, reads.reference),
-        undoing.handlers(),
-        History().handlers(),
-        talking(ear) if ear else Handlers(),
+    daily = build_daily_help(
+        partial(load_agenda, reads, naming), url_of, people=members or Nobody(), workdays=load_workdays(data / "holidays.yaml")
     )
-    rounds = (daily.planner.look, Refresher(store).look)
-    return Features(handlers=every, rounds=(*rounds, LeadsWatch(store, members).look) if members else rounds)
+    own = Handlers(inbox=daily.inbox, timers=daily.timers, commands=daily.commands)
+    every = merge_handlers(
+        own,
+        _build_registry_handlers(reads, naming, members),
+        editing.build_handlers(reads.catalogue, reads.reference),
+        undoing.build_handlers(),
+        History().build_handlers(),
+        build_handlers(ear) if ear else Handlers(),
+    )
+    rounds = (daily.planner.run, CardRefresher(store).run)
+    return Features(handlers=every, periodic_tasks=(*rounds, LeadsWatcher(store, members).run) if members else rounds)
 
 
-def _registry(reads: PortalReads, naming: Naming, staff: Members | None) -> Handlers:
+def _build_registry_handlers(reads: PortalReader, naming: Naming, staff: Members | None) -> Handlers:
     if staff is None:
         return Handlers()
-    desk = Desk(staff=staff, employees=Employees(reads.reference, naming))
-    registry = Handlers(inbox=handlers(desk), timers=timer_handlers(desk), commands=command_handlers(desk))
-    return together(registry, leading.handlers(staff))
+    desk = PeopleContext(staff=staff, employees=Employees(reads.reference, naming))
+    registry = Handlers(inbox=build_inbox_handlers(desk), timers=build_timer_handlers(desk), commands=build_command_handlers(desk))
+    return merge_handlers(registry, leading.build_handlers(staff))

@@ -14,20 +14,27 @@ from typing import Any, Final, Literal
 import orjson
 
 from bitrix.masking import install_log_filter, mask, mask_value
-from state.trace import trace_id
+from state.trace import get_trace_id
 
-Form = Literal["text", "json"]
+LogFormat = Literal["text", "json"]
 
-_USUAL: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "trace_id", "told", "taskName", "color_message"}
+_STANDARD_FIELDS: Final = frozenset(logging.makeLogRecord({}).__dict__) | {
+    "message",
+    "asctime",
+    "trace_id",
+    "told",
+    "taskName",
+    "color_message",
+}
 _LONGEST: Final = 2000
 """Characters of one message: a driver or a server may quote a page in its error."""
 
 
-def set_up_logging(level: str, form: Form = "text") -> None:
+def configure_logging(level: str, form: LogFormat = "text") -> None:
     """Lines of text on stderr, or one JSON object a line on stdout, where containers' log collectors read; all loggers alike."""
     handler = logging.StreamHandler(sys.stdout if form == "json" else sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
-    handler.addFilter(prepared)
+    handler.addFilter(prepare_record)
     root = logging.getLogger()
     for before in [one for one in root.handlers if isinstance(one.formatter, JsonLines | TextLines)]:
         root.removeHandler(before)
@@ -36,26 +43,26 @@ def set_up_logging(level: str, form: Form = "text") -> None:
     logging.getLogger("alembic").setLevel(max(logging.WARNING, root.level))  # what it did to the schema `state.sql.schema` says in one line
     logging.captureWarnings(capture=True)
     install_log_filter()
-    sys.excepthook = _fallen
-    threading.excepthook = _fallen_thread
+    sys.excepthook = _log_crash
+    threading.excepthook = _log_thread_crash
 
 
-def prepared(record: logging.LogRecord) -> bool:
+def prepare_record(record: logging.LogRecord) -> bool:
     """Note what only the moment knows, the trace, and write out the exception without the values it quotes; drops no record."""
     if not hasattr(record, "trace_id"):
-        record.trace_id = trace_id()
-    record.told = described(record.exc_info[1]) if record.exc_info and record.exc_info[1] is not None else ""
+        record.trace_id = get_trace_id()
+    record.told = describe_error(record.exc_info[1]) if record.exc_info and record.exc_info[1] is not None else ""
     return True
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Its traceback as Python prints it, masked, each message short; of pydantic's errors where and why, never what was given."""
     told = traceback.TracebackException.from_exception(error)
-    _shorten(told, error)
+    _trim_messages(told, error)
     return mask("".join(told.format()).rstrip())
 
 
-def _shorten(told: traceback.TracebackException, error: BaseException) -> None:
+def _trim_messages(told: traceback.TracebackException, error: BaseException) -> None:
     seen: set[int] = set()
     pairs: list[tuple[traceback.TracebackException | None, BaseException | None]] = [(told, error)]
     while pairs:
@@ -63,13 +70,13 @@ def _shorten(told: traceback.TracebackException, error: BaseException) -> None:
         if one is None or what is None or id(what) in seen:
             continue
         seen.add(id(what))
-        one._str = _words(what)  # type: ignore[attr-defined]  # noqa: SLF001 - the one place that holds the message; `format` has no other way
+        one._str = _describe_message(what)  # type: ignore[attr-defined]  # noqa: SLF001 - the one place that holds the message; `format` has no other way
         pairs += [(one.__cause__, what.__cause__), (one.__context__, what.__context__)]
         if isinstance(what, BaseExceptionGroup):
             pairs += zip(one.exceptions or (), what.exceptions, strict=False)
 
 
-def _words(error: BaseException) -> str:
+def _describe_message(error: BaseException) -> str:
     faults = getattr(error, "errors", None)
     if callable(faults) and hasattr(error, "error_count"):  # pydantic's, which quotes its input
         return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['type']}" for fault in faults()[:10])
@@ -83,13 +90,13 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One JSON object without line breaks; never fails."""
         line = {
-            "time": _moment(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "time": _find_moment(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname,
             "logger": record.name,
-            "action": _action(record),
-            "message": _message(record),
-            **_trace(record, "trace_id"),
-            **_ids(record),
+            "action": _find_action(record),
+            "message": _format_message(record),
+            **_find_trace(record, "trace_id"),
+            **_mask_fields(record),
             **({"exception": told} if (told := str(getattr(record, "told", ""))) else {}),
         }
         return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
@@ -100,30 +107,30 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, and a traceback where there is one; never fails."""
-        moment = _moment(record).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-        ids = {**_trace(record, "trace"), **_ids(record)}
+        moment = _find_moment(record).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        ids = {**_find_trace(record, "trace"), **_mask_fields(record)}
         told = " ".join(f"{name}={value}" for name, value in ids.items())
-        line = f"{moment} {record.levelname} {record.name} [{_action(record)}] {_message(record)}"
-        line = _one_line(f"{line} {told}".rstrip())
+        line = f"{moment} {record.levelname} {record.name} [{_find_action(record)}] {_format_message(record)}"
+        line = _escape_line(f"{line} {told}".rstrip())
         told = str(getattr(record, "told", ""))
         return f"{line}\n{told}" if told else line
 
 
-def _moment(record: logging.LogRecord) -> datetime:
+def _find_moment(record: logging.LogRecord) -> datetime:
     return datetime.fromtimestamp(record.created, UTC)
 
 
-def _action(record: logging.LogRecord) -> str:
+def _find_action(record: logging.LogRecord) -> str:
     """The word that says what happened; of a library its name."""
     return str(getattr(record, "action", "") or record.name.partition(".")[0])
 
 
-def _trace(record: logging.LogRecord, name: str) -> dict[str, str]:
+def _find_trace(record: logging.LogRecord, name: str) -> dict[str, str]:
     found = str(getattr(record, "trace_id", ""))
     return {name: found} if found else {}
 
 
-def _message(record: logging.LogRecord) -> str:
+def _format_message(record: logging.LogRecord) -> str:
     try:
         text = record.getMessage()
     except Exception:  # noqa: BLE001 - a badly written log call must not break the work it reports
@@ -132,22 +139,22 @@ def _message(record: logging.LogRecord) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _ids(record: logging.LogRecord) -> dict[str, Any]:
+def _mask_fields(record: logging.LogRecord) -> dict[str, Any]:
     """What was given along, masked."""
-    given = {name: value for name, value in vars(record).items() if name not in _USUAL and name != "action"}
+    given = {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS and name != "action"}
     masked: dict[str, Any] = mask_value(given)
-    return {name: value if isinstance(value, int | float | bool | None) else _cut(str(value)) for name, value in masked.items()}
+    return {name: value if isinstance(value, int | float | bool | None) else _trim(str(value)) for name, value in masked.items()}
 
 
-def _cut(text: str) -> str:
+def _trim(text: str) -> str:
     return mask(text)[:_LONGEST]
 
 
-def _one_line(text: str) -> str:
+def _escape_line(text: str) -> str:
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
-def _fallen(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _log_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """What ends the program is told in the same form, and masked."""
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
@@ -155,7 +162,7 @@ def _fallen(kind: type[BaseException], error: BaseException, trace: TracebackTyp
         logging.getLogger("sdelka").critical("the program ends", exc_info=(kind, error, trace), extra={"action": "fallen"})
 
 
-def _fallen_thread(args: threading.ExceptHookArgs) -> None:
+def _log_thread_crash(args: threading.ExceptHookArgs) -> None:
     if args.exc_value is not None and not issubclass(args.exc_type, SystemExit):
         error = (args.exc_type, args.exc_value, args.exc_traceback)
         logging.getLogger("sdelka").critical("a thread ends", exc_info=error, extra={"action": "fallen"})

@@ -16,17 +16,17 @@ class OAuthStore:
 
     async def load(self, name: str) -> str | None:
         """What is stored under the name; raise OSError if it cannot be read."""
-        with _translated():
+        with _translate_errors():
             return await self._store.get_value(name)
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
         """Store `text` if `expected` is there now; raise OSError if it cannot be written."""
-        with _translated():
+        with _translate_errors():
             return await self._store.swap_value(name, expected, text)
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """The error of the database without its words: they may quote what was being stored."""
     try:
         yield

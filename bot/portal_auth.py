@@ -9,32 +9,32 @@ from bitrix.auth import Auth, Webhook
 from bitrix.oauth import Application, TokenStore
 from bitrix.oauth_server import TokenServer
 from bot.oauth_store import OAuthStore
-from bot.settings import Settings, need, portal_settings
+from bot.settings import Settings, check_required, list_portal_settings
 from orchestrator.errors import SettingsError
 from state.worker import AsyncStore
 
 
-def portal_auth(settings: Settings, store: AsyncStore, now: Callable[[], datetime]) -> Auth:
+def build_portal_auth(settings: Settings, store: AsyncStore, now: Callable[[], datetime]) -> Auth:
     """What calls prove themselves with; raise SettingsError naming each setting that is missing or wrong (S004-40, S004-73)."""
-    return auth_with(settings, OAuthStore(store), now)
+    return build_auth(settings, OAuthStore(store), now)
 
 
-def auth_with(settings: Settings, tokens: TokenStore, now: Callable[[], datetime]) -> Auth:
-    """The same over another keeper of tokens; raises as `portal_auth` does."""
-    need(settings, *portal_settings(settings))
+def build_auth(settings: Settings, tokens: TokenStore, now: Callable[[], datetime]) -> Auth:
+    """The same over another keeper of tokens; raises as `build_portal_auth` does."""
+    check_required(settings, *list_portal_settings(settings))
     if settings.bitrix_oauth_client_id is None:
-        return _webhook(settings.bitrix_webhook_url or SecretStr(""))
-    return _application(settings, settings.bitrix_oauth_client_id, tokens, now)
+        return _build_webhook(settings.bitrix_webhook_url or SecretStr(""))
+    return _build_application(settings, settings.bitrix_oauth_client_id, tokens, now)
 
 
-def _webhook(address: SecretStr) -> Webhook:
+def _build_webhook(address: SecretStr) -> Webhook:
     try:
         return Webhook(address)
     except ValueError as error:
         raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
 
 
-def _application(settings: Settings, client_id: str, tokens: TokenStore, now: Callable[[], datetime]) -> Application:
+def _build_application(settings: Settings, client_id: str, tokens: TokenStore, now: Callable[[], datetime]) -> Application:
     try:
         server = TokenServer(client_id, settings.bitrix_oauth_client_secret or SecretStr(""), base=settings.bitrix_oauth_base)
     except ValueError as error:

@@ -9,7 +9,7 @@ from bitrix.answers import Answer
 from bitrix.client import BitrixClient
 from bitrix.errors import NotSent
 from bitrix.limiter import Limiter
-from bot.portal_auth import auth_with
+from bot.portal_auth import build_auth
 from bot.settings import Settings
 from state.clock import SystemClock
 from state.store import StoreError
@@ -19,13 +19,13 @@ NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
 """The code of a call that would have needed a new token."""
 
 
-class StoredTokens:
+class ReadOnlyTokens:
     """The pairs of the application as they are stored; nothing is ever put in their place."""
 
     def __init__(self, load: Callable[[str], str | None]) -> None:
         """`load` answers with what is stored under a name."""
         self._load = load
-        self.wanted_more = False
+        self.was_swap_wanted = False
 
     async def load(self, name: str) -> str | None:
         """What is stored under the name; raise OSError if it cannot be read."""
@@ -37,14 +37,14 @@ class StoredTokens:
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
         """Store nothing: raise OSError, before the authorization server is asked."""
         del name, expected, text
-        self.wanted_more = True
+        self.was_swap_wanted = True
         raise OSError("a look stores nothing")
 
 
-class PortalLook:
-    """Made by `looking_at_portal`."""
+class PortalProbe:
+    """Made by `open_portal_probe`."""
 
-    def __init__(self, client: BitrixClient, tokens: StoredTokens, within: float) -> None:
+    def __init__(self, client: BitrixClient, tokens: ReadOnlyTokens, within: float) -> None:
         """Ask over `client`; `within` is how many seconds one answer may take."""
         self._client, self._tokens, self._within = client, tokens, within
 
@@ -69,16 +69,16 @@ class PortalLook:
         except TimeoutError:
             raise NotSent(f"the portal does not answer within {self._within:g} s") from None
         except NotSent:
-            if self._tokens.wanted_more:
+            if self._tokens.was_swap_wanted:
                 raise NotSent("a new access token is needed, and a look asks for none", code=NO_TOKEN) from None
             raise
 
 
 @contextlib.asynccontextmanager
-async def looking_at_portal(settings: Settings, load: Callable[[str], str | None], *, within: float) -> AsyncIterator[PortalLook]:
+async def open_portal_probe(settings: Settings, load: Callable[[str], str | None], *, within: float) -> AsyncIterator[PortalProbe]:
     """The portal of the settings, closed at the end; raises SettingsError for settings that are missing or wrong."""
-    tokens = StoredTokens(load)
+    tokens = ReadOnlyTokens(load)
     clock = SystemClock()
-    auth = auth_with(settings, tokens, clock.now)
+    auth = build_auth(settings, tokens, clock.now)
     async with BitrixClient(auth, limiter=Limiter(), read_timeout=within, now=clock.now) as client:
-        yield PortalLook(client, tokens, within)
+        yield PortalProbe(client, tokens, within)

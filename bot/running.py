@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter
 
 from bot.access import Access, load_access
-from bot.bootstrap import build_orchestrator, opened_store
+from bot.bootstrap import build_orchestrator, open_async_store
 from bot.http_api.api import Api
-from bot.http_api.app import make_app
-from bot.http_api.health import health_router
-from bot.http_api.metrics import HttpMeter, metrics_router
-from bot.http_api.portal_events import portal_events
-from bot.http_api.server import listening, serve
+from bot.http_api.app import build_app
+from bot.http_api.health import build_health_router
+from bot.http_api.metrics import RequestCounter, build_metrics_router
+from bot.http_api.portal_events import build_portal_events_router
+from bot.http_api.server import bind_socket, serve
 from bot.http_api.tokens import PREFIX
-from bot.http_api.watchers import watching
-from bot.monitoring.lag import watch_loop
-from bot.monitoring.monitor import Monitor, monitoring
-from bot.settings import Settings, need, portal_settings
+from bot.http_api.watchers import build_monitoring_check
+from bot.monitoring.lag import watch_loop_lag
+from bot.monitoring.monitor import Monitor, open_monitor
+from bot.settings import Settings, check_required, list_portal_settings
 from bot.telegram.lean import import_aiogram
-from bot.telegram.webhook_setting import webhook_of
+from bot.telegram.webhook_setting import parse_webhook
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Actor, Notice
-from orchestrator.people.leaving import start_row
+from orchestrator.people.leaving import build_start_row
 from orchestrator.talking.voice import Files
 from orchestrator.workers import Orchestrator
 from state.clock import Clock, SystemClock
@@ -43,45 +43,47 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Work = Callable[[], Coroutine[Any, Any, None]]
-_ZONES_EVERY = 3600.0
-_TURNS_END = 15.0
+_ZONES_INTERVAL = 3600.0
+_TURNS_TIMEOUT = 15.0
 """Seconds that running turns get at a stop, below the patience of service managers."""
-_ANSWERS_GO = 5.0
+_DELIVERY_TIMEOUT = 5.0
 
 
 async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None) -> None:
     """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError when it cannot begin."""
-    need(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *portal_settings(settings))
+    check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     access = load_access(settings.access_file)
     if settings.openai_api_key is None:
         log.warning("OPENAI_API_KEY is not set: requests will be answered with a stub", extra={"action": "no_model_key"})
     clock = SystemClock()
-    async with opened_store(settings) as store, monitoring(settings, store, clock) as monitor:
-        await access.begin(store)
-        doors = _doors(settings, store, access, clock)
+    async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor:
+        await access.load_registry(store)
+        doors = _build_doors(settings, store, access, clock)
         if doors.telegram is not None:
-            monitor.listen_to(doors.telegram.bot)
+            monitor.watch_bot(doors.telegram.bot)
             if not len(access):
                 log.warning("nobody may use the bot yet: use ACCESS_FILE or `sdelka invite`", extra={"action": "no_access"})
         orchestrator, closing = build_orchestrator(
             settings,
             store,
-            trouble=doors.trouble,
-            partial=doors.partial,
+            trouble=doors.report_trouble,
+            partial=doors.report_partial,
             clock=clock,
-            present=doors.present,
+            present=doors.refresh_actor,
             audience=access,
             members=access,
             files=doors.files,
-            ears=monitor.ears,
+            ears=monitor.reachability,
         )
-        monitor.price_by(lambda: orchestrator.tools.gate.means.policy.budget)
-        await orchestrator.receive([start_row(clock.now())])
+        monitor.track_cost(lambda: orchestrator.tools.gate.means.policy.budget)
+        await orchestrator.receive([build_start_row(clock.now())])
         try:
-            async with _http_door(settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor) as http:
-                await _until_stopped(
-                    lambda: _serve(doors, orchestrator, (access, store), [http, partial(watch_loop, monitor.meters.lagged)], ready),
-                    partial(_wind_down, doors.telegram, orchestrator),
+            async with _open_http_door(settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor) as http:
+                await _run_until_stopped(
+                    lambda: _serve(
+                        doors, orchestrator, (access, store), [http, partial(watch_loop_lag, monitor.meters.observe_lag)], ready
+                    ),
+                    partial(_stop_gracefully, doors.telegram, orchestrator),
                 )
         finally:
             for part in closing:
@@ -98,41 +100,41 @@ class _Doors:
     files: Files | None = None
     """What people send as files there."""
 
-    async def partial(self, session: str, what: Any) -> None:
+    async def report_partial(self, session: str, what: Any) -> None:
         """How far a turn is, told where it was asked for."""
         if self.api is not None and session.startswith(PREFIX):
-            await self.api.mailbox.partial(session, what)
+            await self.api.mailbox.report_partial(session, what)
         elif self.telegram is not None:
-            await self.telegram.delivery.partial(session, what)
+            await self.telegram.delivery.report_partial(session, what)
 
-    async def trouble(self, session: str, notice: Notice) -> None:
+    async def report_trouble(self, session: str, notice: Notice) -> None:
         """Nothing can be stored: told where somebody waits."""
         if self.api is not None and session.startswith(PREFIX):
-            await self.api.mailbox.trouble(session, notice)
+            await self.api.mailbox.report_trouble(session, notice)
         elif self.telegram is not None:
-            await self.telegram.delivery.trouble(session, notice)
+            await self.telegram.delivery.report_trouble(session, notice)
 
-    def present(self, actor: Actor) -> Actor | None:
+    def refresh_actor(self, actor: Actor) -> Actor | None:
         """The rights of now: a token's, a person's."""
         if actor.key.startswith(PREFIX):
-            return self.api.tokens.present(actor) if self.api is not None else None
-        return self.access.present(actor)
+            return self.api.tokens.refresh_actor(actor) if self.api is not None else None
+        return self.access.refresh_actor(actor)
 
 
-def _doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> _Doors:
+def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> _Doors:
     """Telegram with a token of a bot, the API with tokens of its own; raises SettingsError for faulty ones."""
     api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
     token = settings.telegram_bot_token
     if token is None:
         return _Doors(access=access, telegram=None, api=api)
-    hook = webhook_of(settings.telegram_webhook_url, settings.telegram_webhook_secret)
+    hook = parse_webhook(settings.telegram_webhook_url, settings.telegram_webhook_secret)
     import_telegram(settings)
-    from bot.telegram.door import TelegramDoor, make_bot  # noqa: PLC0415 - see import_telegram
+    from bot.telegram.door import TelegramDoor, build_bot  # noqa: PLC0415 - see import_telegram
     from bot.telegram.files import TelegramFiles  # noqa: PLC0415 - as above
-    from bot.telegram.people import People  # noqa: PLC0415 - as above
+    from bot.telegram.people import ChatPeople  # noqa: PLC0415 - as above
 
-    bot = make_bot(token.get_secret_value(), settings.telegram_api_base)
-    telegram = TelegramDoor(bot, store, People(access), clock, webhook=hook)
+    bot = build_bot(token.get_secret_value(), settings.telegram_api_base)
+    telegram = TelegramDoor(bot, store, ChatPeople(access), clock, webhook=hook)
     return _Doors(access=access, telegram=telegram, files=TelegramFiles(bot), api=api)
 
 
@@ -144,7 +146,7 @@ def import_telegram(settings: Settings) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _http_door(
+async def _open_http_door(
     settings: Settings,
     orchestrator: Orchestrator,
     door: "TelegramDoor | None",
@@ -154,44 +156,46 @@ async def _http_door(
     monitor: Monitor | None = None,
 ) -> AsyncIterator[Work | None]:
     """What serves the API, the portal's events and Telegram's posts, its port already taken; None where nothing comes that way."""
-    posts = door.router() if door is not None else None
+    posts = door.build_router() if door is not None else None
     if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None:
         yield None
         return
-    with contextlib.closing(listening(settings.http_host, settings.http_port)) as listener:
+    with contextlib.closing(bind_socket(settings.http_host, settings.http_port)) as listener:
         routers = [
-            *(api.routers(orchestrator) if api is not None else []),
-            *_watched(settings, orchestrator, door, monitor),
+            *(api.build_routers(orchestrator) if api is not None else []),
+            *_build_monitoring_routers(settings, orchestrator, door, monitor),
             *([posts] if posts is not None else []),
         ]
         if settings.event_tokens:
-            session = await orchestrator.listen_to_portal()
-            routers.append(portal_events(orchestrator.receive, settings.event_tokens, session, clock))
-        app = make_app(*routers, identity=api.identity if api is not None else None)
+            session = await orchestrator.start_portal_watch()
+            routers.append(build_portal_events_router(orchestrator.receive, settings.event_tokens, session, clock))
+        app = build_app(*routers, identity=api.identity if api is not None else None)
         if monitor is not None:
-            app.add_middleware(HttpMeter, meters=monitor.meters)
+            app.add_middleware(RequestCounter, meters=monitor.meters)
         yield lambda: serve(app, listener)
 
 
-def _watched(settings: Settings, orchestrator: Orchestrator, door: "TelegramDoor | None", monitor: Monitor | None) -> Sequence[APIRouter]:
+def _build_monitoring_routers(
+    settings: Settings, orchestrator: Orchestrator, door: "TelegramDoor | None", monitor: Monitor | None
+) -> Sequence[APIRouter]:
     """Where others see how the program does."""
     if monitor is None:
         return []
-    parties = monitor.parties(orchestrator, delivers=door.delivers if door is not None else None)
-    may = watching(settings.metrics_token)
-    return [health_router(parties, may), metrics_router(monitor.scrape, may)]
+    parties = monitor.build_health_checks(orchestrator, delivers=door.is_delivering if door is not None else None)
+    may = build_monitoring_check(settings.metrics_token)
+    return [build_health_router(parties, may), build_metrics_router(monitor.scrape, may)]
 
 
-async def _wind_down(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:
+async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:
     """Take nothing more in, let turns end, bring their answers; what takes longer goes on after the next start."""
     if door is not None:
         door.close()
-    if not await orchestrator.wind_down(_TURNS_END):
+    if not await orchestrator.finish_running(_TURNS_TIMEOUT):
         log.warning("some requests are not through yet: they go on after the next start", extra={"action": "stopped_early"})
     if door is not None:
         with contextlib.suppress(TimeoutError, StoreError):
-            async with asyncio.timeout(_ANSWERS_GO):
-                await door.delivery.empty()
+            async with asyncio.timeout(_DELIVERY_TIMEOUT):
+                await door.delivery.wait_until_empty()
 
 
 async def _serve(
@@ -199,8 +203,8 @@ async def _serve(
 ) -> None:
     access, store = people
     async with asyncio.TaskGroup() as group:
-        group.create_task(access.follow(store))
-        group.create_task(_know_zones(access, orchestrator))
+        group.create_task(access.watch_registry(store))
+        group.create_task(_refresh_zones(access, orchestrator))
         group.create_task(orchestrator.run())
         if doors.telegram is not None:
             group.create_task(doors.telegram.run(orchestrator))
@@ -212,14 +216,14 @@ async def _serve(
         ready()
 
 
-async def _know_zones(access: Access, orchestrator: Orchestrator) -> None:
+async def _refresh_zones(access: Access, orchestrator: Orchestrator) -> None:
     """Time zones change when people move: looked at once an hour."""
     while True:
-        await access.learn_zones(orchestrator.tools.queries["zone"])
-        await asyncio.sleep(_ZONES_EVERY)
+        await access.fetch_zones(orchestrator.tools.queries["zone"])
+        await asyncio.sleep(_ZONES_INTERVAL)
 
 
-async def _until_stopped(serve: Work, wind_down: Work) -> None:
+async def _run_until_stopped(serve: Work, wind_down: Work) -> None:
     """Run until a stop signal, then wind down, unless a second one comes; calls on their way are heard to their end even so."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -232,7 +236,7 @@ async def _until_stopped(serve: Work, wind_down: Work) -> None:
         if serving.done():
             _explain(serving.exception())
         else:
-            await _unless_stopped_again(wind_down, stop)
+            await _run_until_second_stop(wind_down, stop)
     finally:
         waiting.cancel()
         serving.cancel()
@@ -240,7 +244,7 @@ async def _until_stopped(serve: Work, wind_down: Work) -> None:
             await serving
 
 
-async def _unless_stopped_again(wind_down: Work, stop: asyncio.Event) -> None:
+async def _run_until_second_stop(wind_down: Work, stop: asyncio.Event) -> None:
     stop.clear()
     ending, again = asyncio.ensure_future(wind_down()), asyncio.ensure_future(stop.wait())
     await asyncio.wait({ending, again}, return_when=asyncio.FIRST_COMPLETED)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from bitrix.plan import plan_named
+from bitrix.plan import parse_plan
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Mode
 
@@ -17,7 +17,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _NO_DURATION = "a duration such as 24h, 90m or 2d is needed"
 
 
-def _duration(value: object) -> object:
+def _parse_duration(value: object) -> object:
     """ "24h", "90m", "2d" as a timedelta."""
     if not isinstance(value, str):
         return value
@@ -30,8 +30,8 @@ def _duration(value: object) -> object:
         raise ValueError(_NO_DURATION) from None
 
 
-def _plan(text: str) -> str:
-    plan_named(text)
+def _validate_plan(text: str) -> str:
+    parse_plan(text)
     return text
 
 
@@ -66,7 +66,7 @@ class Settings(BaseSettings):
     bitrix_oauth_base: str = Field("https://oauth.bitrix.info", description="Authorization server; change it for a local one.")
     agent_mode: Mode = Field("shadow", description="What may run: shadow (nothing), canary (reads and safe creates), full.")
     agent_max_iterations: int = Field(6, ge=1, le=20, description="How often the model may be asked within one turn.")
-    confirmation_ttl: Annotated[timedelta, BeforeValidator(_duration)] = Field(
+    confirmation_ttl: Annotated[timedelta, BeforeValidator(_parse_duration)] = Field(
         timedelta(hours=24), gt=timedelta(0), description="How long a card waits for a decision, such as 24h."
     )
     bitrix_event_token: SecretStr | None = Field(
@@ -84,7 +84,7 @@ class Settings(BaseSettings):
     http_trusted_proxies: str = Field(
         "", description="Addresses or networks, with commas, of proxies whose X-Forwarded-For is believed; none by default."
     )
-    http_answer_within: Annotated[timedelta, BeforeValidator(_duration)] = Field(
+    http_answer_within: Annotated[timedelta, BeforeValidator(_parse_duration)] = Field(
         timedelta(seconds=50), gt=timedelta(0), description="How long /chat keeps a caller waiting before it answers 202, such as 50s."
     )
     policy_file: Path | None = Field(None, description="Your own policy (YAML) over data/policy.yaml.")
@@ -101,7 +101,7 @@ class Settings(BaseSettings):
         min_length=16,
         description="Token, 16 characters or more, with which /metrics and the details of /readyz are read; see docs/monitoring.md.",
     )
-    bitrix_plan: Annotated[str, AfterValidator(_plan)] = Field(
+    bitrix_plan: Annotated[str, AfterValidator(_validate_plan)] = Field(
         "standard", description="How often the portal may be called: standard, enterprise, off, or your own rate/burst such as 10/300."
     )
     bitrix_operating_limit: float = Field(
@@ -131,14 +131,14 @@ def load_settings(**overrides: Any) -> Settings:
         raise SettingsError("settings: " + "; ".join(faults)) from None
 
 
-def portal_settings(settings: Settings) -> tuple[str, ...]:
+def list_portal_settings(settings: Settings) -> tuple[str, ...]:
     """The names that must be set before the portal can be called: those of the application if there is one."""
     if settings.bitrix_oauth_client_id is None:
         return ("bitrix_webhook_url",)
     return ("bitrix_portal", "bitrix_oauth_client_id", "bitrix_oauth_client_secret", "bitrix_oauth_refresh_token")
 
 
-def need(settings: Settings, *names: str) -> None:
+def check_required(settings: Settings, *names: str) -> None:
     """Raise SettingsError for every name that is not set."""
     missing = [name.upper() for name in names if getattr(settings, name) is None]
     if missing:

@@ -18,25 +18,25 @@ from bot.settings import Settings
 from orchestrator.errors import SettingsError
 
 DOTENV = Path(".env")
-_SHORTEST = 7
+_SHORTEST_SECRET = 7
 """What is shorter is a word of every sentence rather than a secret; no party quotes it alone."""
-_ALIKE = 0.82
+_SIMILARITY = 0.82
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class SettingsProbe:
     """The settings with the faulty ones at their defaults, and what is wrong with each: name → sentence."""
 
     settings: Settings
     faults: dict[str, str] = field(default_factory=dict)
 
 
-def look_at_settings() -> Look:
+def probe_settings() -> SettingsProbe:
     """The settings of the environment and `.env`; SettingsError where `.env` cannot be read at all."""
     faults: dict[str, str] = {}
     while True:
         try:
-            return Look(settings=_made({name: _default(name) for name in faults}), faults=_named(faults))
+            return SettingsProbe(settings=_build_settings({name: _find_default(name) for name in faults}), faults=_format_names(faults))
         except ValidationError as error:
             found = {str(item["loc"][0]): item["msg"] for item in error.errors() if item["loc"]}
             if not found or found.keys() <= faults.keys():
@@ -46,21 +46,21 @@ def look_at_settings() -> Look:
             raise SettingsError(f".env: cannot be read ({type(error).__name__})") from None
 
 
-def misspelt() -> Iterator[tuple[str, str]]:
+def find_misspelt() -> Iterator[tuple[str, str]]:
     """Names that look like a setting and are none, each with the setting that was probably meant."""
     known = sorted(Settings.model_fields)
     written = {*DotEnvSettingsSource(Settings).env_vars, *EnvSettingsSource(Settings).env_vars}
     for name in sorted(written - set(known)):
-        close = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
+        close = difflib.get_close_matches(name, known, n=1, cutoff=_SIMILARITY)
         if close and close[0] not in written:
             yield name.upper(), close[0].upper()
 
 
-def hushing(settings: Settings) -> Callable[[str], str]:
+def build_secret_filter(settings: Settings) -> Callable[[str], str]:
     """Takes every secret of the settings, and each of its parts, out of a text, whoever put it there."""
     written = (getattr(settings, name) for name in Settings.model_fields)
     whole = [value.get_secret_value() for value in written if isinstance(value, SecretStr)]
-    hidden = sorted({part for value in whole for part in _parts(value) if len(part) >= _SHORTEST}, key=len, reverse=True)
+    hidden = sorted({part for value in whole for part in _split_secret(value) if len(part) >= _SHORTEST_SECRET}, key=len, reverse=True)
 
     def hush(text: str) -> str:
         for value in hidden:
@@ -70,11 +70,11 @@ def hushing(settings: Settings) -> Callable[[str], str]:
     return hush
 
 
-def _parts(value: str) -> Iterable[str]:
+def _split_secret(value: str) -> Iterable[str]:
     """The value, and what alone would do: the code of a webhook, the password of a database, one token of a list."""
     if "://" not in value:
         tokens = [part.strip() for part in value.split(",")]
-        return [value, *tokens, *(_secret_of(token) for token in tokens)]
+        return [value, *tokens, *(_extract_secret(token) for token in tokens)]
     try:
         url = urlsplit(value)
         password = url.password or ""
@@ -85,7 +85,7 @@ def _parts(value: str) -> Iterable[str]:
     return [value, password, code]
 
 
-def _secret_of(token: str) -> str:
+def _extract_secret(token: str) -> str:
     """Of `name=token:role:mode` the token, of `123456:AA…` what follows the number."""
     if "=" in token:
         return token.partition("=")[2].partition(":")[0]
@@ -93,13 +93,13 @@ def _secret_of(token: str) -> str:
     return tail if head.isdecimal() else ""
 
 
-def _made(given: dict[str, Any]) -> Settings:
+def _build_settings(given: dict[str, Any]) -> Settings:
     return Settings(**given)
 
 
-def _default(name: str) -> Any:
+def _find_default(name: str) -> Any:
     return Settings.model_fields[name].get_default()
 
 
-def _named(faults: dict[str, str]) -> dict[str, str]:
+def _format_names(faults: dict[str, str]) -> dict[str, str]:
     return {name.upper(): message for name, message in faults.items()}

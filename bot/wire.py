@@ -21,37 +21,37 @@ _LONGEST_LINE = 65_536
 _SET_BY_THE_WIRE = frozenset({b"content-length", b"transfer-encoding"})
 
 
-def wire(address: str, *, connections: int = 0, kept: float) -> httpx.AsyncBaseTransport | None:
+def build_transport(address: str, *, connections: int = 0, kept: float) -> httpx.AsyncBaseTransport | None:
     """A transport with at most so many connections (0: any number), each kept for `kept` idle seconds; None where proxies are set up."""
     url = httpx.URL(address)
     if not LOOPBACK.fullmatch(url.host) and urllib.request.getproxies().keys() & {"http", "https", "all"}:
         return None  # httpx's own wire knows how to speak with them
-    return Wire(connections=connections, kept=kept, secure=url.scheme == "https")
+    return AiohttpTransport(connections=connections, kept=kept, secure=url.scheme == "https")
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
+def _load_ssl_context() -> ssl.SSLContext:
     """Whom httpx trusts; one for all wires, since making it costs 45 ms."""
     context = httpx.create_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
-class Wire(httpx.AsyncBaseTransport):
+class AiohttpTransport(httpx.AsyncBaseTransport):
     """See the module docstring. Raises httpx's errors; the connections belong to the loop of the first request."""
 
     def __init__(self, *, connections: int, kept: float, secure: bool) -> None:
         """Connect to nobody yet."""
         self._connections = connections
-        self._kept = kept
-        self._context: ssl.SSLContext | bool = _trusted() if secure else True
+        self._keep_alive = kept
+        self._context: ssl.SSLContext | bool = _load_ssl_context() if secure else True
         self._session: aiohttp.ClientSession | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send it once; the answer's body is yet to be read."""
         body = await request.aread()
         headers = [(name.decode(), value.decode()) for name, value in request.headers.raw if name.lower() not in _SET_BY_THE_WIRE]
-        session = self._opened()
+        session = self._ensure_session()
         problem: httpx.TransportError
         try:
             answer = await session.request(
@@ -59,7 +59,7 @@ class Wire(httpx.AsyncBaseTransport):
                 URL(str(request.url), encoded=True),
                 data=body or None,
                 headers=headers,
-                timeout=_timeouts(request.extensions.get("timeout", {})),
+                timeout=_build_timeouts(request.extensions.get("timeout", {})),
                 allow_redirects=False,
             )
         except asyncio.CancelledError:
@@ -68,12 +68,12 @@ class Wire(httpx.AsyncBaseTransport):
                 raise
             problem = httpx.PoolTimeout("the connections were closed")  # while it waited for one of them
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            problem = _told(error)
+            problem = _translate_error(error)
         else:
             return httpx.Response(
                 answer.status,
                 headers=answer.raw_headers,
-                stream=_Body(answer),
+                stream=_ResponseBody(answer),
                 extensions={"reason_phrase": (answer.reason or "").encode()},
             )
         problem.request = request
@@ -84,10 +84,10 @@ class Wire(httpx.AsyncBaseTransport):
         if self._session is not None:
             await self._session.close()
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _ensure_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=self._kept, ssl=self._context),
+                connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=self._keep_alive, ssl=self._context),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
                 trust_env=False,
@@ -98,7 +98,7 @@ class Wire(httpx.AsyncBaseTransport):
         return self._session
 
 
-class _Body(httpx.AsyncByteStream):
+class _ResponseBody(httpx.AsyncByteStream):
     """The body of an answer as it comes in."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
@@ -110,7 +110,7 @@ class _Body(httpx.AsyncByteStream):
             async for chunk in self._answer.content.iter_any():
                 yield chunk
         except (aiohttp.ClientError, OSError) as error:
-            problem = _told(error)
+            problem = _translate_error(error)
         else:
             return
         raise problem
@@ -120,14 +120,14 @@ class _Body(httpx.AsyncByteStream):
         self._answer.close()
 
 
-def _timeouts(told: Mapping[str, Any]) -> aiohttp.ClientTimeout:
+def _build_timeouts(told: Mapping[str, Any]) -> aiohttp.ClientTimeout:
     """Httpx's bounds; there, waiting for a free connection and making one are bounded one after the other, here both together."""
     connect, pool = told.get("connect"), told.get("pool")
     both = None if connect is None or pool is None else connect + pool
     return aiohttp.ClientTimeout(connect=both, sock_connect=connect, sock_read=told.get("read"), ceil_threshold=math.inf)
 
 
-def _told(error: Exception) -> httpx.TransportError:
+def _translate_error(error: Exception) -> httpx.TransportError:
     """The same as httpx says it. Its words hold no address: an address may hold a webhook's code."""
     name = type(error).__name__
     match error:

@@ -6,43 +6,43 @@ from typing import Any
 from bitrix.catalogue import Catalogue
 from orchestrator.context import Context
 from orchestrator.gate import fields
-from orchestrator.gate.named import doubt
+from orchestrator.gate.named import build_doubt_args
 from orchestrator.gate.shown import Names
-from orchestrator.gate.visible import visible
+from orchestrator.gate.visible import escape_text
 from orchestrator.messages import Notice, Outcome, Reply
-from orchestrator.turn_ends import MOST
+from orchestrator.turn_ends import MAX_NAMED
 from state.store import EffectRow
 
 _TITLE = 80
 _OPERATORS = "!=<>@%*?~"
 """What stands before the name of a field in a filter."""
-_PARTICULAR = ("ID", "TITLE", "NAME", "LAST_NAME")
+_SINGLE_RECORD_KEYS = ("ID", "TITLE", "NAME", "LAST_NAME")
 """Who asks by one of these means certain records, not a list of all."""
 
 
-async def with_made(reply: Reply, context: Context, names: Names) -> Reply:
+async def add_made_lines(reply: Reply, context: Context, names: Names) -> Reply:
     """The reply with one line for each change that needed no card, unless it names them already. Raises StoreError."""
     if any(notice.code == "done-before" for notice in reply.notices):
         return reply
     lines = []
-    for slot in context.proposed:
-        row = await context.effect(slot)
-        if row is not None and _counts(row):
-            lines.append(_made_line(row, names, user=context.actor.bitrix_user_id or 0))
-    more = [Notice(code="made-more", args={"count": len(lines) - MOST})] if len(lines) > MOST else []
-    return reply.model_copy(update={"notices": (*lines[:MOST], *more, *reply.notices)}) if lines else reply
+    for slot in context.proposed_steps:
+        row = await context.find_effect(slot)
+        if row is not None and _is_made_without_card(row):
+            lines.append(_build_made_line(row, names, user=context.actor.bitrix_user_id or 0))
+    more = [Notice(code="made-more", args={"count": len(lines) - MAX_NAMED})] if len(lines) > MAX_NAMED else []
+    return reply.model_copy(update={"notices": (*lines[:MAX_NAMED], *more, *reply.notices)}) if lines else reply
 
 
-def _counts(row: EffectRow) -> bool:
+def _is_made_without_card(row: EffectRow) -> bool:
     return row.status == "succeeded" and not row.call["confirmation_id"] and row.call["call"]["kind"] == "bitrix"
 
 
-def _made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
+def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
     """«Создана сделка «Ромашка» №484», with the address of the card."""
-    name, call = doubt(row.effect_id, row.call), row.call["call"]
+    name, call = build_doubt_args(row.effect_id, row.call), row.call["call"]
     created = str((row.outcome or {}).get("created") or "")
-    target, number = _record(created, call)
-    title = _title(name, call["params"]) if name["verb"] == "add" else ""  # that of what is there already stands in `call-named`
+    target, number = _find_record(created, call)
+    title = _format_title(name, call["params"]) if name["verb"] == "add" else ""  # that of what is there already stands in `call-named`
     shown = " ".join(part for part in (f"«{title}»" if title else "", f"№{number}" if number else "") if part)
     args = {
         **name,
@@ -50,20 +50,20 @@ def _made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
         "target": target,
         "name": shown,
         "named": bool(shown),
-        "url": names.card_url(target, number, user=user) if number else "",
+        "url": names.build_card_url(target, number, user=user) if number else "",
     }
     return Notice(code="made", args=args)
 
 
-def _title(name: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+def _format_title(name: Mapping[str, Any], params: Mapping[str, Any]) -> str:
     """How the new record is called; a contact by both names."""
     person = params.get("fields")
     if name["entity"] != "contact" or not isinstance(person, Mapping):
         return "" if str(name["title"]).startswith("№") else str(name["title"])
-    return visible(" ".join(str(person[key]) for key in ("NAME", "LAST_NAME") if person.get(key)), limit=_TITLE)
+    return escape_text(" ".join(str(person[key]) for key in ("NAME", "LAST_NAME") if person.get(key)), limit=_TITLE)
 
 
-def _record(created: str, call: Mapping[str, Any]) -> tuple[str, int]:
+def _find_record(created: str, call: Mapping[str, Any]) -> tuple[str, int]:
     """What to look at: what was made, or what it was made on; ("", 0) where there is no one record."""
     kind, _, number = created.rpartition(":")
     if number.isdigit() and kind and (kind != "comment"):
@@ -72,28 +72,33 @@ def _record(created: str, call: Mapping[str, Any]) -> tuple[str, int]:
     return places.pop() if len(places) == 1 else ("", 0)
 
 
-def with_limits_told(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
+def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
     """The reply with one line for each kind of record of which only the person's own were read, and nothing had asked for that."""
     if context.actor.sees != "own" or not reply.parts:  # of a turn that was cut short nothing is shown
         return reply
-    read = [item.entity for slot, item in context.came.items() if isinstance(item, Outcome) and _narrowed(slot, item, context, catalogue)]
+    read = [
+        item.entity
+        for slot, item in context.outcomes.items()
+        if isinstance(item, Outcome) and _is_narrowed_to_own(slot, item, context, catalogue)
+    ]
     told = [Notice(code="only-own", args={"entity": entity}) for entity in dict.fromkeys(read)]
     return reply.model_copy(update={"notices": (*told, *reply.notices)}) if told else reply
 
 
-def _narrowed(slot: str, outcome: Outcome, context: Context, catalogue: Catalogue) -> bool:
+def _is_narrowed_to_own(slot: str, outcome: Outcome, context: Context, catalogue: Catalogue) -> bool:
     spec = catalogue.find(outcome.method)
-    if outcome.status != "succeeded" or spec is None or spec.owner != "filter" or slot not in context.proposed:
+    if outcome.status != "succeeded" or spec is None or spec.owner != "filter" or slot not in context.proposed_steps:
         return False
-    wanted = frozenset(fields.squeeze(name, outcome.entity) for name in (spec.owner_filter.lstrip(_OPERATORS), *_PARTICULAR))
-    asked = context.proposed[slot]["params"].get("filter")
-    return not _names(asked, wanted, outcome.entity)
+    wanted = frozenset(fields.to_field_key(name, outcome.entity) for name in (spec.owner_filter.lstrip(_OPERATORS), *_SINGLE_RECORD_KEYS))
+    asked = context.proposed_steps[slot]["params"].get("filter")
+    return not _has_any_key(asked, wanted, outcome.entity)
 
 
-def _names(asked: Any, wanted: frozenset[str], entity: str) -> bool:
+def _has_any_key(asked: Any, wanted: frozenset[str], entity: str) -> bool:
     """Whether the filter that was proposed says whose or which records are wanted, at whatever depth."""
     if isinstance(asked, Mapping):
         return any(
-            fields.squeeze(str(key).lstrip(_OPERATORS), entity) in wanted or _names(value, wanted, entity) for key, value in asked.items()
+            fields.to_field_key(str(key).lstrip(_OPERATORS), entity) in wanted or _has_any_key(value, wanted, entity)
+            for key, value in asked.items()
         )
-    return isinstance(asked, list | tuple) and any(_names(item, wanted, entity) for item in asked)
+    return isinstance(asked, list | tuple) and any(_has_any_key(item, wanted, entity) for item in asked)

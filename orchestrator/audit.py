@@ -9,20 +9,20 @@ from typing import Any
 
 import orjson
 
-from bitrix.masking import mask_value, nothing_to_hide
+from bitrix.masking import is_free_of_secrets, mask_value
 from orchestrator.context import Iteration
 from orchestrator.messages import Actor, Mode
-from state.clock import Clock, iso
+from state.clock import Clock, format_iso
 from state.interaction_log import InteractionLogger
-from state.trace import trace_id
+from state.trace import get_trace_id
 
 SCHEMA = 2
 """Of docs/audit-record.schema.json."""
 BACKLOG = 200
 """Records that may wait for a slow disk; then turns wait too."""
-KEEP = 5
+KEPT_ENTRIES = 5
 """Of what only grows, a record carries the last few; the journal has all."""
-CONFIRMATION = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
+CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
 """What a record of a decision keeps of its card."""
 
 
@@ -37,7 +37,7 @@ class Audit:
         """One, so that the records of a person keep their order."""
         self._unwritten: deque[Future[None]] = deque()
 
-    async def iteration(
+    async def record_iteration(
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: Mapping[str, Any]
     ) -> None:
         """One iteration: input, blocks, requests, answers, state, who, tokens, timings."""
@@ -57,11 +57,11 @@ class Audit:
                 "tokens": entry.tokens,
                 "model": entry.model,
                 "seconds": entry.model_seconds,
-                "state": compact(state),
+                "state": trim_state(state),
             },
         )
 
-    async def decision(self, *, actor: Actor, session: str, entry: Mapping[str, Any], via: str, outcome: Mapping[str, Any]) -> None:
+    async def record_decision(self, *, actor: Actor, session: str, entry: Mapping[str, Any], via: str, outcome: Mapping[str, Any]) -> None:
         """A person's decision and what it led to."""
         await self._write(
             actor.key,
@@ -72,12 +72,12 @@ class Audit:
                 "via": via,
                 "user_message": outcome.get("notice") or outcome.get("status") or "",
                 "executed_actions": [{"method": entry.get("method", ""), "status": outcome.get("status") or entry.get("status", "")}],
-                "confirmation": {key: entry[key] for key in CONFIRMATION if key in entry},
+                "confirmation": {key: entry[key] for key in CONFIRMATION_KEYS if key in entry},
                 "outcome": outcome,
             },
         )
 
-    async def trouble(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
+    async def record_failure(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
         """Something failed that ops should know of."""
         await self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
@@ -87,26 +87,27 @@ class Audit:
 
     async def _write(self, user: str, record: Mapping[str, Any]) -> None:
         """Frozen at once, since the state goes on changing; masked and written behind the person's back, who waits for the answer only."""
-        trace = {"trace_id": trace_id()} if trace_id() else {}
-        frozen = orjson.dumps({"timestamp": iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record}, default=str)
+        trace = {"trace_id": get_trace_id()} if get_trace_id() else {}
+        frozen = orjson.dumps({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record}, default=str)
         while self._unwritten and self._unwritten[0].done():
             self._unwritten.popleft()
         if len(self._unwritten) >= BACKLOG:
             await asyncio.wait([asyncio.wrap_future(self._unwritten.popleft())])
-        self._unwritten.append(self._thread.submit(copy_context().run, self._written, user, frozen))
+        self._unwritten.append(self._thread.submit(copy_context().run, self._write_masked, user, frozen))
 
-    def _written(self, user: str, frozen: bytes) -> None:
+    def _write_masked(self, user: str, frozen: bytes) -> None:
         """Without secrets; most records hold none, and a look at the whole text tells: those are taken as they are."""
-        if nothing_to_hide(frozen.decode()):
+        if is_free_of_secrets(frozen.decode()):
             self._log.write(user, frozen)
         else:
             self._log.record(user, {**mask_value(orjson.loads(frozen)), "user": user})
 
 
-def compact(state: Mapping[str, Any]) -> dict[str, Any]:
+def trim_state(state: Mapping[str, Any]) -> dict[str, Any]:
     """agent_state as ops read it: confirmations by what and who, without what cards show and buttons carry."""
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
     confirmations = [
-        {key: value for key, value in entry.items() if key not in left_out} for entry in list(state["confirmations"].values())[-KEEP:]
+        {key: value for key, value in entry.items() if key not in left_out}
+        for entry in list(state["confirmations"].values())[-KEPT_ENTRIES:]
     ]
-    return {**state, "confirmations": confirmations, "done": state["done"][-KEEP:]}
+    return {**state, "confirmations": confirmations, "done": state["done"][-KEPT_ENTRIES:]}

@@ -8,16 +8,16 @@ from typing import Any, Protocol
 
 from orchestrator.engines.base import ModelRequest, ModelText, TurnInput
 from orchestrator.errors import ModelClientError, OverBudget
-from orchestrator.gate.budget import month_of
+from orchestrator.gate.budget import to_month
 from orchestrator.gate.gate import Gate
-from orchestrator.gate.proposed import Proposed
-from orchestrator.gate.stored_call import effect_id_of
+from orchestrator.gate.proposed import ProposalLabel
+from orchestrator.gate.stored_call import build_effect_id
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
-from orchestrator.performers.watch import Watch, watched
+from orchestrator.performers.watch import ReadProgress, attach_progress
 from orchestrator.session import Session
 from state.events import Event, ModelAnswered, ModelFailed, PlanRecorded
 from state.store import EffectRow
-from state.worker import to_its_end
+from state.worker import run_to_end
 
 Query = Callable[..., Awaitable[Any]]
 Partial = Callable[[str | Notice], Awaitable[None]]
@@ -31,42 +31,42 @@ class Model(Protocol):
         ...
 
 
-class Purse(Protocol):
+class ModelBudget(Protocol):
     """Whether people may use the model this month."""
 
-    async def refusal(self, actor: Actor, now: datetime) -> Notice | None:
+    async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
         """Why the model is not asked for this person, None while it is; raises StoreError."""
         ...
 
-    async def warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
+    async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
         """What the person is told once when little is left, and the event that remembers it; raises StoreError."""
         ...
 
-    async def used(self, actor: Actor, now: datetime) -> Notice | None:
+    async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
         """How much is used, None for who has no limit; raises StoreError."""
         ...
 
 
-class Unlimited:
+class UnlimitedBudget:
     """Everybody may."""
 
-    async def refusal(self, actor: Actor, now: datetime) -> Notice | None:
+    async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
         """Nothing stands in the way."""
         del actor, now
         return None
 
-    async def warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
+    async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
         """Nothing runs out."""
         del actor, now
         return None
 
-    async def used(self, actor: Actor, now: datetime) -> Notice | None:
+    async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
         """There is no limit."""
         del actor, now
         return None
 
 
-UNLIMITED = Unlimited()
+UNLIMITED = UnlimitedBudget()
 
 
 @dataclass(kw_only=True)
@@ -83,25 +83,25 @@ class Iteration:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reach:
+class TurnServices:
     """What a turn can reach beyond its session."""
 
     gate: Gate
     model: Model
     queries: Mapping[str, Query]
-    partial: Partial
-    purse: Purse = UNLIMITED
+    show_partial: Partial
+    model_budget: ModelBudget = UNLIMITED
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class RecordedTurn:
     """What a dead process already recorded of this turn, by iteration."""
 
-    fresh: bool = False
+    is_fresh: bool = False
     """The turn begins here and now: nothing is stored of any of its places."""
     answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     plans: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    refused: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    refused_steps: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What the gate has refused, by slot: nothing else is stored of it."""
 
 
@@ -115,8 +115,8 @@ class Context:
         *,
         actor: Actor,
         mode: Mode,
-        reach: Reach,
-        recorded: Recorded,
+        reach: TurnServices,
+        recorded: RecordedTurn,
     ) -> None:
         """`recorded` is empty unless the turn is being resumed."""
         self.turn = turn
@@ -128,21 +128,21 @@ class Context:
         self._gate = reach.gate
         self._model = reach.model
         self._queries = reach.queries
-        self._purse = reach.purse
+        self._model_budget = reach.model_budget
         self.recorded = recorded
-        self.proposed: dict[str, Mapping[str, Any]] = {}
+        self.proposed_steps: dict[str, Mapping[str, Any]] = {}
         """The steps of its plans and what else was submitted, by slot; those of an earlier process too."""
-        self.came: dict[str, Outcome | Pending] = {}
+        self.outcomes: dict[str, Outcome | Pending] = {}
         """What came of them in this process, by slot."""
         for plan in recorded.plans.values():
-            self._take_up(plan["steps"])
-        self._places: set[str] = set()
+            self._add_proposed_steps(plan["steps"])
+        self._submitted_slots: set[str] = set()
         """Slots that were submitted."""
-        self._partial = reach.partial
+        self._show_partial = reach.show_partial
         self.stopped = False
         self._cancel: Callable[[], object] = lambda: None
 
-    def on_stop(self, cancel: Callable[[], object]) -> None:
+    def set_cancel_callback(self, cancel: Callable[[], object]) -> None:
         """How to interrupt the engine."""
         self._cancel = cancel
 
@@ -166,9 +166,9 @@ class Context:
         """Whether the policy stops a plan at its first step that does not run."""
         return self._gate.halt_on_block
 
-    async def partial(self, text: str) -> None:
+    async def show_partial(self, text: str) -> None:
         """Show the visible answer as far as it has come."""
-        await self._partial(text)
+        await self._show_partial(text)
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
         """The recorded answer of this iteration, or a fresh one, noted: it is stored before anything outside comes of it.
@@ -183,7 +183,7 @@ class Context:
             return ModelText(text=known["text"], recorded=True, prose=known.get("prose", False))
         if request.iteration > 1:
             await self._session.flush()  # an answer that is there is never asked for again
-        if (over := await self._purse.refusal(self.actor, self.now)) is not None:
+        if (over := await self._model_budget.find_refusal(self.actor, self.now)) is not None:
             self.iterations.pop()
             raise OverBudget(over.code)
         started = time.monotonic()
@@ -206,7 +206,7 @@ class Context:
                 seconds=entry.model_seconds,
                 prose=request.prose,
                 user=self.actor.bitrix_user_id,
-                month=month_of(self.now, self.actor.time_zone),
+                month=to_month(self.now, self.actor.time_zone),
             )
         )
         return ModelText(text=answer.text, prose=request.prose)
@@ -220,69 +220,74 @@ class Context:
 
         A long list shows how far it is, and ends where it is when nobody waits for it any more.
         """
-        watch = Watch(self._counting)
-        with watched(watch):
-            return await to_its_end(self._submitted(effect), watch.stop)
+        watch = ReadProgress(self._show_count)
+        with attach_progress(watch):
+            return await run_to_end(self._submit_and_record(effect), watch.stop)
 
-    async def _submitted(self, effect: Effect) -> Outcome | Pending:
-        step = {"turn": self.turn.turn_id, "number": len(self.results) + 1, "method": effect.method, **self._gate.words_of(effect.method)}
-        await self._partial(Notice(code="step", args={**step, "state": "running"}))
-        self._spare_a_look(effect.slot)
-        self.proposed.setdefault(effect.slot, {"method": effect.method, "params": effect.params})
+    async def _submit_and_record(self, effect: Effect) -> Outcome | Pending:
+        step = {
+            "turn": self.turn.turn_id,
+            "number": len(self.results) + 1,
+            "method": effect.method,
+            **self._gate.describe_method(effect.method),
+        }
+        await self._show_partial(Notice(code="step", args={**step, "state": "running"}))
+        self._skip_effect_lookup(effect.slot)
+        self.proposed_steps.setdefault(effect.slot, {"method": effect.method, "params": effect.params})
         result = await self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
-        self._note_call(effect, result)
-        await self._partial(Notice(code="step", args={**step, "state": _state_of(result)}))
+        self._record_call(effect, result)
+        await self._show_partial(Notice(code="step", args={**step, "state": _format_step_state(result)}))
         return result
 
-    def _spare_a_look(self, slot: str) -> None:
+    def _skip_effect_lookup(self, slot: str) -> None:
         """Of a turn that begins here no place can have an effect before it is submitted; should one have, its compare-and-set says so."""
-        if self.recorded.fresh and slot not in self._places and slot.startswith(f"{self.turn.turn_id}/"):
-            self._session.expect_no_effect(effect_id_of(slot))
-        self._places.add(slot)
+        if self.recorded.is_fresh and slot not in self._submitted_slots and slot.startswith(f"{self.turn.turn_id}/"):
+            self._session.mark_effect_absent(build_effect_id(slot))
+        self._submitted_slots.add(slot)
 
-    async def _counting(self, done: int, total: int) -> None:
-        await self._partial(Notice(code="counting", args={"done": done, "total": total}))
+    async def _show_count(self, done: int, total: int) -> None:
+        await self._show_partial(Notice(code="counting", args={"done": done, "total": total}))
 
-    def _note_call(self, effect: Effect, result: Outcome | Pending) -> None:
+    def _record_call(self, effect: Effect, result: Outcome | Pending) -> None:
         self.results.append(result)
-        self.came[effect.slot] = result
+        self.outcomes[effect.slot] = result
         if self.iterations:
-            self.iterations[-1].calls.append(call_record(effect, result))
+            self.iterations[-1].calls.append(build_call_record(effect, result))
 
-    def recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
+    def find_recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
         """The plan recorded before a restart."""
         return self.recorded.plans.get(iteration)
 
     async def record(self, event: Event) -> None:
         """Append an event; it is stored before anything outside comes of it."""
         if isinstance(event, PlanRecorded):
-            self._take_up(event.steps)
-        await self._session.note(event, actor=self.actor.key)
+            self._add_proposed_steps(event.steps)
+        await self._session.buffer(event, actor=self.actor.key)
 
-    def _take_up(self, steps: Sequence[Mapping[str, Any]]) -> None:
-        self.proposed |= {step["slot"]: step for step in steps}
+    def _add_proposed_steps(self, steps: Sequence[Mapping[str, Any]]) -> None:
+        self.proposed_steps |= {step["slot"]: step for step in steps}
 
-    async def effect(self, slot: str) -> EffectRow | None:
+    async def find_effect(self, slot: str) -> EffectRow | None:
         """What is stored of the effect in that place of a plan."""
-        return await self._session.effect(effect_id_of(slot))
+        return await self._session.find_effect(build_effect_id(slot))
 
-    async def described(self, slot: str) -> Proposed | None:
+    async def describe_change(self, slot: str) -> ProposalLabel | None:
         """How a sentence names the change that was proposed there; None for what changes nothing."""
-        step = self.proposed[slot]
-        return await self._gate.described(Effect(method=step["method"], params=step["params"], slot=slot), self.actor)
+        step = self.proposed_steps[slot]
+        return await self._gate.describe_effect(Effect(method=step["method"], params=step["params"], slot=slot), self.actor)
 
-    def note_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
+    def record_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
         """Keep the blocks for the audit record."""
         if not self.iterations or self.iterations[-1].number != iteration:
             self.iterations.append(Iteration(number=iteration))
         self.iterations[-1].blocks = dict(blocks)
 
 
-def call_record(effect: Effect, result: Outcome | Pending) -> dict[str, Any]:
+def build_call_record(effect: Effect, result: Outcome | Pending) -> dict[str, Any]:
     """One request and its answer as the audit log keeps them (S004-45, S004-46, S004-71)."""
     base: dict[str, Any] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
     if isinstance(result, Pending):
-        return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": _codes(result.reasons)}
+        return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": _list_codes(result.reasons)}
     base |= {"status": result.status, "params": dict(result.call), "class": result.call_class}
     if result.commands:
         base["commands"] = [report.model_dump() for report in result.commands]
@@ -294,10 +299,10 @@ def call_record(effect: Effect, result: Outcome | Pending) -> dict[str, Any]:
     return base
 
 
-def _state_of(result: Outcome | Pending) -> str:
+def _format_step_state(result: Outcome | Pending) -> str:
     """How a step stands, as the person sees it while the turn goes on."""
     return "waiting" if isinstance(result, Pending) else {"succeeded": "done"}.get(result.status, result.status)
 
 
-def _codes(notices: Sequence[Any]) -> list[str]:
+def _list_codes(notices: Sequence[Any]) -> list[str]:
     return [notice.code for notice in notices]

@@ -6,19 +6,19 @@ from typing import Final
 from state.events_telling import AnswerGiven
 from state.store import OutboxRow
 
-FETCHED: Final = frozenset({"http"})
-RETOLD: Final = "retold"
+PULL_CHANNELS: Final = frozenset({"http"})
+RELAYED: Final = "retold"
 """Kind of the input by which a session takes in what another one wanted to tell it: {kind, key, body}."""
 
 
-def is_fetched(session: str) -> bool:
+def is_pulled(session: str) -> bool:
     """Whether the reader of that session asks for what it is told."""
-    return session.partition(":")[0] in FETCHED
+    return session.partition(":")[0] in PULL_CHANNELS
 
 
-def kept_and_sent(rows: Sequence[OutboxRow], session: str, cause: str) -> tuple[list[AnswerGiven], Sequence[OutboxRow]]:
+def split_pulled_rows(rows: Sequence[OutboxRow], session: str, cause: str) -> tuple[list[AnswerGiven], Sequence[OutboxRow]]:
     """Of what a step of `session` says: what becomes part of its journal, and what is delivered."""
-    if not is_fetched(session):
+    if not is_pulled(session):
         return [], rows
     own = {session, f"{session}:toast"}
     kept = [AnswerGiven(cause=cause, kind=row.kind, outbox_key=row.key, body=dict(row.body)) for row in rows if row.session in own]

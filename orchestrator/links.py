@@ -7,20 +7,20 @@ from urllib.parse import urlsplit
 _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>\"'»)\]]+|(?<![\w@./-])(?:[\w-]+\.)+[a-zа-я]{2,}/[^\s<>\"'»)\]]*", re.IGNORECASE
 )
-_GONE = {"ru": "⟨ссылка убрана⟩", "en": "⟨link removed⟩"}
+_REMOVED_MARK = {"ru": "⟨ссылка убрана⟩", "en": "⟨link removed⟩"}
 
 
-def known_links_only(text: str, hosts: AbstractSet[str], *, locale: str) -> str:
+def strip_unknown_links(text: str, hosts: AbstractSet[str], *, locale: str) -> str:
     """`text` with every address to another host replaced by a mark; a data-carrying link is never one press away."""
-    return _ADDRESS.sub(lambda found: found[0] if _host(found[0]) in hosts else _GONE[locale], text)
+    return _ADDRESS.sub(lambda found: found[0] if _parse_host(found[0]) in hosts else _REMOVED_MARK[locale], text)
 
 
-def hosts_in(text: str) -> frozenset[str]:
+def extract_hosts(text: str) -> frozenset[str]:
     """The hosts of the addresses in `text`."""
-    return frozenset(_host(found) for found in _ADDRESS.findall(text))
+    return frozenset(_parse_host(found) for found in _ADDRESS.findall(text))
 
 
-def _host(address: str) -> str:
+def _parse_host(address: str) -> str:
     try:
         return (urlsplit(address if "://" in address else f"//{address}").netloc.rpartition("@")[2]).lower()
     except ValueError:

@@ -27,39 +27,39 @@ from state.store import Commit
 OTHER: Final = "other"
 CLASSES: Final = {"D": "delete", "C": "configuration", "M": "money", "N": "message", "W": "write", "R": "read"}
 """The gravest first: that is what a batch of several counts as."""
-OF_GATES: Final = frozenset({"frozen", "frozen-card", "denied-by-model"})
+GATE_REFUSALS: Final = frozenset({"frozen", "frozen-card", "denied-by-model"})
 """Refusals whose sentence stands elsewhere."""
 
 
 class Meter(Protocol):
     """Counts. Called in the loop: it must not wait, and what it raises is only logged."""
 
-    def turn_ended(self, result: str) -> None:
+    def count_turn(self, result: str) -> None:
         """A turn said its last word."""
         ...
 
-    def model_answered(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
+    def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
         """One iteration had its answer; `model` is what the provider calls itself, whatever that is."""
         ...
 
-    def model_failed(self) -> None:
+    def count_model_failure(self) -> None:
         """One iteration had none that could be used."""
         ...
 
-    def call_ended(self, call_class: str, outcome: str) -> None:
+    def count_call(self, call_class: str, outcome: str) -> None:
         """One call of the portal: succeeded, refused, unknown, or what a later look at an unknown one found."""
         ...
 
-    def refused(self, code: str) -> None:
+    def count_refusal(self, code: str) -> None:
         """The gate refused a step."""
         ...
 
-    def confirmation(self, became: str) -> None:
+    def count_confirmation(self, became: str) -> None:
         """A card was requested, approved, denied, expired or superseded."""
         ...
 
 
-def counted(commit: Commit, meter: Meter) -> None:
+def count_commit(commit: Commit, meter: Meter) -> None:
     """Tell `meter` what the stored step and those stored with it were."""
     for step in (*commit.earlier, commit):
         for event in step.events:
@@ -69,21 +69,23 @@ def counted(commit: Commit, meter: Meter) -> None:
 def _count(event: Event, meter: Meter) -> None:
     match event:
         case TurnFinished():
-            meter.turn_ended(event.reason)
+            meter.count_turn(event.reason)
         case ModelAnswered():
-            meter.model_answered(model=event.model, seconds=event.seconds, prompt=event.prompt_tokens, completion=event.completion_tokens)
+            meter.count_model_answer(
+                model=event.model, seconds=event.seconds, prompt=event.prompt_tokens, completion=event.completion_tokens
+            )
         case ModelFailed():
-            meter.model_failed()
+            meter.count_model_failure()
         case StepRefused():
-            meter.refused(code_of(event.code))
+            meter.count_refusal(to_known_code(event.code))
         case CallSucceeded():
-            meter.call_ended(class_of(event.call_class), "succeeded")
+            meter.count_call(to_class_word(event.call_class), "succeeded")
         case CallRefused():
-            meter.call_ended(class_of(event.call_class), "refused")
+            meter.count_call(to_class_word(event.call_class), "refused")
         case CallOutcomeUnknown():
-            meter.call_ended(class_of(event.call_class), "unknown")
+            meter.count_call(to_class_word(event.call_class), "unknown")
         case OutcomeReconciled():
-            meter.call_ended("any", f"found_{event.verdict}")
+            meter.count_call("any", f"found_{event.verdict}")
         case _:
             _count_card(event, meter)
 
@@ -91,24 +93,24 @@ def _count(event: Event, meter: Meter) -> None:
 def _count_card(event: Event, meter: Meter) -> None:
     match event:
         case ConfirmationRequested():
-            meter.confirmation("requested")
+            meter.count_confirmation("requested")
         case ConfirmationApproved():
-            meter.confirmation("approved")
+            meter.count_confirmation("approved")
         case ConfirmationDenied():
-            meter.confirmation("denied")
+            meter.count_confirmation("denied")
         case ConfirmationExpired():
-            meter.confirmation("expired")
+            meter.count_confirmation("expired")
         case ConfirmationSuperseded():
-            meter.confirmation("superseded")
+            meter.count_confirmation("superseded")
         case _:
             pass
 
 
-def class_of(call_class: str) -> str:
+def to_class_word(call_class: str) -> str:
     """The gravest of the classes that a call has, as a word."""
     return next((word for letter, word in CLASSES.items() if letter in call_class), OTHER)
 
 
-def code_of(code: str) -> str:
+def to_known_code(code: str) -> str:
     """A reason of ours as it is, anything else as "other"."""
-    return code if code in SENTENCES or code in REFUSALS or code in OF_GATES else OTHER
+    return code if code in SENTENCES or code in REFUSALS or code in GATE_REFUSALS else OTHER

@@ -181,6 +181,6 @@ class Reply(Frozen):
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
-def say(*notices: Notice, text: str = "") -> Reply:
+def build_reply(*notices: Notice, text: str = "") -> Reply:
     """A reply of plain words and notices."""
     return Reply(parts=(Text(text=text),) if text else (), notices=notices)

@@ -5,52 +5,54 @@ from datetime import datetime
 from typing import Any
 
 from orchestrator.messages import Notice, Reply
-from state.clock import new_id
+from state.clock import generate_id
 from state.store import OutboxRow
 
 
-def channel_of(session: str) -> str:
+def parse_channel(session: str) -> str:
     """ "tg:1007" → "tg"."""
     return session.split(":", 1)[0]
 
 
-def reply_row(session: str, reply: Reply, now: datetime, *, key: str = "") -> OutboxRow:
+def build_reply_row(session: str, reply: Reply, now: datetime, *, key: str = "") -> OutboxRow:
     """A message to the chat."""
-    return _row(session, "reply", reply.model_dump(mode="json"), now, key)
+    return _build_row(session, "reply", reply.model_dump(mode="json"), now, key)
 
 
-def card_row(session: str, entry: Mapping[str, Any], now: datetime, *, stage: int = 1) -> OutboxRow:
+def build_card_row(session: str, entry: Mapping[str, Any], now: datetime, *, stage: int = 1) -> OutboxRow:
     """The card of a confirmation as it stands now; `stage` 2 asks for the second tap."""
     left_out = ("params", "before", "provenance")
     body = {key: value for key, value in entry.items() if key not in left_out} | {"stage": stage}
-    return _row(session, "card", body, now, f"card:{entry['confirmation_id']}")
+    return _build_row(session, "card", body, now, f"card:{entry['confirmation_id']}")
 
 
-def details_row(session: str, entry: Mapping[str, Any], now: datetime) -> OutboxRow:
+def build_details_row(session: str, entry: Mapping[str, Any], now: datetime) -> OutboxRow:
     """What the card of a confirmation is about, in words and in full."""
     left_out = ("params", "before", "provenance", "nonce")
-    return _row(session, "details", {key: value for key, value in entry.items() if key not in left_out}, now, "")
+    return _build_row(session, "details", {key: value for key, value in entry.items() if key not in left_out}, now, "")
 
 
-def code_row(session: str, text: str, now: datetime) -> OutboxRow:
+def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:
     """Text shown exactly as it is."""
-    return _row(session, "code", {"text": text}, now, "")
+    return _build_row(session, "code", {"text": text}, now, "")
 
 
-def news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
+def build_news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
     """What changed in the portal without the person's doing; no part of their conversation. `quiet` in the body: without a sound."""
-    return _row(session, "news", body, now, "")
+    return _build_row(session, "news", body, now, "")
 
 
-def file_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
+def build_file_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
     """A list as a file: {columns, rows} and if wanted {name, format: "xlsx" or "csv", links, caption: a notice}. Rows come from code."""
-    return _row(session, "file", body, now, key)
+    return _build_row(session, "file", body, now, key)
 
 
-def toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
+def build_toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
     """The answer to one press; it waits for no message of its chat, so it has an order of its own."""
-    return _row(f"{session}:toast", "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
+    return _build_row(f"{session}:toast", "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
 
 
-def _row(session: str, kind: str, body: Mapping[str, Any], now: datetime, key: str) -> OutboxRow:
-    return OutboxRow(id=new_id(), session=session, channel=channel_of(session), kind=kind, body=body, key=key, created_at=now, due_at=now)
+def _build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, key: str) -> OutboxRow:
+    return OutboxRow(
+        id=generate_id(), session=session, channel=parse_channel(session), kind=kind, body=body, key=key, created_at=now, due_at=now
+    )

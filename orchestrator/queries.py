@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from state.agent_state import open_confirmations
-from state.journal import state_of
+from state.agent_state import list_open_confirmations
+from state.journal import load_state
 from state.worker import AsyncStore
 
 
-async def session_state(store: AsyncStore, session: str) -> Mapping[str, Any]:
+async def load_session_state(store: AsyncStore, session: str) -> Mapping[str, Any]:
     """The folded state of a session, empty when nothing has happened in it."""
-    state, _ = await store.read(state_of, f"session:{session}")
+    state, _ = await store.read(load_state, f"session:{session}")
     return state
 
 
-async def open_cards(store: AsyncStore, session: str) -> list[dict[str, Any]]:
+async def list_open_cards(store: AsyncStore, session: str) -> list[dict[str, Any]]:
     """The confirmations of a session that wait, oldest first."""
-    return open_confirmations(dict(await session_state(store, session)))
+    return list_open_confirmations(dict(await load_session_state(store, session)))

@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from orchestrator.errors import SessionTaken
-from orchestrator.fetched import kept_and_sent
-from orchestrator.gate.copies import with_copies
+from orchestrator.fetched import split_pulled_rows
+from orchestrator.gate.copies import add_card_copies
 from state import agent_state
-from state.canonical import dumps, loads, sha256
-from state.clock import Clock, SystemClock, id_at, iso
-from state.event_data import written
+from state.canonical import dumps, hash_text, loads
+from state.clock import Clock, SystemClock, build_lower_id, format_iso
+from state.event_data import encode
 from state.events import CallRefused, CallSucceeded, Event
-from state.journal import SNAPSHOT_EVERY, snapshot_of, state_of
+from state.journal import SNAPSHOT_EVERY, build_snapshot, load_state
 from state.sql.vouched import DamagedRow
 from state.store import (
     Commit,
@@ -37,17 +37,17 @@ from state.store import (
     StoredEvent,
     Timer,
 )
-from state.trace import trace_id
-from state.worker import AsyncStore, to_its_end
+from state.trace import get_trace_id
+from state.worker import AsyncStore, run_to_end
 
 log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=60)
-SOON = 0.05
+BUFFER_SECONDS = 0.05
 """Seconds after which a noted step is stored by itself, when no commit came that would take it along."""
-ASKED_BEFORE = timedelta(days=7)
+CARD_MAY_WAIT = timedelta(days=7)
 """So long a card may have waited whose call is looked for: the journal names its record where it was asked for."""
-CALLS = 200
+MAX_CALLS = 200
 """So many calls about one record are looked at, the youngest."""
 _NOT_OVER = frozenset({"requested", "approved", "started"})
 INLINE_RESULT = 2048
@@ -70,14 +70,14 @@ class Session:
         self._stored = seq
         """Where the journal ends as far as we know: where a commit was stored though we heard otherwise, the next one is refused."""
         self._order = asyncio.Lock()
-        self._waiting: list[Commit] = []
+        self._buffered: list[Commit] = []
         self._effects: dict[str, EffectRow | None] = {}
         """Effects as they were read or noted since the last commit, and `_own`."""
-        self._own: dict[str, EffectRow] = {}
-        """See `_keep_own`."""
-        self._dropped: EffectConflict | None = None
+        self._own_effects: dict[str, EffectRow] = {}
+        """See `_keep_own_effects`."""
+        self._unreported_conflict: EffectConflict | None = None
         """Of a note that was stored by itself, while nobody waited who could hear of it."""
-        self._soon: asyncio.TimerHandle | None = None
+        self._store_timer: asyncio.TimerHandle | None = None
         self._storing: set[asyncio.Task[None]] = set()
         self.used_at = clock.now()
         """When something was last committed."""
@@ -93,9 +93,9 @@ class Session:
         """A point in time that no clock which is set can belie."""
         return self._clock.mark()
 
-    def since(self, mark: str) -> timedelta | None:
+    def measure_since(self, mark: str) -> timedelta | None:
         """How long ago that was; None where nobody can tell."""
-        return self._clock.since(mark)
+        return self._clock.measure_since(mark)
 
     @property
     def state(self) -> Mapping[str, Any]:
@@ -121,12 +121,12 @@ class Session:
 
         Then nothing of the step is kept; what was noted before waits on, or is stored by itself where only the step conflicts.
         """
-        step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new)
+        step = self._build_step(events, actor, effects=effects, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new)
         async with self._order:
-            self._own_up()
+            self._raise_dropped_conflict()
             await self._store_and_fold(step)
 
-    async def note(
+    async def buffer(
         self,
         *events: Event,
         actor: str,
@@ -138,100 +138,100 @@ class Session:
 
         Only for what a crash may undo: before anything outside comes of it (a call, an answer) there is a commit or a `flush`.
         """
-        step = self._step(events, actor, effects=effects, outbox=outbox, timers=timers)
+        step = self._build_step(events, actor, effects=effects, outbox=outbox, timers=timers)
         async with self._order:
-            await self._foresee(step)
+            await self._check_effects(step)
             self._fold(step)
-            self._waiting.append(step)
-        if self._soon is None:
-            self._soon = asyncio.get_running_loop().call_later(SOON, self._store_soon)
+            self._buffered.append(step)
+        if self._store_timer is None:
+            self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
 
     async def flush(self) -> None:
         """Store what was noted; raises EffectConflict, StaleEpoch or StoreUnwritable."""
-        if self._waiting or self._dropped is not None:
+        if self._buffered or self._unreported_conflict is not None:
             await self._store_waiting()
 
     async def flush_plan(self) -> None:
         """As `flush`, before a read: what reads before it have answered may wait, since asking again does no harm."""
-        if self._dropped is not None or not all(_only_read(step) for step in self._waiting):
+        if self._unreported_conflict is not None or not all(_is_reads_only(step) for step in self._buffered):
             await self._store_waiting()
 
-    def _step(self, events: Sequence[Event], actor: str, *, outbox: Sequence[OutboxRow], **more: Any) -> Commit:
+    def _build_step(self, events: Sequence[Event], actor: str, *, outbox: Sequence[OutboxRow], **more: Any) -> Commit:
         blobs: dict[str, str] = {}
-        cause = trace_id() or next(iter(more.get("inbox_done", ())), "")
-        kept, more["outbox"] = kept_and_sent(with_copies(outbox), self.key, cause)
-        slim = [_with_blob(event, blobs) for event in (*events, *kept)]
+        cause = get_trace_id() or next(iter(more.get("inbox_done", ())), "")
+        kept, more["outbox"] = split_pulled_rows(add_card_copies(outbox), self.key, cause)
+        slim = [_move_to_blob(event, blobs) for event in (*events, *kept)]
         return Commit(
             stream=self.stream,
             epoch=self._lease.epoch,
             actor=actor,
             now=self._clock.now(),
             events=slim,
-            written=[written(event) for event in slim],
+            encoded_events=[encode(event) for event in slim],
             blobs=blobs,
             **more,
         )
 
-    async def _foresee(self, step: Commit) -> None:
+    async def _check_effects(self, step: Commit) -> None:
         """The effects as `step` will leave them; EffectConflict where one does not stand as it must."""
         changed: dict[str, EffectRow | None] = {}
         for change in step.effects:
-            row = changed.get(change.effect_id) or await self.effect(change.effect_id)
+            row = changed.get(change.effect_id) or await self.find_effect(change.effect_id)
             if (row.status if row else "absent") not in change.expect:
                 raise EffectConflict(f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}")
-            changed[change.effect_id] = _changed(row, change, step)
+            changed[change.effect_id] = _apply_change(row, change, step)
         self._effects |= changed
 
     async def _store_and_fold(self, step: Commit) -> None:
         """Both or neither, whoever is cancelled meanwhile: a state that missed a stored event would part from the journal."""
 
         def fold() -> None:
-            self._waiting = []
+            self._buffered = []
             self._fold(step)
 
         try:
-            await self._store_steps([*self._waiting, step], self._due_snapshot(), fold)
+            await self._store_steps([*self._buffered, step], self._build_due_snapshot(), fold)
         except EffectConflict:
             with contextlib.suppress(EffectConflict):  # what the caller hears of is the conflict of its own step
-                await to_its_end(self._store_one_by_one())
+                await run_to_end(self._store_one_by_one())
             raise
 
     async def _store_waiting(self) -> None:
         async with self._order:
-            self._own_up()
-            if self._waiting:
+            self._raise_dropped_conflict()
+            if self._buffered:
                 try:
-                    await self._store_steps(self._waiting, self._due_snapshot(), self._waiting.clear)
+                    await self._store_steps(self._buffered, self._build_due_snapshot(), self._buffered.clear)
                 except EffectConflict:
-                    await to_its_end(self._store_one_by_one())
+                    await run_to_end(self._store_one_by_one())
 
     async def _store_one_by_one(self) -> None:
         """Each waiting step by itself; the state without those that conflict is read anew. EffectConflict if there are any."""
         conflict: EffectConflict | None = None
-        while self._waiting:
+        while self._buffered:
             try:
-                await self._store_steps(self._waiting[:1], None, _nothing_more)
+                await self._store_steps(self._buffered[:1], None, _do_nothing)
             except EffectConflict as error:
                 conflict = error
-            del self._waiting[0]
+            del self._buffered[0]
         if conflict is not None:
-            self._state, self._seq = await self._store.read(state_of, self.stream)
+            self._state, self._seq = await self._store.read(load_state, self.stream)
             self._stored = self._seq
-            self._effects, self._own = {}, {}
+            self._effects, self._own_effects = {}, {}
             raise conflict
 
     async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[], None]) -> None:
         """Write the steps in one transaction, then do what goes with it, even when nobody waits for it any more."""
-        if self._soon is not None:  # also when this fails: nothing is stored behind the back of who then gives the session up
-            self._soon.cancel()
-            self._soon = None
+        if self._store_timer is not None:  # also when this fails: nothing is stored behind the back of who then gives the session up
+            self._store_timer.cancel()
+            self._store_timer = None
 
         def stored(events: Sequence[StoredEvent]) -> None:
             if events:
                 self._stored = events[-1].seq
             if snapshot is not None:
                 self._snapshot_seq = snapshot.seq
-            self._keep_own(steps)
+            self._keep_own_effects(steps)
             self.used_at = steps[-1].now
             for changes in (step.effects for step in steps if step.effects):
                 for watcher in self.watchers:
@@ -240,73 +240,73 @@ class Session:
 
         await self._store.commit_then(replace(steps[-1], earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
 
-    def _keep_own(self, steps: Sequence[Commit]) -> None:
+    def _keep_own_effects(self, steps: Sequence[Commit]) -> None:
         """How the effects stand that this session has put where they are and that are not over; others are looked up again.
 
         Nobody else may change its own while the lease is held, and no step of a lease that was lost is stored.
         """
         rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
-        rows |= {change.effect_id: _changed(self._effects.get(change.effect_id), change, steps[-1]) for change in steps[-1].effects}
+        rows |= {change.effect_id: _apply_change(self._effects.get(change.effect_id), change, steps[-1]) for change in steps[-1].effects}
         for effect_id, row in rows.items():
             if row is None or row.status not in _NOT_OVER:
-                self._own.pop(effect_id, None)
+                self._own_effects.pop(effect_id, None)
             else:  # a call that will be run is kept as it is stored: nobody else holds it
-                self._own[effect_id] = replace(row, call=loads(dumps(row.call))) if row.status == "requested" else row
-        self._effects = dict(self._own)
+                self._own_effects[effect_id] = replace(row, call=loads(dumps(row.call))) if row.status == "requested" else row
+        self._effects = dict(self._own_effects)
 
     def _fold(self, step: Commit) -> None:
-        ts = iso(step.now)
-        agent_state.fold(self._state, ((one.type, one.shown, ts) for one in step.written))
-        self._seq += len(step.written)
+        ts = format_iso(step.now)
+        agent_state.fold_events(self._state, ((one.type, one.data, ts) for one in step.encoded_events))
+        self._seq += len(step.encoded_events)
 
     def _store_soon(self) -> None:
         """Nobody waits for it: what cannot be stored now is tried again by the next commit, whose caller hears of it and of a conflict."""
-        self._soon = None
+        self._store_timer = None
         task = asyncio.ensure_future(self._store_waiting())
         self._storing.add(task)
-        task.add_done_callback(self._stored_soon)
+        task.add_done_callback(self._on_stored_soon)
 
-    def _stored_soon(self, task: asyncio.Task[None]) -> None:
+    def _on_stored_soon(self, task: asyncio.Task[None]) -> None:
         self._storing.discard(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, EffectConflict):
-            self._dropped = error
+            self._unreported_conflict = error
             log.error("a noted step was dropped: %s", error, extra={"action": "note_dropped", "session": self.key})
         elif error is not None:
             log.warning("what was noted is not stored yet: %s", error, extra={"action": "note_not_stored", "session": self.key})
 
-    def _own_up(self) -> None:
+    def _raise_dropped_conflict(self) -> None:
         """Raise the EffectConflict that nobody heard of yet."""
-        dropped, self._dropped = self._dropped, None
+        dropped, self._unreported_conflict = self._unreported_conflict, None
         if dropped is not None:
             raise dropped
 
-    def _due_snapshot(self) -> Snapshot | None:
+    def _build_due_snapshot(self) -> Snapshot | None:
         """The state with all that waits, every SNAPSHOT_EVERY events; that is stored with it, so it never runs ahead of the log."""
         if self._seq - self._snapshot_seq < SNAPSHOT_EVERY:
             return None
-        return snapshot_of(self.stream, self._seq, self._state)
+        return build_snapshot(self.stream, self._seq, self._state)
 
-    async def effect(self, effect_id: str) -> EffectRow | None:
+    async def find_effect(self, effect_id: str) -> EffectRow | None:
         """One effect's row, as it stands with all that was noted."""
         known = self._effects
         if effect_id not in known:
-            row = await self._store.effect(effect_id)  # for nobody, where a commit came between
+            row = await self._store.find_effect(effect_id)  # for nobody, where a commit came between
             return known.setdefault(effect_id, row)  # what was noted meanwhile is newer
         return known[effect_id]
 
-    def expect_no_effect(self, effect_id: str) -> None:
+    def mark_effect_absent(self, effect_id: str) -> None:
         """Whoever made that id knows that nothing is stored under it: the next look, or note, need not ask the store."""
         self._effects.setdefault(effect_id, None)
 
-    async def effects(self, status: EffectStatus) -> list[EffectRow]:
+    async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
         """The session's effects in that status."""
         await self.flush()
-        return await self._store.effects(self.stream, status)
+        return await self._store.list_effects(self.stream, status)
 
-    async def calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
+    async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
         """Changes of "deal:481" that came into the journal within that time, some before too, of all sessions, oldest first."""
-        return await self._store.read(_calls_about, record, id_at(SystemClock().now() - within - ASKED_BEFORE))
+        return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT))
 
     async def renew(self) -> None:
         """Keep the lease; raises SessionTaken when it is lost."""
@@ -320,14 +320,14 @@ class Session:
         try:
             await self.flush()
         finally:
-            if self._soon is not None:
-                self._soon.cancel()
+            if self._store_timer is not None:
+                self._store_timer.cancel()
             await self._store.release(self._lease)
 
-    async def abandon(self) -> None:
+    async def discard(self) -> None:
         """Give the lease up without storing what waits: it belongs to a state that is not believed any more."""
-        if self._soon is not None:
-            self._soon.cancel()
+        if self._store_timer is not None:
+            self._store_timer.cancel()
         await self._store.release(self._lease)
 
 
@@ -337,31 +337,31 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
     lease = await store.acquire(key, owner, now, now + LEASE)
     if lease is None:
         raise SessionTaken(f"another process works on {key}")
-    state, seq = await store.read(state_of, f"session:{key}")
+    state, seq = await store.read(load_state, f"session:{key}")
     return Session(store, clock, lease, state, seq)
 
 
-def _calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
+def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
     """Ids tell when an event was made by the machine's own clock. A row that is not as it was written says nothing."""
-    youngest = [one.effect_id for one in store.last_mentions(record, "call", CALLS) if one.event_id > after]
+    youngest = [one.effect_id for one in store.list_last_index_entries(record, "call", MAX_CALLS) if one.event_id > after]
     rows = []
     for effect_id in dict.fromkeys(reversed(youngest)):
         with contextlib.suppress(DamagedRow):
-            rows.append(store.effect(effect_id))
+            rows.append(store.find_effect(effect_id))
     return [row for row in rows if row is not None]
 
 
-def _nothing_more() -> None:
+def _do_nothing() -> None:
     pass
 
 
-def _only_read(step: Commit) -> bool:
+def _is_reads_only(step: Commit) -> bool:
     """Whether it holds nothing but what calls that change nothing came to."""
     only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
     return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
 
 
-def _changed(row: EffectRow | None, change: EffectChange, step: Commit) -> EffectRow:
+def _apply_change(row: EffectRow | None, change: EffectChange, step: Commit) -> EffectRow:
     """The effect's row once `step` is stored."""
     return EffectRow(
         effect_id=change.effect_id,
@@ -374,13 +374,13 @@ def _changed(row: EffectRow | None, change: EffectChange, step: Commit) -> Effec
     )
 
 
-def _with_blob(event: Event, blobs: dict[str, str]) -> Event:
+def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
     """Move a large result into the blob table; the event keeps its digest."""
     if not isinstance(event, CallSucceeded) or event.result is None:
         return event
     text = dumps(event.result)
     if len(text) <= INLINE_RESULT:
         return event
-    digest = sha256(text)
+    digest = hash_text(text)
     blobs[digest] = text
     return event.model_copy(update={"result": None, "result_blob": digest})

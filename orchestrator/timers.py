@@ -7,22 +7,22 @@ from orchestrator.decisions import run_expiry
 from orchestrator.gate import confirmations
 from orchestrator.session import Session
 from orchestrator.turns import Tools
-from state.clock import iso, new_id
+from state.clock import format_iso, generate_id
 from state.store import InboxRow, Timer
 from state.worker import AsyncStore
 
-LATER = timedelta(hours=1)
+RETRY_AFTER = timedelta(hours=1)
 
 
-async def due(store: AsyncStore, now: datetime) -> list[InboxRow]:
+async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
     """One inbox row for each timer that is due; the same timer gives the same source, so it is stored once."""
-    return [_row(timer, now) for timer in await store.due_timers(now)]
+    return [_build_row(timer, now) for timer in await store.list_due_timers(now)]
 
 
-def _row(timer: Timer, now: datetime) -> InboxRow:
+def _build_row(timer: Timer, now: datetime) -> InboxRow:
     return InboxRow(
-        id=new_id(),
-        source=f"timer:{timer.id}:{iso(timer.due_at)}",
+        id=generate_id(),
+        source=f"timer:{timer.id}:{format_iso(timer.due_at)}",
         session=timer.session,
         lane="express",
         kind="timer",
@@ -38,7 +38,7 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
         case confirmations.TIMER:
             await run_expiry(row, session, tools)
         case recovering.RECHECK:
-            later = await recovering.recheck_settled(row.body["effect_id"], session, tools)
+            later = await recovering.reconcile_when_settled(row.body["effect_id"], session, tools)
             await session.commit(actor="system", timers=[later or drop(row, session)], inbox_done=[row.id])
         case kind if (handler := tools.handlers.timers.get(kind)) is not None:
             await handler(row, session, tools)
@@ -52,7 +52,7 @@ def drop(row: InboxRow, session: Session) -> Timer:
     return Timer(id=row.body["timer"], due_at=session.now, session=session.key, kind="", delete=True)
 
 
-def put_off(row: InboxRow, session: Session) -> Timer:
+def reschedule(row: InboxRow, session: Session) -> Timer:
     """The same timer once more, later: over what comes again and again a program may have died once too often."""
     body = {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
-    return Timer(id=row.body["timer"], due_at=session.now + LATER, session=session.key, kind=row.body["kind"], body=body)
+    return Timer(id=row.body["timer"], due_at=session.now + RETRY_AFTER, session=session.key, kind=row.body["kind"], body=body)

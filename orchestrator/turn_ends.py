@@ -7,23 +7,23 @@ from typing import Any, Literal
 
 from orchestrator.context import Context
 from orchestrator.engines.base import EndReason, TurnEnd, TurnInput
-from orchestrator.gate.named import doubt
-from orchestrator.links import hosts_in, known_links_only
+from orchestrator.gate.named import build_doubt_args
+from orchestrator.links import extract_hosts, strip_unknown_links
 from orchestrator.messages import Actor, Notice, Outcome, Pending, Reply, Text
-from state.agent_state import open_confirmations
+from state.agent_state import list_open_confirmations
 from state.store import EffectRow
 
 NOT_BEGUN = Notice(code="not-begun")
 PLANNED = Notice(code="shadow-now")
-UNTOLD = Notice(code="no-reason-known")
-MOST = 10
+UNKNOWN_REASON = Notice(code="no-reason-known")
+MAX_NAMED = 10
 """So many changes are named in one sentence or have a line of their own, the others are counted."""
 
 Name = Mapping[str, Any]
 """The arguments of `call-named`, with the id of the effect."""
-Standing = tuple[Literal["made", "not_made", "unknown", "told"], Notice | None]
+ChangeFate = tuple[Literal["made", "not_made", "unknown", "told"], Notice | None]
 """What became of a change, and the sentence for that; "told" where its card or the look of the recovery says so."""
-TOLD: Standing = ("told", None)
+REPORTED: ChangeFate = ("told", None)
 
 
 @dataclass(kw_only=True)
@@ -35,26 +35,26 @@ class _Changes:
     not_made: list[tuple[Name, Notice]] = field(default_factory=list)
 
     @property
-    def done(self) -> list[Notice]:
+    def made_notices(self) -> list[Notice]:
         """What was made, in one sentence."""
-        return [Notice(code="done-before", args={"calls": _listed(self.made)})] if self.made else []
+        return [Notice(code="done-before", args={"calls": _format_names(self.made)})] if self.made else []
 
     @property
-    def left(self) -> list[tuple[Notice, Notice]]:
+    def not_made_notices(self) -> list[tuple[Notice, Notice]]:
         """What was not made, one sentence for each reason: (reason, sentence)."""
         whys = _unique([why for _, why in self.not_made])
-        named = [(why, _listed([name for name, its in self.not_made if its == why])) for why in whys]
+        named = [(why, _format_names([name for name, its in self.not_made if its == why])) for why in whys]
         return [(why, Notice(code="not-made", args={"calls": calls, "why": why.model_dump(mode="json")})) for why, calls in named]
 
 
-async def cut_short(reason: EndReason, context: Context, notice: Notice, *, partly: Notice | None = None) -> TurnEnd:
+async def build_early_end(reason: EndReason, context: Context, notice: Notice, *, partly: Notice | None = None) -> TurnEnd:
     """The end of a turn that did not get to its own: what became of its changes is said, the cards it made go out.
 
     `partly` is said in the place of `notice` where something was done. Raises StoreError.
     """
-    changes = await _changes(context)
+    changes = await _collect_changes(context)
     opening = partly if partly is not None and changes.made else notice
-    notices = [opening, *changes.done, *changes.unknown, *(told for _, told in changes.left)]
+    notices = [opening, *changes.made_notices, *changes.unknown, *(told for _, told in changes.not_made_notices)]
     made = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
     entries = context.state["agent"]["confirmations"].values()  # those too that a process before this one made
     waiting = [item["confirmation_id"] for item in entries if item["status"] == "requested" and item.get("turn_id") == context.turn.turn_id]
@@ -62,68 +62,70 @@ async def cut_short(reason: EndReason, context: Context, notice: Notice, *, part
     return TurnEnd(reason=reason, reply=Reply(notices=tuple(_unique(notices)), confirmations=cards, turn_id=context.turn.turn_id))
 
 
-async def with_changes(end: TurnEnd, context: Context) -> TurnEnd:
+async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
     """Where the model's words do not say it, code says what was done, and to which change a reason belongs. Raises StoreError.
 
     Who hears only of the trouble would ask for all of it again. Words beside a card were written before any step was judged.
     """
     reply = end.reply
-    silent = not reply.parts or (end.reason == "waiting" and _something_failed(context))
-    if not silent or reply.choices or not context.proposed:
+    silent = not reply.parts or (end.reason == "waiting" and _has_failure(context))
+    if not silent or reply.choices or not context.proposed_steps:
         return end
-    changes = await _changes(context)
-    sentences = [next((told for why, told in changes.left if why == notice), notice) for notice in reply.notices]
-    done = changes.done if not reply.parts else []
+    changes = await _collect_changes(context)
+    sentences = [next((told for why, told in changes.not_made_notices if why == notice), notice) for notice in reply.notices]
+    done = changes.made_notices if not reply.parts else []
     notices = (*sentences[:1], *done, *sentences[1:])
     return replace(end, reply=reply.model_copy(update={"notices": notices}))
 
 
-def _something_failed(context: Context) -> bool:
+def _has_failure(context: Context) -> bool:
     """Whether a step was refused, or a name in it fits nothing."""
     refused = any(isinstance(item, Outcome) and item.status == "refused" for item in context.results)
-    return refused or any(step.get("problem") for step in context.proposed.values())
+    return refused or any(step.get("problem") for step in context.proposed_steps.values())
 
 
-async def _changes(context: Context) -> _Changes:
+async def _collect_changes(context: Context) -> _Changes:
     found = _Changes()
-    proposed = context.proposed
-    last = {_wish(step): _plan_of(slot) for slot, step in proposed.items()}
+    proposed = context.proposed_steps
+    last = {_build_request_key(step): _parse_plan(slot) for slot, step in proposed.items()}
     for slot, step in proposed.items():
-        row = await context.effect(slot)
-        standing, sentence = _of_row(row, context.came.get(slot)) if row is not None else _without_row(slot, context)
+        row = await context.find_effect(slot)
+        standing, sentence = _find_row_fate(row, context.outcomes.get(slot)) if row is not None else _find_rowless_fate(slot, context)
         if standing == "unknown" and sentence is not None:
             found.unknown.append(sentence)
-        elif standing == "made" and (name := await _name(slot, row, context)) is not None:
+        elif standing == "made" and (name := await _describe_change(slot, row, context)) is not None:
             found.made.append(name)
-        elif standing == "not_made" and last[_wish(step)] == _plan_of(slot):  # what was proposed again later is told as it stands then
-            name = await _name(slot, row, context, unless_waiting=sentence == NOT_BEGUN)
+        elif standing == "not_made" and last[_build_request_key(step)] == _parse_plan(
+            slot
+        ):  # what was proposed again later is told as it stands then
+            name = await _describe_change(slot, row, context, unless_waiting=sentence == NOT_BEGUN)
             if name is not None:
-                found.not_made.append((name, sentence or UNTOLD))
+                found.not_made.append((name, sentence or UNKNOWN_REASON))
     return found
 
 
-def _of_row(row: EffectRow, came: Outcome | Pending | None) -> Standing:
+def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate:
     """What became of a change whose call was begun, or asked for."""
     if row.status == "succeeded":
         return "made", None
     if row.call["confirmation_id"]:
-        return TOLD
+        return REPORTED
     outcome = row.outcome or {}
     heard = outcome.get("status") == row.status
     reason = Notice.model_validate(outcome["reason"]) if heard and outcome.get("reason") else None
     if row.status in {"started", "unknown"}:
         return "unknown", reason or (came.reason if isinstance(came, Outcome) else None)
-    return ("not_made", reason) if row.status == "refused" and heard else TOLD
+    return ("not_made", reason) if row.status == "refused" and heard else REPORTED
 
 
-def _without_row(slot: str, context: Context) -> Standing:
+def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
     """What became of a change of which nothing was begun."""
-    refused, problem = context.recorded.refused.get(slot), context.proposed[slot].get("problem")
-    match context.came.get(slot):
+    refused, problem = context.recorded.refused_steps.get(slot), context.proposed_steps[slot].get("problem")
+    match context.outcomes.get(slot):
         case Pending():
-            return TOLD
+            return REPORTED
         case Outcome(status="succeeded", call_class=classes):
-            return TOLD if classes in {"", "R"} else ("made", None)
+            return REPORTED if classes in {"", "R"} else ("made", None)
         case Outcome(status="planned"):
             return "not_made", PLANNED
         case Outcome(status="unknown", reason=reason):
@@ -137,25 +139,25 @@ def _without_row(slot: str, context: Context) -> Standing:
     return "not_made", PLANNED if context.mode == "shadow" else NOT_BEGUN
 
 
-async def _name(slot: str, row: EffectRow | None, context: Context, *, unless_waiting: bool = False) -> Name | None:
+async def _describe_change(slot: str, row: EffectRow | None, context: Context, *, unless_waiting: bool = False) -> Name | None:
     """How a sentence names the change; None for a read, and for what waits on a card if that is asked."""
     if row is not None:
-        return doubt(row.effect_id, row.call)
-    described = await context.described(slot)
-    waiting = open_confirmations(dict(context.state)) if unless_waiting else []
+        return build_doubt_args(row.effect_id, row.call)
+    described = await context.describe_change(slot)
+    waiting = list_open_confirmations(dict(context.state)) if unless_waiting else []
     if described is None or described.essence in {entry.get("essence") for entry in waiting}:
         return None
     return described.named
 
 
-def _listed(names: Sequence[Name]) -> list[dict[str, Any]]:
+def _format_names(names: Sequence[Name]) -> list[dict[str, Any]]:
     """The names as sentences within a sentence, each once."""
-    kept = [name for number, name in enumerate(names) if _said(name) not in map(_said, names[:number])]
-    listed: list[dict[str, Any]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MOST]]
-    return [*listed, {"code": "and-more", "args": {"count": len(kept) - MOST}}] if len(kept) > MOST else listed
+    kept = [name for number, name in enumerate(names) if _strip_effect_id(name) not in map(_strip_effect_id, names[:number])]
+    listed: list[dict[str, Any]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MAX_NAMED]]
+    return [*listed, {"code": "and-more", "args": {"count": len(kept) - MAX_NAMED}}] if len(kept) > MAX_NAMED else listed
 
 
-def _said(name: Name) -> dict[str, Any]:
+def _strip_effect_id(name: Name) -> dict[str, Any]:
     return {key: value for key, value in name.items() if key != "effect_id"}
 
 
@@ -163,18 +165,18 @@ def _unique(notices: Sequence[Notice]) -> list[Notice]:
     return [notice for number, notice in enumerate(notices) if notice not in notices[:number]]
 
 
-def _wish(step: Mapping[str, Any]) -> str:
+def _build_request_key(step: Mapping[str, Any]) -> str:
     return json.dumps([step["method"], step["params"]], sort_keys=True, default=str)
 
 
-def _plan_of(slot: str) -> str:
+def _parse_plan(slot: str) -> str:
     return slot.rpartition("/")[0]
 
 
-def closed(reply: Reply, turn: TurnInput, actor: Actor, known: frozenset[str]) -> Reply:
+def strip_foreign_links(reply: Reply, turn: TurnInput, actor: Actor, known: frozenset[str]) -> Reply:
     """The reply without addresses that lead elsewhere than to `known` hosts and those the person named."""
-    hosts = known | hosts_in(turn.text)
+    hosts = known | extract_hosts(turn.text)
     parts = tuple(
-        Text(text=known_links_only(part.text, hosts, locale=actor.locale)) if isinstance(part, Text) else part for part in reply.parts
+        Text(text=strip_unknown_links(part.text, hosts, locale=actor.locale)) if isinstance(part, Text) else part for part in reply.parts
     )
     return reply.model_copy(update={"parts": parts})

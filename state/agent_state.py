@@ -18,7 +18,7 @@ KEEP_DUE = 2000
 KEEP_SEEN = 1000
 
 
-def empty() -> State:
+def create_state() -> State:
     """The state of a session in which nothing has happened."""
     return {
         "agent": {
@@ -45,21 +45,21 @@ def empty() -> State:
     }
 
 
-def fold(state: State, events: Iterable[tuple[str, dict[str, Any], str]]) -> State:
+def fold_events(state: State, events: Iterable[tuple[str, dict[str, Any], str]]) -> State:
     """Apply `(type, data, ts)` in order to `state` in place and return it. Types without meaning here are skipped."""
     for type_name, data, ts in events:
-        step = _STEPS.get(type_name)
+        step = _FOLDS.get(type_name)
         if step is not None:
             step(state, data, ts)
     return state
 
 
-def open_confirmations(state: State) -> list[dict[str, Any]]:
+def list_open_confirmations(state: State) -> list[dict[str, Any]]:
     """The confirmations that wait for a decision, oldest first."""
     return [item for item in state["agent"]["confirmations"].values() if item["status"] == "requested"]
 
 
-def _message(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
     agent = state["agent"]
     if data.get("origin", "typed") in {"typed", "voice"}:
         goals = agent["goals"]
@@ -73,23 +73,23 @@ def _message(state: State, data: dict[str, Any], ts: str) -> None:
     state["turn"] = {"turn_id": data["turn_id"], "started": ts}
 
 
-def _plan(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_plan(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     state["agent"]["next_planned_actions"] = list(data["steps"]) if not data.get("executed", True) else []
 
 
-def _asked(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_question(state: State, data: dict[str, Any], ts: str) -> None:
     state["question"] = {**data, "ts": ts}
 
 
-def _chosen(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_choice(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     if state["question"] and state["question"]["question_id"] == data["question_id"]:
         # It stays until its turn is through: a restart in between needs it to go on.
         state["question"] = {**state["question"], "chosen_in": data["turn_id"]}
 
 
-def _requested(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     kept = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
     more = ("requested_at", "expires_at", "nonce", "taps", "four_eyes", "turn_id", "slot", "preview", "reasons", "before", "provenance")
@@ -100,10 +100,10 @@ def _requested(state: State, data: dict[str, Any], ts: str) -> None:
     state["agent"]["confirmations"][data["confirmation_id"]] = entry
 
 
-def _decide(status: str) -> Fold:
+def _build_decision_fold(status: str) -> Fold:
     def apply(state: State, data: dict[str, Any], ts: str) -> None:
         entries = state["agent"]["confirmations"]
-        entry = entries.pop(data["confirmation_id"], None) or _bare(data)
+        entry = entries.pop(data["confirmation_id"], None) or _strip_values(data)
         entries[data["confirmation_id"]] = entry  # in the order of the decisions
         entry["status"] = status
         entry[f"{status}_at"] = data.get(f"{status}_at", ts)
@@ -117,11 +117,11 @@ def _decide(status: str) -> Fold:
                 "by": data["denied_by_name"] or data["denied_by"],
                 "turn_id": data.get("turn_id", ""),
             }
-            _cut(state["denied"], KEEP_DECIDED)
+            _trim(state["denied"], KEEP_DECIDED)
             _remember_reason(state, data, ts)
         if status != "approved":
             _forget_planned(state, entry)
-        _cut_decided(entries)
+        _trim_decided(entries)
 
     return apply
 
@@ -134,27 +134,27 @@ def _remember_reason(state: State, data: dict[str, Any], ts: str) -> None:
         del state["history"][:-KEEP_HISTORY]
 
 
-def _bare(data: dict[str, Any]) -> dict[str, Any]:
+def _strip_values(data: dict[str, Any]) -> dict[str, Any]:
     return {key: data[key] for key in ("confirmation_id", "effect_id", "method", "params", "essence") if key in data}
 
 
-def _started(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_call_start(state: State, data: dict[str, Any], ts: str) -> None:
     state["agent"]["in_progress"].append(
         {"effect_id": data["effect_id"], "method": data["method"], "ts": ts, "essence": data.get("essence", "")}
     )
-    events_leads.count_written(state, data, ts)
+    events_leads.add_change(state, data, ts)
 
 
-def _succeeded(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_success(state: State, data: dict[str, Any], ts: str) -> None:
     _settle(state, data, "executed", ts)
     _apply_changes(state, data.get("changes") or {}, ts)
 
 
-def _refused(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_refusal(state: State, data: dict[str, Any], ts: str) -> None:
     _settle(state, data, "refused", ts)
 
 
-def _unknown(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_unknown(state: State, data: dict[str, Any], ts: str) -> None:
     running: dict[str, Any] = next((item for item in state["agent"]["in_progress"] if item["effect_id"] == data["effect_id"]), {})
     _settle(state, data, "unknown", ts)
     state["unknown"][data["effect_id"]] = {
@@ -165,7 +165,7 @@ def _unknown(state: State, data: dict[str, Any], ts: str) -> None:
     }
 
 
-def _reconciled(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_reconciliation(state: State, data: dict[str, Any], ts: str) -> None:
     if data["verdict"] == "unclear":
         return
     state["unknown"].pop(data["effect_id"], None)
@@ -193,7 +193,7 @@ def _apply_changes(state: State, changes: dict[str, Any], ts: str) -> None:
         agent["objects"][key] = value
     for key, linked in (changes.get("links") or {}).items():
         agent["objects"]["links"][key] = linked
-        _cut(agent["objects"]["links"], KEEP_DONE)
+        _trim(agent["objects"]["links"], KEEP_DONE)
     if changes.get("done"):
         agent["done"].append({"timestamp": ts, "description": changes["done"], "object_ids": changes.get("objects") or {}})
         del agent["done"][:-KEEP_DONE]
@@ -203,14 +203,14 @@ def _apply_changes(state: State, changes: dict[str, Any], ts: str) -> None:
         if binding not in agent["event_bindings"]:
             agent["event_bindings"].append(binding)
     for binding in changes.get("unbound") or []:
-        agent["event_bindings"] = [item for item in agent["event_bindings"] if not _same_binding(item, binding)]
+        agent["event_bindings"] = [item for item in agent["event_bindings"] if not _is_same_binding(item, binding)]
 
 
-def _same_binding(item: dict[str, str], wanted: dict[str, str]) -> bool:
+def _is_same_binding(item: dict[str, str], wanted: dict[str, str]) -> bool:
     return item["event"] == wanted["event"] and wanted.get("handler") in (None, "", item.get("handler"))
 
 
-def _finished(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
     if data.get("history"):
         state["history"].append({"role": "assistant", "text": data["history"], "ts": ts})
         del state["history"][:-KEEP_HISTORY]
@@ -223,9 +223,9 @@ def _finished(state: State, data: dict[str, Any], ts: str) -> None:
     state["turn"] = None
 
 
-def _cleared(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_clearing(state: State, data: dict[str, Any], ts: str) -> None:
     del data, ts
-    fresh = empty()
+    fresh = create_state()
     old = state["agent"]
     for key in ("confirmations", "event_bindings", "done", "in_progress"):
         fresh["agent"][key] = old[key]
@@ -234,35 +234,35 @@ def _cleared(state: State, data: dict[str, Any], ts: str) -> None:
     state.update(fresh)
 
 
-def _portal(state: State) -> dict[str, Any]:
+def _ensure_portal(state: State) -> dict[str, Any]:
     """What the portal's own session knows of its records; no other session has it."""
     found: dict[str, Any] = state.setdefault("portal", {"due": {}, "seen": {}, "look_at": "", "tries": 0, "told_at": ""})
     return found
 
 
-def _portal_event(state: State, data: dict[str, Any], ts: str) -> None:
-    portal = _portal(state)
+def _fold_portal_event(state: State, data: dict[str, Any], ts: str) -> None:
+    portal = _ensure_portal(state)
     target, action = data.get("target"), data.get("action")
     if target:
         before = portal["due"].get(target) or {"action": action, "ts": ts}
         portal["due"][target] = {**before, "action": "add" if before["action"] == "add" and action == "update" else action}
-        _cut(portal["due"], KEEP_DUE)
+        _trim(portal["due"], KEEP_DUE)
     if data.get("look_at"):
         portal["look_at"] = data["look_at"]
 
 
-def _look_failed(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_failed_probe(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    _portal(state).update(tries=data["tries"], look_at=data["look_at"])
+    _ensure_portal(state).update(tries=data["tries"], look_at=data["look_at"])
 
 
-def _seen(state: State, data: dict[str, Any], ts: str) -> None:
-    portal = _portal(state)
+def _fold_seen_records(state: State, data: dict[str, Any], ts: str) -> None:
+    portal = _ensure_portal(state)
     for target in (*sorted(data["records"]), *data["gone"]):
         portal["due"].pop(target, None)
         portal["seen"].pop(target, None)  # seen again: young again
     portal["seen"].update(sorted(data["records"].items()))
-    _cut(portal["seen"], KEEP_SEEN)
+    _trim(portal["seen"], KEEP_SEEN)
     portal.update(tries=0, look_at=data.get("look_at", ""))
     if data.get("told"):
         portal["told_at"] = ts
@@ -274,42 +274,42 @@ def _forget_planned(state: State, entry: dict[str, Any]) -> None:
     state["agent"]["next_planned_actions"] = [item for item in planned if not slot or item.get("slot") != slot]
 
 
-def _cut(mapping: dict[str, Any], keep: int) -> None:
+def _trim(mapping: dict[str, Any], keep: int) -> None:
     while len(mapping) > keep:
         del mapping[next(iter(mapping))]
 
 
-def _cut_decided(entries: dict[str, Any]) -> None:
+def _trim_decided(entries: dict[str, Any]) -> None:
     """Keep the last that are over and done with; what waits, runs or is unknown is never cut."""
     settled = [key for key, item in entries.items() if item["status"] not in _OPEN]
     for key in settled[: max(0, len(settled) - KEEP_DECIDED)]:
         del entries[key]
 
 
-_STEPS: dict[str, Fold] = {
-    "MessageReceived": _message,
-    "PlanRecorded": _plan,
-    "NameAsked": _asked,
-    "NameChosen": _chosen,
-    "ConfirmationRequested": _requested,
-    "ConfirmationApproved": _decide("approved"),
-    "ConfirmationDenied": _decide("denied"),
-    "ConfirmationExpired": _decide("expired"),
-    "ConfirmationSuperseded": _decide("superseded"),
-    "CallStarted": _started,
-    "CallSucceeded": _succeeded,
-    "CallRefused": _refused,
-    "CallOutcomeUnknown": _unknown,
-    "OutcomeReconciled": _reconciled,
-    "TurnFinished": _finished,
-    "ConversationCleared": _cleared,
-    "PortalEventReceived": _portal_event,
-    "PortalLookFailed": _look_failed,
-    "RecordsSeen": _seen,
-    **people_fold.STEPS,
-    **events_daily.STEPS,
-    **events_talking.STEPS,
-    **events_editing.STEPS,
-    **events_leads.STEPS,
-    **events_freezing.STEPS,
+_FOLDS: dict[str, Fold] = {
+    "MessageReceived": _fold_message,
+    "PlanRecorded": _fold_plan,
+    "NameAsked": _fold_question,
+    "NameChosen": _fold_choice,
+    "ConfirmationRequested": _fold_request,
+    "ConfirmationApproved": _build_decision_fold("approved"),
+    "ConfirmationDenied": _build_decision_fold("denied"),
+    "ConfirmationExpired": _build_decision_fold("expired"),
+    "ConfirmationSuperseded": _build_decision_fold("superseded"),
+    "CallStarted": _fold_call_start,
+    "CallSucceeded": _fold_success,
+    "CallRefused": _fold_refusal,
+    "CallOutcomeUnknown": _fold_unknown,
+    "OutcomeReconciled": _fold_reconciliation,
+    "TurnFinished": _fold_turn_end,
+    "ConversationCleared": _fold_clearing,
+    "PortalEventReceived": _fold_portal_event,
+    "PortalLookFailed": _fold_failed_probe,
+    "RecordsSeen": _fold_seen_records,
+    **people_fold.FOLDS,
+    **events_daily.FOLDS,
+    **events_talking.FOLDS,
+    **events_editing.FOLDS,
+    **events_leads.FOLDS,
+    **events_freezing.FOLDS,
 }

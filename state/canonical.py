@@ -42,7 +42,7 @@ def loads(text: str | bytes) -> Any:
     return orjson.loads(text)
 
 
-def sha256(text: str) -> str:
+def hash_text(text: str) -> str:
     """Hex SHA-256 of the UTF-8 bytes of `text`."""
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -92,28 +92,28 @@ def _check_text(text: str) -> None:
         raise NotCanonical("a lone surrogate in text") from error
 
 
-def clean_text(text: str) -> str:
+def to_storable_text(text: str) -> str:
     """`text` with NUL and lone surrogates replaced, so that a stranger's message can always be stored."""
     return text.replace("\x00", "�").encode("utf-8", "replace").decode()
 
 
-def storable(value: Any) -> Any:
+def to_storable(value: Any) -> Any:
     """`value` as it is, or with all that `dumps` refuses made text: an answer of a stranger must never stop its own record."""
     try:
         dumps(value)
     except NotCanonical:
-        return _tamed(value)
+        return _replace_unstorable(value)
     return value
 
 
-def _tamed(value: Any) -> Any:
+def _replace_unstorable(value: Any) -> Any:
     match value:
         case dict():
-            return {clean_text(str(key)): _tamed(item) for key, item in value.items()}
+            return {to_storable_text(str(key)): _replace_unstorable(item) for key, item in value.items()}
         case list() | tuple():
-            return [_tamed(item) for item in value]
+            return [_replace_unstorable(item) for item in value]
         case str():
-            return clean_text(value)
+            return to_storable_text(value)
         case None | bool():
             return value
         case int() if abs(value) <= _MAX_SAFE:
@@ -121,4 +121,4 @@ def _tamed(value: Any) -> Any:
         case float() if math.isfinite(value):
             return value
         case _:
-            return clean_text(str(value))
+            return to_storable_text(str(value))

@@ -35,31 +35,31 @@ UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 """(type, version) -> the function that lifts its data to version + 1. A personal field may be missing: it was blank, or is erased."""
 
 
-class Written(NamedTuple):
+class EncodedEvent(NamedTuple):
     """An event as it goes into the journal, made once for the fold of now and for the store."""
 
     type: str
     v: int
     clear: str
     """What stays readable without a key, as canonical text; with a PLACE for the sealed text where there is one to seal."""
-    told: str
+    personal_text: str
     """What is personal and not blank, as canonical text; "" where nothing is."""
-    shown: dict[str, Any]
+    data: dict[str, Any]
     """All of it as the journal will give it back, read from the text: a fold of it now and one of the journal later see the same."""
 
 
-def written(event: Event) -> Written:
+def encode(event: Event) -> EncodedEvent:
     """What of an event is stored; NotCanonical where it cannot be."""
     try:
         data = dict(event.__dict__)
         for name in event.models:
             data[name] = data[name].__dict__
-        return _written(event, data)
+        return _encode(event, data)
     except canonical.NotCanonical:  # a model within a list, a Decimal: what JSON makes of them is for pydantic to say
-        return _written(event, event.model_dump(mode="json"))
+        return _encode(event, event.model_dump(mode="json"))
 
 
-def _written(event: Event, data: dict[str, Any]) -> Written:
+def _encode(event: Event, data: dict[str, Any]) -> EncodedEvent:
     blanks = event.blanks
     personal_data = {name: value for name, blank in blanks.items() if (value := data.pop(name)) != blank}
     told = canonical.dumps(personal_data) if personal_data else ""
@@ -69,10 +69,10 @@ def _written(event: Event, data: dict[str, Any]) -> Written:
         del shown[SEALED]
         shown.update(canonical.loads(told))
     _fill(shown, blanks)
-    return Written(type(event).__name__, event.V, clear, told, shown)
+    return EncodedEvent(type(event).__name__, event.V, clear, told, shown)
 
 
-def with_sealed(clear: str, text: str) -> str:
+def insert_sealed(clear: str, text: str) -> str:
     """The data of a record, as it is stored, with the sealed text in its place."""
     head, found, tail = clear.partition(PLACE)
     if not found or PLACE in tail:
@@ -83,10 +83,10 @@ def with_sealed(clear: str, text: str) -> str:
 def _fill(data: dict[str, Any], blanks: Mapping[str, Any]) -> None:
     for name, blank in blanks.items():
         if name not in data:
-            data[name] = personal.fresh(blank)
+            data[name] = personal.build_fresh(blank)
 
 
-def joined(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+def join(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     """Both parts of what was written, in today's shape and with the blanks; of an erased person's event nothing is `told`."""
     data = upcast(type_name, version, {**clear, **told})
     _fill(data, type_names[type_name].blanks)

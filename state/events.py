@@ -29,9 +29,9 @@ class Event(BaseModel):
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Make the class known under its name; TypeError where nobody decided whether a field is personal."""
         super().__pydantic_init_subclass__(**kwargs)
-        for name in personal.undecided(cls.model_fields):
+        for name in personal.list_undecided(cls.model_fields):
             raise TypeError(f"{cls.__name__}.{name}: mark it Personal, or list it as CLEAR if nobody's words can ever be in it")
-        cls.blanks = personal.blanks(cls.model_fields)
+        cls.blanks = personal.build_blanks(cls.model_fields)
         cls.models = tuple(
             name
             for name, field in cls.model_fields.items()

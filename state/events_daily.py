@@ -53,34 +53,34 @@ class DailySent(Event):
     outcome: Literal["sent", "failed"] = "sent"
 
 
-def reminders_of(state: State) -> dict[str, dict[str, Any]]:
+def list_reminders(state: State) -> dict[str, dict[str, Any]]:
     """The reminders of a session by id, in the order in which they were set."""
     found: dict[str, dict[str, Any]] = state.get("reminders", {})
     return found
 
 
-def last_day(state: State, what: str) -> int:
+def find_last_day(state: State, what: str) -> int:
     """The day that was last sent, 0 where none was."""
     return int(state.get("daily", {}).get(what, 0))
 
 
-def _set(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_setting(state: State, data: dict[str, Any], ts: str) -> None:
     if not data.get("text"):  # erased: its timer went with its words
         return
     kept = {"due_ts": data["due_ts"], "text": data.get("text", ""), "target": data.get("target", ""), "status": "waits", "ts": ts}
     state.setdefault("reminders", {})[data["effect_id"]] = kept
 
 
-def _moved(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_moving(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    entry = reminders_of(state).get(data["effect_id"])
+    entry = list_reminders(state).get(data["effect_id"])
     if entry is not None:
         entry.update(due_ts=data["due_ts"], status="waits")
 
 
-def _fired(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_firing(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    known = reminders_of(state)
+    known = list_reminders(state)
     entry = known.pop(data["effect_id"], None)
     if entry is None:
         return
@@ -90,20 +90,20 @@ def _fired(state: State, data: dict[str, Any], ts: str) -> None:
         del known[key]
 
 
-def _dropped(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_dropping(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    reminders_of(state).pop(data["effect_id"], None)
+    list_reminders(state).pop(data["effect_id"], None)
 
 
-def _sent(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_sending(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     state.setdefault("daily", {})[data["what"]] = data["day"]
 
 
-STEPS: dict[str, Callable[[State, dict[str, Any], str], None]] = {
-    "ReminderSet": _set,
-    "ReminderMoved": _moved,
-    "ReminderFired": _fired,
-    "ReminderDropped": _dropped,
-    "DailySent": _sent,
+FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {
+    "ReminderSet": _fold_setting,
+    "ReminderMoved": _fold_moving,
+    "ReminderFired": _fold_firing,
+    "ReminderDropped": _fold_dropping,
+    "DailySent": _fold_sending,
 }

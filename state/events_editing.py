@@ -32,18 +32,18 @@ class EditClosed(Event):
     how: Literal["replaced", "cancelled", "late"]
 
 
-def edits_of(state: State) -> dict[str, dict[str, Any]]:
+def list_edits(state: State) -> dict[str, dict[str, Any]]:
     """The open questions of a session by card: {code, by, ask, options}."""
     found: dict[str, dict[str, Any]] = state.get("edits", {})
     return found
 
 
-def question_key(confirmation_id: str, ask: int) -> str:
+def build_question_key(confirmation_id: str, ask: int) -> str:
     """The key of the message that asks; an answer is a reply to it."""
     return f"edit:{confirmation_id}:{ask}"
 
 
-def _asked(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_question(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     edits = state.setdefault("edits", {})
     edits.pop(data["confirmation_id"], None)  # asked again: young again
@@ -52,9 +52,9 @@ def _asked(state: State, data: dict[str, Any], ts: str) -> None:
         del edits[next(iter(edits))]
 
 
-def _closed(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_closing(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    edits_of(state).pop(data["confirmation_id"], None)
+    list_edits(state).pop(data["confirmation_id"], None)
 
 
-STEPS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"EditAsked": _asked, "EditClosed": _closed}
+FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"EditAsked": _fold_question, "EditClosed": _fold_closing}

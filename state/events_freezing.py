@@ -41,7 +41,7 @@ class ConfirmationReopened(Event):
     """Takes the place of the one that was used up: whoever approves must have seen that the card waits again."""
 
 
-def _reopened(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_reopening(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     entry = state["agent"]["confirmations"].get(data["confirmation_id"])
     if entry is None:
@@ -53,4 +53,4 @@ def _reopened(state: State, data: dict[str, Any], ts: str) -> None:
         entry.pop(name, None)
 
 
-STEPS: Final[dict[str, Callable[[State, dict[str, Any], str], None]]] = {"ConfirmationReopened": _reopened}
+FOLDS: Final[dict[str, Callable[[State, dict[str, Any], str], None]]] = {"ConfirmationReopened": _fold_reopening}

@@ -43,55 +43,55 @@ class LeadsAsked(Event):
     told_names: Personal[list[str]]
 
 
-def awaited(state: Mapping[str, Any], person: str, now: datetime) -> Mapping[str, Any] | None:
+def find_awaited_denial(state: Mapping[str, Any], person: str, now: datetime) -> Mapping[str, Any] | None:
     """The card whose denial waits for the words of this person here, None when none does (any more)."""
     found: Mapping[str, Any] | None = state.get("reasons", {}).get(person)
     return found if found is not None and now < parse_iso(found["expires_at"]) else None
 
 
-def written_within_a_day(state: Mapping[str, Any], person: str, now: datetime) -> int:
+def count_recent_changes(state: Mapping[str, Any], person: str, now: datetime) -> int:
     """How many changes were begun for this person in this session within 24 hours, the hour in which they began counted whole."""
-    since = _hour(now - timedelta(hours=HOURS - 1))
+    since = _format_hour(now - timedelta(hours=HOURS - 1))
     return sum(count for hour, count in state.get("written", {}).get(person, {}).items() if hour >= since)
 
 
-def count_written(state: State, data: Mapping[str, Any], ts: str) -> None:
+def add_change(state: State, data: Mapping[str, Any], ts: str) -> None:
     """A change was begun; called by the fold of CallStarted."""
-    hour = _hour(parse_iso(ts))
+    hour = _format_hour(parse_iso(ts))
     written = state.setdefault("written", {})
     mine = written.setdefault(data["requested_by"], {})
     mine[hour] = mine.get(hour, 0) + data.get("writes", 1)
-    oldest = _hour(parse_iso(ts) - timedelta(hours=HOURS))
+    oldest = _format_hour(parse_iso(ts) - timedelta(hours=HOURS))
     for person, hours in list(written.items()):
         written[person] = {at: count for at, count in hours.items() if at >= oldest}
         if not written[person]:
             del written[person]
 
 
-def _hour(moment: datetime) -> str:
+def _format_hour(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H")
 
 
-def _asked(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_reason_question(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     kept = ("confirmation_id", "nonce", "home", "expires_at")
     state.setdefault("reasons", {})[data["by"]] = {name: data[name] for name in kept}
 
 
-def _given(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_reason(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     state.get("reasons", {}).pop(data["by"], None)
 
 
-def _others(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_other_leads(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     entry = state["agent"]["confirmations"].get(data["confirmation_id"])
     if entry is not None:
         entry["told"], entry["told_names"] = list(data["told"]), list(data["told_names"])
 
 
-STEPS: dict[str, Callable[[State, dict[str, Any], str], None]] = {
-    "DenialReasonAsked": _asked,
-    "DenialReasonGiven": _given,
-    "LeadsAsked": _others,
+FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {
+    "DenialReasonAsked": _fold_reason_question,
+    "DenialReasonGiven": _fold_reason,
+    "LeadsAsked": _fold_other_leads,
 }

@@ -36,12 +36,12 @@ class RequestDropped(Event):
     request: Personal[dict[str, Any]]
 
 
-def stopped_at(state: State, person: str) -> int:
+def find_stop_time(state: State, person: str) -> int:
     """Until when the person's requests here are not wanted any more, 0 where they never stopped anything."""
     return int(state.get("stops", {}).get(person, 0))
 
 
-def _stopped(state: State, data: dict[str, Any], ts: str) -> None:
+def _fold_stop(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     turn = state.get("turn")
     if not data.get("turn_id"):
@@ -50,4 +50,4 @@ def _stopped(state: State, data: dict[str, Any], ts: str) -> None:
         turn["stopped"] = True
 
 
-STEPS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"StopAsked": _stopped}
+FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"StopAsked": _fold_stop}

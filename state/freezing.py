@@ -13,7 +13,7 @@ from uuid import uuid4
 import orjson
 
 from state.canonical import dumps
-from state.clock import iso
+from state.clock import format_iso
 from state.events import Event
 from state.events_freezing import WritesFrozen, WritesReleased
 from state.store import SWITCH, Commit, InboxRow, Lease, Store, StoreError
@@ -30,7 +30,7 @@ class SwitchBusy(StoreError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hand:
+class SwitchOperator:
     """Who works the switch, from where ("telegram", "cli", "http"), and when."""
 
     key: str
@@ -40,7 +40,7 @@ class Hand:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class FreezeState:
     """Writes are frozen. What cannot be read of it is blank: they are frozen all the same."""
 
     at: str = ""
@@ -52,76 +52,78 @@ class Standing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turned:
+class SwitchResult:
     """What came of it: whether anything changed, and how things stand now."""
 
     changed: bool
-    standing: Standing | None
+    state: FreezeState | None
 
 
-def standing(store: Store) -> Standing | None:
+def find_freeze(store: Store) -> FreezeState | None:
     """How the switch stands, None while writes may start; raises StoreError where nobody can tell."""
     value = store.get_value(SWITCH)
     if not value:
         return None
-    found = _read(value)
-    return _with_words(found, store) if found.seq else found
+    found = _parse_freeze(value)
+    return _add_words(found, store) if found.seq else found
 
 
-def freeze(store: Store, hand: Hand, reason: str = "", tell: Sequence[InboxRow] = ()) -> Turned:
+def freeze(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[InboxRow] = ()) -> SwitchResult:
     """Freeze writes: when it returns none starts any more, in no process; where they are frozen already nothing changes.
 
     `tell` are inputs that are stored along with it. Raises SwitchBusy, or StoreError: then nothing has changed.
     """
-    lease = _taken(store, hand)
+    lease = _acquire_lease(store, hand)
     try:
-        now = standing(store)
+        now = find_freeze(store)
         if now is not None:
-            return Turned(changed=False, standing=now)
-        seq = store.head(STREAM)[0] + 1
+            return SwitchResult(changed=False, state=now)
+        seq = store.read_head(STREAM)[0] + 1
         event = WritesFrozen(by=hand.key, by_name=hand.name, reason=reason[:LONGEST_REASON], via=hand.via)
-        _commit(store, lease, hand, event, dumps({"at": iso(hand.at), "by": hand.key, "seq": seq}), tell)
-        return Turned(changed=True, standing=Standing(at=iso(hand.at), by=hand.key, name=hand.name, reason=event.reason, seq=seq))
+        _commit(store, lease, hand, event, dumps({"at": format_iso(hand.at), "by": hand.key, "seq": seq}), tell)
+        return SwitchResult(
+            changed=True, state=FreezeState(at=format_iso(hand.at), by=hand.key, name=hand.name, reason=event.reason, seq=seq)
+        )
     finally:
         store.release(lease)
 
 
-def release(store: Store, hand: Hand, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> Turned:
+def release(store: Store, hand: SwitchOperator, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> SwitchResult:
     """Let writes start again; with `seq` only if it is still that freeze. Raises SwitchBusy or StoreError: nothing has changed."""
-    lease = _taken(store, hand)
+    lease = _acquire_lease(store, hand)
     try:
-        now = standing(store)
+        now = find_freeze(store)
         if now is None or seq not in (None, now.seq):
-            return Turned(changed=False, standing=now)
+            return SwitchResult(changed=False, state=now)
         event = WritesReleased(by=hand.key, by_name=hand.name, via=hand.via, frozen_seq=now.seq)
         _commit(store, lease, hand, event, "", tell)
-        return Turned(changed=True, standing=None)
+        return SwitchResult(changed=True, state=None)
     finally:
         store.release(lease)
 
 
-def _taken(store: Store, hand: Hand) -> Lease:
+def _acquire_lease(store: Store, hand: SwitchOperator) -> Lease:
     lease = store.acquire(SESSION, f"switch:{uuid4().hex}", hand.at, hand.at + _HELD_FOR)
     if lease is None:
         raise SwitchBusy("somebody else works the switch that freezes writes")
     return lease
 
 
-def _commit(store: Store, lease: Lease, hand: Hand, event: Event, value: str, tell: Sequence[InboxRow]) -> None:
+def _commit(store: Store, lease: Lease, hand: SwitchOperator, event: Event, value: str, tell: Sequence[InboxRow]) -> None:
     step = Commit(stream=STREAM, epoch=lease.epoch, actor=hand.key, now=hand.at, events=[event], switch=value, inbox_new=tell)
     store.commit(step)
 
 
-def _read(value: str) -> Standing:
+def _parse_freeze(value: str) -> FreezeState:
     """Whatever stands there, it freezes; only nothing does not."""
     try:
         data = orjson.loads(value)
-        return Standing(at=str(data["at"]), by=str(data["by"]), seq=int(data["seq"]))
+        return FreezeState(at=str(data["at"]), by=str(data["by"]), seq=int(data["seq"]))
     except (ValueError, TypeError, KeyError):
-        return Standing()
+        return FreezeState()
 
 
-def _with_words(found: Standing, store: Store) -> Standing:
+def _add_words(found: FreezeState, store: Store) -> FreezeState:
     """With the name and the reason, which are sealed in the journal; without them where they cannot be read or were erased."""
     try:
         events = store.read_events(STREAM, found.seq - 1, 1)
@@ -129,4 +131,4 @@ def _with_words(found: Standing, store: Store) -> Standing:
         return found
     if not events or events[0].type != WritesFrozen.__name__:
         return found
-    return Standing(at=found.at, by=found.by, name=str(events[0].data["by_name"]), reason=str(events[0].data["reason"]), seq=found.seq)
+    return FreezeState(at=found.at, by=found.by, name=str(events[0].data["by_name"]), reason=str(events[0].data["reason"]), seq=found.seq)

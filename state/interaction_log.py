@@ -13,15 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from state import log_archives, log_locks
-from state.clock import Clock, iso
+from state.clock import Clock, format_iso
 from state.log_archives import DamagedArchive
-from state.log_chain import EMPTY, Head, advanced, link_of, sealed
+from state.log_chain import EMPTY, Head, add_link, move_head, parse_link
 from state.log_packing import packer
-from state.log_records import encoded, file_name, log_path, parsed, user_of
-from state.log_rewriting import erase_user, rewrite_user
-from state.log_staging import held_in_place
+from state.log_records import build_file_name, build_log_path, encode_record, parse_record, parse_user
+from state.log_rewriting import erase_user, transform_user
+from state.log_staging import hold_in_place
 
-__all__ = ["DamagedArchive", "InteractionLogger", "erase_user", "file_name", "log_path", "read_records", "rewrite_user", "users"]
+__all__ = [
+    "DamagedArchive",
+    "InteractionLogger",
+    "build_file_name",
+    "build_log_path",
+    "erase_user",
+    "list_users",
+    "read_records",
+    "transform_user",
+]
 
 log = logging.getLogger(__name__)
 
@@ -42,26 +51,26 @@ class InteractionLogger:
         self._limit = limit
         self._keep = keep
         try:
-            for name in sorted(log_archives.unpacked_logs(folder)):
+            for name in sorted(log_archives.find_unpacked_logs(folder)):
                 packer.pack(folder / name, keep)
         except OSError:
             log.exception("the folder of the interaction logs cannot be read", extra={"action": "interaction_log.open"})
 
     def record(self, user: str, entry: Mapping[str, Any]) -> None:
         """Append one record, with `timestamp` and `user` in front; whatever goes wrong goes to the standard log only."""
-        with _open_failure():
-            self._add(user, encoded({"timestamp": iso(self._clock.now()), "user": user, **entry}))
+        with _fail_open():
+            self._add(user, encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry}))
 
     def write(self, user: str, record: bytes) -> None:
         """As `record`, for what is the bytes of a whole record already: a JSON object with `timestamp` and `user`, and no chain."""
-        with _open_failure():
+        with _fail_open():
             self._add(user, record)
 
     def _add(self, user: str, record: bytes) -> None:
-        path = log_path(self._folder, user)
+        path = build_log_path(self._folder, user)
         if not os.access(self._folder, os.F_OK):
             self._folder.mkdir(parents=True, exist_ok=True)
-        with held_in_place(path) as lock:
+        with hold_in_place(path) as lock:
             rotated = self._append(path, lock, record)
         if rotated:
             packer.pack(path, self._keep)
@@ -72,17 +81,17 @@ class InteractionLogger:
 
     def _append(self, path: Path, lock: int, record: bytes) -> bool:
         """Write the record behind the last one, in a new file where it would not fit; whether a full one was set aside."""
-        descriptor = _opened(path)
+        descriptor = _open_live(path)
         try:
             size = os.fstat(descriptor).st_size
-            head = _present_head(path, lock, descriptor, size)
-            line, head = sealed(record, head)
+            head = _find_present_head(path, lock, descriptor, size)
+            line, head = add_link(record, head)
             rotated = size > 0 and size + len(line) > self._limit
             if rotated:
                 os.close(descriptor)
                 descriptor = -1
                 log_archives.set_aside(path, self._clock.now())
-                descriptor = _opened(path)
+                descriptor = _open_live(path)
             size = _write(descriptor, line)
             log_locks.write_head(lock, head._replace(size=size))
         finally:
@@ -92,7 +101,7 @@ class InteractionLogger:
 
 
 @contextmanager
-def _open_failure() -> Iterator[None]:
+def _fail_open() -> Iterator[None]:
     """S004-52: logging trouble of any kind must not reach the user."""
     try:
         yield
@@ -100,19 +109,19 @@ def _open_failure() -> Iterator[None]:
         log.exception("an interaction was not logged", extra={"action": "interaction_log.record"})
 
 
-def users(folder: Path) -> list[str]:
+def list_users(folder: Path) -> list[str]:
     """Everybody of whom `folder` holds a log, by file name."""
-    return [user_of(path) for path in log_archives.logs_in(folder)] if folder.is_dir() else []
+    return [parse_user(path) for path in log_archives.list_logs(folder)] if folder.is_dir() else []
 
 
 def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
     """Every whole record of `user`, oldest first, archives included; DamagedArchive names one that cannot be unpacked."""
-    files = log_archives.open_all(log_path(folder, user))
+    files = log_archives.open_all(build_log_path(folder, user))
     try:
         for file in files:
             try:
                 for line in file:
-                    yield from parsed(line)
+                    yield from parse_record(line)
             except (EOFError, zlib.error, OSError) as error:
                 raise DamagedArchive(f"{Path(file.name).name} is damaged: {error}") from error
     finally:
@@ -120,30 +129,30 @@ def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
             file.close()
 
 
-def _opened(path: Path) -> int:
+def _open_live(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o640)
 
 
-def _present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
+def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
     """The record to go on from. Of a file that was cut shorter than its head says it is the head, so that the gap stays visible."""
     head = log_locks.read_head(lock)
     if head is None:
-        return _found_head(path)
+        return _scan_head(path)
     if head.size == size:
         return head
     # Killed between line and head, or between rotation and head: the records that came behind the head are taken over.
     tail = os.pread(descriptor, size - head.size, head.size) if head.size < size else b""
-    moved = advanced(head, tail.splitlines(keepends=True))
-    return moved if moved.n > head.n else max(head, _found_head(path), key=lambda each: each.n)
+    moved = move_head(head, tail.splitlines(keepends=True))
+    return moved if moved.n > head.n else max(head, _scan_head(path), key=lambda each: each.n)
 
 
-def _found_head(path: Path) -> Head:
+def _scan_head(path: Path) -> Head:
     """The last numbered record where no head tells: of a new log, one from before there were numbers, or one whose lock file was lost."""
     links = []
     for file in log_archives.open_all(path):
         # What cannot be unpacked is named by the check; here it must not keep the next record from being written.
         with file, suppress(EOFError, zlib.error, OSError):
-            links += [link for line in file if (link := link_of(line))]
+            links += [link for line in file if (link := parse_link(line))]
     return Head(links[-1].n, links[-1].hash, 0) if links else EMPTY
 
 

@@ -16,7 +16,7 @@ from state.store import Snapshot, Store, StoredEvent
 log = logging.getLogger(__name__)
 
 SNAPSHOT_EVERY = 50
-SHAPE = 1
+SNAPSHOT_VERSION = 1
 """Raise it with every change of `agent_state`'s fold: snapshots of another shape are not used."""
 
 PAGE = 1000
@@ -53,20 +53,20 @@ class Damage:
 def record_text(head: RecordHead, data: str) -> str:
     """One event as canonical JSON: the keys stand in sorted order around the stored `data`."""
     return (
-        f'{{"actor":{_known(head.actor)},"data":{data},"id":{_quoted(head.id)},"seq":{head.seq},'
-        f'"stream":{_known(head.stream)},"ts":{_quoted(head.ts)},"type":{_known(head.type)},"v":{head.v}}}'
+        f'{{"actor":{_quote_known(head.actor)},"data":{data},"id":{_quote(head.id)},"seq":{head.seq},'
+        f'"stream":{_quote_known(head.stream)},"ts":{_quote(head.ts)},"type":{_quote_known(head.type)},"v":{head.v}}}'
     )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return orjson.dumps(text).decode()
 
 
-_known = lru_cache(1024)(_quoted)
+_quote_known = lru_cache(1024)(_quote)
 """For what stands in record after record."""
 
 
-def chained(prev: str, raw: str) -> str:
+def hash_record(prev: str, raw: str) -> str:
     """The hash of the record `raw` that follows the one with hash `prev` ("" for the first)."""
     return sha256((prev + raw).encode()).hexdigest()
 
@@ -80,19 +80,19 @@ def verify(events: Iterable[StoredEvent]) -> Verified | Damage:
     for event in events:
         seq += 1
         stream = stream or event.stream
-        why = _damage(event, stream=stream, seq=seq, prev=head)
+        why = _find_damage(event, stream=stream, seq=seq, prev=head)
         if why:
             return Damage(seq=seq, why=why)
         head = event.hash
     return Verified(seq=seq, hash=head)
 
 
-def _damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str:
+def _find_damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str:
     if event.seq != seq:
         return f"record {seq} is missing, {event.seq} stands in its place"
     if event.prev != prev:
         return "it does not follow the record before it"
-    if event.hash != chained(prev, event.raw):
+    if event.hash != hash_record(prev, event.raw):
         return "its hash does not fit its text"
     try:
         record = canonical.loads(event.raw)
@@ -109,45 +109,45 @@ def _damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str:
 def verify_stream(store: Store, stream: str) -> Verified | Damage:
     """Whether a stored stream is dense, chained and unchanged as it lies there, sealed or not, and ends where its head says."""
     seq, head = 0, ""
-    while page := store.records(stream, after=seq, limit=PAGE):
+    while page := store.read_records(stream, after=seq, limit=PAGE):
         for number, raw, hash_ in page:
             if number != seq + 1:
                 return Damage(seq=seq + 1, why=f"record {seq + 1} is missing, {number} stands in its place")
-            if hash_ != chained(head, raw):
+            if hash_ != hash_record(head, raw):
                 return Damage(seq=number, why="its hash does not fit its text")
             seq, head = number, hash_
-    end, kept = store.head(stream)
+    end, kept = store.read_head(stream)
     if (seq, head) != (end, kept):
         return Damage(seq=seq + 1, why=f"the stream ends at {seq}, its head says {end}")
     return Verified(seq=seq, hash=head)
 
 
-def state_of(store: Store, stream: str) -> tuple[State, int]:
+def load_state(store: Store, stream: str) -> tuple[State, int]:
     """The state of a stream and the seq it stands at: the snapshot, if it is sound, and the events after it."""
-    state, seq = _from_snapshot(store, stream) or (agent_state.empty(), 0)
-    for event in _pages(store, stream, after=seq):
-        agent_state.fold(state, ((event.type, dict(event.data), event.ts),))
+    state, seq = _load_from_snapshot(store, stream) or (agent_state.create_state(), 0)
+    for event in _iterate_pages(store, stream, after=seq):
+        agent_state.fold_events(state, ((event.type, dict(event.data), event.ts),))
         seq = event.seq
     return state, seq
 
 
-def snapshot_of(stream: str, seq: int, state: State) -> Snapshot:
+def build_snapshot(stream: str, seq: int, state: State) -> Snapshot:
     """The snapshot to commit along with the event `seq` that led to `state`."""
-    return Snapshot(stream=stream, seq=seq, state={"shape": SHAPE, "state": state})
+    return Snapshot(stream=stream, seq=seq, state={"shape": SNAPSHOT_VERSION, "state": state})
 
 
-def _from_snapshot(store: Store, stream: str) -> tuple[State, int] | None:
-    snapshot = store.snapshot(stream)
+def _load_from_snapshot(store: Store, stream: str) -> tuple[State, int] | None:
+    snapshot = store.load_snapshot(stream)
     if snapshot is None:
         return None
     shape, state = snapshot.state.get("shape"), snapshot.state.get("state")
-    if shape != SHAPE or not isinstance(state, dict) or snapshot.seq > store.head(stream)[0]:
+    if shape != SNAPSHOT_VERSION or not isinstance(state, dict) or snapshot.seq > store.read_head(stream)[0]:
         log.warning("snapshot of %s not used, state rebuilt", stream, extra={"action": "journal.rebuild"})
         return None
     return state, snapshot.seq
 
 
-def _pages(store: Store, stream: str, *, after: int) -> Iterator[StoredEvent]:
+def _iterate_pages(store: Store, stream: str, *, after: int) -> Iterator[StoredEvent]:
     while True:
         page = store.read_events(stream, after=after, limit=PAGE)
         yield from page

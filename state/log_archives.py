@@ -15,10 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
-from state.log_chain import ends
-from state.log_ledger import Archived, Ledger, ledger_path, read_ledger, write_ledger
-from state.log_locks import archive_lock_path, held, lock_path
-from state.log_staging import clear, committed, finish, home, sync_folder, write_durably
+from state.log_chain import find_ends
+from state.log_ledger import ArchiveEntry, Ledger, build_ledger_path, read_ledger, write_ledger
+from state.log_locks import build_archive_lock_path, build_lock_path, hold_lock
+from state.log_staging import build_committed_path, clear, finish, resolve_log, sync_folder, write_durably
 
 _SEGMENT = re.compile(r"(?P<log>[^.]+\.jsonl)\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<count>\d{3,}))?(?P<packed>\.gz)?", re.ASCII)
 LEVEL = 6
@@ -38,12 +38,12 @@ class Segment(NamedTuple):
     path: Path
 
     @property
-    def packed(self) -> bool:
+    def is_packed(self) -> bool:
         """Whether it is a complete archive."""
         return self.path.suffix == ".gz"
 
 
-def segments(log: Path) -> list[Segment]:
+def list_segments(log: Path) -> list[Segment]:
     """The former contents of `log`, oldest first. One caught between packing and removal is listed packed."""
     found: dict[tuple[str, int], Segment] = {}
     for path in sorted(log.parent.iterdir()):
@@ -54,7 +54,7 @@ def segments(log: Path) -> list[Segment]:
     return sorted(found.values())
 
 
-def unpacked_logs(folder: Path) -> set[str]:
+def find_unpacked_logs(folder: Path) -> set[str]:
     """The file names of all logs in `folder` that have something to pack."""
     if not folder.exists():
         return set()
@@ -62,7 +62,7 @@ def unpacked_logs(folder: Path) -> set[str]:
     return {match["log"] for match in matches if match and not match["packed"]}
 
 
-def logs_in(folder: Path) -> list[Path]:
+def list_logs(folder: Path) -> list[Path]:
     """Every log of which anything is left in `folder`, be it archives or the lock file alone, by name."""
     names: set[str] = set()
     for path in folder.iterdir():
@@ -79,34 +79,34 @@ def logs_in(folder: Path) -> list[Path]:
 def set_aside(log: Path, now: datetime) -> None:
     """Rename `log` so that a new one can begin; the caller holds its lock."""
     stamp, count = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ"), 0
-    known = segments(log)
+    known = list_segments(log)
     if known and known[-1].stamp >= stamp:
         stamp, count = known[-1].stamp, known[-1].number + 1
-    target = _named(log, stamp, count)
+    target = _build_name(log, stamp, count)
     while target.exists() or target.with_name(f"{target.name}.gz").exists():  # a listing may miss what is renamed in that moment
         count += 1
-        target = _named(log, stamp, count)
+        target = _build_name(log, stamp, count)
     log.rename(target)
     sync_folder(log.parent)
 
 
-def settle(log: Path, keep: int) -> bool:
+def pack_and_prune(log: Path, keep: int) -> bool:
     """Pack what is unpacked and remove all but the newest `keep` archives; False where another process is at it."""
     try:
-        with held(archive_lock_path(log), seconds=0):
-            if committed(log).exists():
-                with held(lock_path(log)) as lock:
+        with hold_lock(build_archive_lock_path(log), seconds=0):
+            if build_committed_path(log).exists():
+                with hold_lock(build_lock_path(log)) as lock:
                     finish(log, lock)
             clear(log)
-            for segment in segments(log):
-                _pack(log, segment.path.with_suffix("") if segment.packed else segment.path)
+            for segment in list_segments(log):
+                _pack(log, segment.path.with_suffix("") if segment.is_packed else segment.path)
             _remove_oldest(log, keep)
     except TimeoutError:
         return False
     return True
 
 
-def packed(text: bytes) -> bytes:
+def pack_text(text: bytes) -> bytes:
     """`text` as an archive holds it: the same bytes for the same text."""
     file = io.BytesIO()
     with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=LEVEL, mtime=0) as archive:
@@ -115,17 +115,17 @@ def packed(text: bytes) -> bytes:
     return HEADER + data[len(HEADER) :]
 
 
-def archived(text: bytes, data: bytes) -> Archived:
+def describe_archive(text: bytes, data: bytes) -> ArchiveEntry:
     """What the ledger says of the archive `data` with the content `text`."""
     digest = sha256(data).hexdigest()
-    found = ends(io.BytesIO(text))
+    found = find_ends(io.BytesIO(text))
     if found is None:
-        return Archived(sha256=digest)
+        return ArchiveEntry(sha256=digest)
     first, last = found
-    return Archived(sha256=digest, first=first.n, prev=first.prev, last=last.n, hash=last.hash)
+    return ArchiveEntry(sha256=digest, first=first.n, prev=first.prev, last=last.n, hash=last.hash)
 
 
-def content(path: Path) -> bytes:
+def read_content(path: Path) -> bytes:
     """What a file of a log holds, unpacked; raises DamagedArchive."""
     try:
         with _open(path) as file:
@@ -137,14 +137,14 @@ def content(path: Path) -> bytes:
 def open_all(log: Path) -> list[BinaryIO]:
     """Every file of the log, oldest first and the live one last, as they stood at one moment; OSError where none stood still."""
     for _ in range(100):
-        place = home(log)
+        place = resolve_log(log)
         files: list[BinaryIO] = []
         try:
-            before = segments(place)
+            before = list_segments(place)
             files += [_open(segment.path) for segment in before]
             with suppress(FileNotFoundError):
                 files.append(place.open("rb"))
-            if segments(place) == before and home(log) == place:
+            if list_segments(place) == before and resolve_log(log) == place:
                 return files
         except FileNotFoundError:
             if not log.parent.exists():
@@ -155,7 +155,7 @@ def open_all(log: Path) -> list[BinaryIO]:
     raise OSError(msg)
 
 
-def _named(log: Path, stamp: str, count: int) -> Path:
+def _build_name(log: Path, stamp: str, count: int) -> Path:
     return log.with_name(f"{log.name}.{stamp}-{count:03d}" if count else f"{log.name}.{stamp}")
 
 
@@ -169,31 +169,31 @@ def _pack(log: Path, source: Path) -> None:
         return
     archive = source.with_name(f"{source.name}.gz")
     text = source.read_bytes()
-    data = packed(text)
+    data = pack_text(text)
     if not archive.exists() or archive.read_bytes() != data:
         half = source.with_name(f"{source.name}.gz.tmp")
         write_durably(half, data)
         half.rename(archive)
-    ledger = _ledger(log)
-    write_ledger(log, ledger.model_copy(update={"archives": {**ledger.archives, archive.name: archived(text, data)}}))
+    ledger = _load_ledger(log)
+    write_ledger(log, ledger.model_copy(update={"archives": {**ledger.archives, archive.name: describe_archive(text, data)}}))
     sync_folder(archive.parent)
     source.unlink()
 
 
 def _remove_oldest(log: Path, keep: int) -> None:
-    archives = [segment.path for segment in segments(log) if segment.packed]
+    archives = [segment.path for segment in list_segments(log) if segment.is_packed]
     gone = archives[: max(0, len(archives) - keep)]
     if not gone:
         return
     kept = archives[len(gone) :]
     # First the new beginning, then the removal: a kill in between leaves an archive too many, never an unexplained gap.
-    write_ledger(log, _begun_later(_ledger(log), kept))
+    write_ledger(log, _trim_ledger(_load_ledger(log), kept))
     sync_folder(log.parent)
     for path in gone:
         path.unlink(missing_ok=True)
 
 
-def _begun_later(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
+def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
     """The ledger for the archives that are kept; the chain then begins with the first of them that has numbers."""
     archives = {path.name: ledger.archives[path.name] for path in kept if path.name in ledger.archives}
     first = next((entry for entry in archives.values() if entry.first), None)
@@ -201,15 +201,15 @@ def _begun_later(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
     return ledger.model_copy(update={"archives": archives, **begin})
 
 
-def _ledger(log: Path) -> Ledger:
+def _load_ledger(log: Path) -> Ledger:
     """The ledger to write on; a damaged one is put aside for the check to name, and begun anew with the archives that are there."""
     try:
         return read_ledger(log)
     except ValueError:
-        ledger_path(log).rename(ledger_path(log).with_suffix(".damaged"))
-        kept = [segment.path for segment in segments(log) if segment.packed]
-        known: dict[str, Archived] = {}
+        build_ledger_path(log).rename(build_ledger_path(log).with_suffix(".damaged"))
+        kept = [segment.path for segment in list_segments(log) if segment.is_packed]
+        known: dict[str, ArchiveEntry] = {}
         for path in kept:
             with suppress(DamagedArchive):
-                known[path.name] = archived(content(path), path.read_bytes())
-        return _begun_later(Ledger(archives=known), kept)
+                known[path.name] = describe_archive(read_content(path), path.read_bytes())
+        return _trim_ledger(Ledger(archives=known), kept)

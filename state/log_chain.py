@@ -36,7 +36,7 @@ class Head(NamedTuple):
 EMPTY = Head(0, NOTHING, 0)
 
 
-def sealed(record: bytes, head: Head) -> tuple[bytes, Head]:
+def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
     """The line for `record`, a JSON object with at least one key, as the one after `head`; and the head after it, its `size` as it was."""
     n = head.n + 1
     hashed = b'%b,"chain":{"n":%d,"prev":"%b"' % (record.rstrip(b"\n")[:-1], n, head.hash.encode())
@@ -44,7 +44,7 @@ def sealed(record: bytes, head: Head) -> tuple[bytes, Head]:
     return b'%b,"hash":"%b"}}\n' % (hashed, own.encode()), Head(n, own, head.size)
 
 
-def link_of(line: bytes) -> Link | None:
+def parse_link(line: bytes) -> Link | None:
     """The link at the end of a whole line whose bytes fit its hash; None for every other line."""
     found = _TAIL.search(line, max(0, len(line) - _LONGEST_TAIL))
     if found is None or sha256(line[:-_AFTER_HASHED]).hexdigest().encode() != found[3]:
@@ -52,20 +52,20 @@ def link_of(line: bytes) -> Link | None:
     return Link(int(found[1]), found[2].decode(), found[3].decode())
 
 
-def advanced(head: Head, lines: Iterable[bytes]) -> Head:
+def move_head(head: Head, lines: Iterable[bytes]) -> Head:
     """`head` moved over those of `lines` that follow it, one after the other; all others are passed by."""
     for line in lines:
-        link = link_of(line)
+        link = parse_link(line)
         if link is not None and (link.n, link.prev) == (head.n + 1, head.hash):
             head = Head(link.n, link.hash, head.size)
     return head
 
 
-def ends(lines: Iterable[bytes]) -> tuple[Link, Link] | None:
+def find_ends(lines: Iterable[bytes]) -> tuple[Link, Link] | None:
     """The first and the last link among `lines`; None where no record is numbered."""
     first = last = None
     for line in lines:
-        link = link_of(line)
+        link = parse_link(line)
         if link is not None:
             first, last = first or link, link
     return (first, last) if first and last else None

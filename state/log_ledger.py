@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from state.log_chain import NOTHING
 
 
-class Archived(BaseModel):
+class ArchiveEntry(BaseModel):
     """One archive: the SHA-256 of its bytes, and its first and last numbered record (0 where none is numbered)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -30,10 +30,10 @@ class Ledger(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     first: int = 1
     prev: str = NOTHING
-    archives: dict[str, Archived] = Field(default_factory=dict)
+    archives: dict[str, ArchiveEntry] = Field(default_factory=dict)
 
 
-def ledger_path(log: Path) -> Path:
+def build_ledger_path(log: Path) -> Path:
     """Where the ledger of `log` stands."""
     return log.with_name(f".{log.name}.archives")
 
@@ -41,36 +41,36 @@ def ledger_path(log: Path) -> Path:
 def read_ledger(log: Path) -> Ledger:
     """The ledger, an empty one where there is none yet; ValueError where it is not as we write it."""
     try:
-        text = ledger_path(log).read_bytes()
+        text = build_ledger_path(log).read_bytes()
         found = orjson.loads(text)
         checked = isinstance(found, dict) and found.pop("check", None) is not None
         ledger = Ledger.model_validate(found)
     except FileNotFoundError:
         return Ledger()
     except (orjson.JSONDecodeError, ValidationError) as error:
-        raise ValueError(_damaged(log)) from error
-    if checked and text != _text(ledger):
-        raise ValueError(_damaged(log))
+        raise ValueError(_describe_damage(log)) from error
+    if checked and text != _render(ledger):
+        raise ValueError(_describe_damage(log))
     return ledger
 
 
 def write_ledger(log: Path, ledger: Ledger) -> None:
     """Put `ledger` in place of the old one, durably but for the folder's own flush."""
-    path = ledger_path(log)
+    path = build_ledger_path(log)
     half = path.with_name(f"{path.name}.tmp")
     with half.open("wb") as file:
-        file.write(_text(ledger))
+        file.write(_render(ledger))
         file.flush()
         os.fsync(file.fileno())
     half.rename(path)
 
 
-def _text(ledger: Ledger) -> bytes:
+def _render(ledger: Ledger) -> bytes:
     """What the file holds for `ledger`; its last line is a checksum of all before."""
     facts = ledger.model_dump()
     check = sha256(orjson.dumps(facts)).hexdigest()[:16]
     return orjson.dumps(facts | {"check": check}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _damaged(log: Path) -> str:
+def _describe_damage(log: Path) -> str:
     return f"the ledger of {log.name} is damaged; the archives themselves are checked by their own chain"

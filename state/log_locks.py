@@ -21,23 +21,23 @@ _CHECK_BYTES = len(',"check":"00000000"')
 
 
 @lru_cache(maxsize=1024)  # pathlib takes as long as the writing itself, and this is asked for every record
-def lock_path(log: Path) -> Path:
+def build_lock_path(log: Path) -> Path:
     """The file that stands for the lock on `log`, and holds its head."""
     return log.with_name(f".{log.name}.lock")
 
 
-def archive_lock_path(log: Path) -> Path:
+def build_archive_lock_path(log: Path) -> Path:
     """The file that stands for the right to pack, remove and rewrite what `log` held before."""
     return log.with_name(f".{log.name}.archive.lock")
 
 
 @contextmanager
-def held(path: Path, *, seconds: float | None = None) -> Iterator[int]:
+def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
     """Hold the lock file `path`, made when it is missing; TimeoutError where somebody does not let go of it in time.
 
     Not filelock: an uncontended turn of that costs 227 µs against 9, and its waiters starve.
     """
-    descriptor = _locked(path, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX, LOCK_SECONDS if seconds is None else seconds)
+    descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX, LOCK_SECONDS if seconds is None else seconds)
     try:
         yield descriptor
     finally:
@@ -45,10 +45,10 @@ def held(path: Path, *, seconds: float | None = None) -> Iterator[int]:
 
 
 @contextmanager
-def shared(path: Path) -> Iterator[None]:
+def hold_shared_lock(path: Path) -> Iterator[None]:
     """Keep writers out for a moment, without writing anything; no lock where there is no lock file yet."""
     try:
-        descriptor = _locked(path, os.O_RDONLY, fcntl.LOCK_SH, LOCK_SECONDS)
+        descriptor = _open_locked(path, os.O_RDONLY, fcntl.LOCK_SH, LOCK_SECONDS)
     except FileNotFoundError:
         yield
         return
@@ -58,7 +58,7 @@ def shared(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _locked(path: Path, flags: int, kind: int, seconds: float) -> int:
+def _open_locked(path: Path, flags: int, kind: int, seconds: float) -> int:
     deadline = time.monotonic() + seconds
     while True:
         descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o640)
@@ -87,20 +87,20 @@ def _flock(descriptor: int, kind: int, deadline: float) -> None:
 
 def read_head(descriptor: int) -> Head | None:
     """The head in an open lock file; None where none was written yet, or it cannot be read."""
-    return head_in(os.pread(descriptor, _HEAD_BYTES, 0))
+    return parse_head(os.pread(descriptor, _HEAD_BYTES, 0))
 
 
-def head_in(text: bytes) -> Head | None:
+def parse_head(text: bytes) -> Head | None:
     """The head that `text`, the content of a lock file, holds; None for anything else. One from before there were checksums has none."""
     try:
         found = orjson.loads(text)
         head = Head(int(found["n"]), str(found["hash"]), int(found["size"]))
     except (orjson.JSONDecodeError, TypeError, KeyError, ValueError):
         return None
-    return head if text == head_text(head) or list(found) == list(head._fields) else None
+    return head if text == render_head(head) or list(found) == list(head._fields) else None
 
 
-def head_text(head: Head) -> bytes:
+def render_head(head: Head) -> bytes:
     """What a lock file holds for `head`."""
     plain = orjson.dumps(head._asdict())
     return b'%b,"check":"%08x"}' % (plain[:-1], crc32(plain)) + b" " * (_HEAD_BYTES - len(plain) - _CHECK_BYTES - 1) + b"\n"
@@ -108,4 +108,4 @@ def head_text(head: Head) -> bytes:
 
 def write_head(descriptor: int, head: Head) -> None:
     """Note the head in the open lock file; not flushed, for the record is not either."""
-    os.pwrite(descriptor, head_text(head), 0)
+    os.pwrite(descriptor, render_head(head), 0)

@@ -31,7 +31,7 @@ class Packer:
         with self._idle:
             self._todo[path] = keep
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="log-packing", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="log-packing", daemon=True)
                 self._thread.start()
 
     def wait(self, seconds: float) -> bool:
@@ -45,7 +45,7 @@ class Packer:
                 self._idle.wait(left)
         return True
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         while True:
             with self._idle:
                 if not self._todo:
@@ -54,12 +54,12 @@ class Packer:
                     return
                 path = next(iter(self._todo))
                 keep = self._todo.pop(path)
-            _settle(path, keep)
+            _pack_and_prune(path, keep)
 
 
-def _settle(path: Path, keep: int) -> None:
+def _pack_and_prune(path: Path, keep: int) -> None:
     try:
-        log_archives.settle(path, keep)
+        log_archives.pack_and_prune(path, keep)
     except Exception:  # S004-52: whatever is wrong with the disk, the log stays and is packed later
         log.exception("%s waits to be packed", path.name, extra={"action": "interaction_log.settle"})
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 import orjson
 from pydantic import BaseModel
 
-from state.canonical import clean_text
+from state.canonical import to_storable_text
 from state.log_chain import FIELD
 
 log = logging.getLogger(__name__)
@@ -22,12 +22,12 @@ _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 @lru_cache(maxsize=1024)  # see log_locks.lock_path
-def log_path(folder: Path, user: str) -> Path:
+def build_log_path(folder: Path, user: str) -> Path:
     """The live log of `user`: never two users in one file, never outside `folder`, whatever the id holds."""
-    return folder / f"{file_name(user)}.jsonl"
+    return folder / f"{build_file_name(user)}.jsonl"
 
 
-def file_name(user: str) -> str:
+def build_file_name(user: str) -> str:
     """`user` where it is plain lower case, else with %xx for every other byte; a long one ends in its hash."""
     raw = user.encode("utf-8", "surrogatepass")
     name = "".join(chr(byte) if byte in _SAFE else f"%{byte:02x}" for byte in raw)
@@ -37,7 +37,7 @@ def file_name(user: str) -> str:
     return name or "%"
 
 
-def user_of(log_file: Path) -> str:
+def parse_user(log_file: Path) -> str:
     """Whose log it is, as far as the file's name tells: the file's own name where the id was too long or no text."""
     name = log_file.name.removesuffix(".jsonl")
     if name == "%":
@@ -48,7 +48,7 @@ def user_of(log_file: Path) -> str:
         return name
 
 
-def parsed(line: bytes) -> Iterator[dict[str, Any]]:
+def parse_record(line: bytes) -> Iterator[dict[str, Any]]:
     """The record on a line; nothing for an empty or a torn one."""
     if not line.strip():
         return
@@ -59,16 +59,16 @@ def parsed(line: bytes) -> Iterator[dict[str, Any]]:
         log.warning("a torn record was left out", extra={"action": "interaction_log.torn"})
 
 
-def encoded(record: Mapping[str, Any]) -> bytes:
+def encode_record(record: Mapping[str, Any]) -> bytes:
     """`record` as one JSON object, whatever stands in it; a chain that it brings along is left out, it gets one of its own."""
     record = {key: value for key, value in record.items() if key != FIELD}
     try:
-        return orjson.dumps(record, default=_foreign, option=orjson.OPT_NON_STR_KEYS)
+        return orjson.dumps(record, default=_render_foreign, option=orjson.OPT_NON_STR_KEYS)
     except (TypeError, orjson.JSONEncodeError):
-        return orjson.dumps(_plain(record), option=orjson.OPT_NON_STR_KEYS)
+        return orjson.dumps(_to_plain(record), option=orjson.OPT_NON_STR_KEYS)
 
 
-def _foreign(value: object) -> object:
+def _render_foreign(value: object) -> object:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, Mapping):
@@ -78,18 +78,18 @@ def _foreign(value: object) -> object:
     return str(value)
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """`value` with all that JSON cannot carry (lone surrogates, endless integers) made readable text."""
     match value:
         case None | bool() | float():
             return value
         case str():
-            return clean_text(value)
+            return to_storable_text(value)
         case int():
             return value if abs(value) < 1 << 53 else str(value)
         case Mapping():
-            return {clean_text(str(key)): _plain(item) for key, item in value.items()}
+            return {to_storable_text(str(key)): _to_plain(item) for key, item in value.items()}
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [_to_plain(item) for item in value]
         case _:
-            return _plain(_foreign(value))
+            return _to_plain(_render_foreign(value))

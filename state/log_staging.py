@@ -13,33 +13,33 @@ from functools import lru_cache
 from pathlib import Path
 
 from state import log_locks
-from state.log_locks import archive_lock_path, held, lock_path
+from state.log_locks import build_archive_lock_path, build_lock_path, hold_lock
 
 
-def staging(log: Path) -> Path:
+def build_staging_path(log: Path) -> Path:
     """The folder in which the new files are made."""
     return log.with_name(f".{log.name}.rewriting")
 
 
 @lru_cache(maxsize=1024)  # see log_locks.lock_path
-def committed(log: Path) -> Path:
+def build_committed_path(log: Path) -> Path:
     """The folder of new files that are valid and not yet in place."""
     return log.with_name(f".{log.name}.rewritten")
 
 
-def home(log: Path) -> Path:
+def resolve_log(log: Path) -> Path:
     """Where to read `log`: itself, or its successor that is not yet in place."""
-    new = committed(log)
+    new = build_committed_path(log)
     return new / log.name if new.is_dir() else log
 
 
 @contextmanager
-def held_in_place(log: Path) -> Iterator[int]:
+def hold_in_place(log: Path) -> Iterator[int]:
     """Hold the lock of `log`, with a replacement that was interrupted finished first."""
     deadline = time.monotonic() + log_locks.LOCK_SECONDS
     while True:
-        with held(lock_path(log)) as lock:
-            if not os.access(committed(log), os.F_OK) or _finished(log, lock):
+        with hold_lock(build_lock_path(log)) as lock:
+            if not os.access(build_committed_path(log), os.F_OK) or _try_finish(log, lock):
                 yield lock
                 return
         if time.monotonic() > deadline:
@@ -49,26 +49,26 @@ def held_in_place(log: Path) -> Iterator[int]:
 
 def commit(log: Path, lock: int) -> None:
     """Make the staged files the valid ones and bring them in place; the caller holds both locks."""
-    new = staging(log)
+    new = build_staging_path(log)
     sync_folder(new)
-    new.rename(committed(log))
+    new.rename(build_committed_path(log))
     sync_folder(log.parent)
     finish(log, lock)
 
 
 def finish(log: Path, lock: int) -> None:
     """Bring valid files in place and remove what they replace; may be done again. The caller holds both locks."""
-    new = committed(log)
+    new = build_committed_path(log)
     if not new.is_dir():
         return
     names = {path.name for path in new.iterdir()}
-    for name in sorted(names - {lock_path(log).name}):
+    for name in sorted(names - {build_lock_path(log).name}):
         half = log.with_name(f"{name}.tmp")
         shutil.copyfile(new / name, half)
         _sync(half)
         half.rename(log.with_name(name))
-    os.pwrite(lock, (new / lock_path(log).name).read_bytes(), 0)
-    for path in files_of(log):
+    os.pwrite(lock, (new / build_lock_path(log).name).read_bytes(), 0)
+    for path in list_data_files(log):
         if path.name not in names:
             path.unlink()
     sync_folder(log.parent)
@@ -79,18 +79,18 @@ def finish(log: Path, lock: int) -> None:
 
 def clear(log: Path) -> None:
     """Remove what was never valid or is no more; the caller holds the archive lock."""
-    shutil.rmtree(staging(log), ignore_errors=True)
+    shutil.rmtree(build_staging_path(log), ignore_errors=True)
     shutil.rmtree(log.with_name(f".{log.name}.installed"), ignore_errors=True)
 
 
-def files_of(log: Path) -> list[Path]:
+def list_data_files(log: Path) -> list[Path]:
     """The live file and everything that was made of former ones; no lock, no ledger."""
     return [path for path in log.parent.iterdir() if path.name == log.name or path.name.startswith(f"{log.name}.")]
 
 
-def all_of(log: Path) -> list[Path]:
+def list_all_files(log: Path) -> list[Path]:
     """Every file of the log, with lock, ledger and what a rewriting left."""
-    return [*files_of(log), *(path for path in log.parent.iterdir() if path.name.startswith(f".{log.name}."))]
+    return [*list_data_files(log), *(path for path in log.parent.iterdir() if path.name.startswith(f".{log.name}."))]
 
 
 def sync_folder(folder: Path) -> None:
@@ -115,9 +115,9 @@ def _sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _finished(log: Path, lock: int) -> bool:
+def _try_finish(log: Path, lock: int) -> bool:
     try:
-        with held(archive_lock_path(log), seconds=0):
+        with hold_lock(build_archive_lock_path(log), seconds=0):
             finish(log, lock)
     except TimeoutError:
         return False

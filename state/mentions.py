@@ -13,11 +13,11 @@ TYPES: Final = ("CallStarted", "CallSucceeded", "ConfirmationApproved", "Confirm
 """Only these events name something."""
 UNDO: Final = "undo:"
 """How the slot of a call begins that takes back the one behind it."""
-_NAMING: Final = frozenset(TYPES)
+_NAMING_TYPES: Final = frozenset(TYPES)
 _READS: Final = ("R",)
 
 
-class Mention(NamedTuple):
+class IndexEntry(NamedTuple):
     """One event names a record ("deal:481") or a call (by its id); `effect_id` is the call that the event belongs to, "" for a look."""
 
     about: str
@@ -26,38 +26,38 @@ class Mention(NamedTuple):
     effect_id: str
 
 
-def mentions(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping[str, Any] | None) -> Iterator[Mention]:
+def index_event(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping[str, Any] | None) -> Iterator[IndexEntry]:
     """What an event names. `call` is what the effects table holds of its effect, None where that has no row or its person was erased."""
-    if kind not in _NAMING:
+    if kind not in _NAMING_TYPES:
         return
     if kind == "RecordsSeen":
         for record in {**data["records"], **dict.fromkeys(data["gone"])}:
-            yield Mention(record, "look", event_id, "")
+            yield IndexEntry(record, "look", event_id, "")
         return
     if call is None:
         return
     effect_id = data["effect_id"]
     match kind:
         case "ConfirmationApproved" | "ConfirmationDenied":
-            yield Mention(effect_id, "decision", event_id, effect_id)
+            yield IndexEntry(effect_id, "decision", event_id, effect_id)
         case "CallSucceeded":
             if data.get("created"):
-                yield Mention(data["created"], "made", event_id, effect_id)
+                yield IndexEntry(data["created"], "made", event_id, effect_id)
         case _:
-            yield from _begun(event_id, kind, data, call)
+            yield from _index_start(event_id, kind, data, call)
 
 
-def _begun(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping[str, Any]) -> Iterator[Mention]:
+def _index_start(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping[str, Any]) -> Iterator[IndexEntry]:
     effect_id = data["effect_id"]
     if kind == "ConfirmationRequested" or not data.get("confirmation_id"):  # what was approved began with its card
-        yield Mention(effect_id, "began", event_id, effect_id)
-        for record in _records(call):
-            yield Mention(record, "call", event_id, effect_id)
+        yield IndexEntry(effect_id, "began", event_id, effect_id)
+        for record in _list_records(call):
+            yield IndexEntry(record, "call", event_id, effect_id)
     if kind == "CallStarted" and data["slot"].startswith(UNDO):
-        yield Mention(data["slot"].removeprefix(UNDO).partition("/")[0], "undo", event_id, effect_id)
+        yield IndexEntry(data["slot"].removeprefix(UNDO).partition("/")[0], "undo", event_id, effect_id)
 
 
-def _records(call: Mapping[str, Any]) -> list[str]:
+def _list_records(call: Mapping[str, Any]) -> list[str]:
     """The records that are there already and that a stored call changes, of a batch those of all its commands."""
     frozen = call.get("call") or {}
     leaves = [leaf for leaf in frozen.get("commands") or [frozen] if tuple(leaf.get("classes") or ()) != _READS]

@@ -12,18 +12,18 @@ KEEP_ASKED = 500
 KEEP_TRIES = 5
 
 
-def empty() -> State:
+def create_registry() -> State:
     """A registry that lists nobody."""
     return {"invited": {}, "used": {}, "people": {}, "out": {}, "preferences": {}, "asked": {}, "tries": {}}
 
 
-def _registry(state: State) -> State:
-    found: State = state.setdefault("access", empty())
+def _ensure_registry(state: State) -> State:
+    found: State = state.setdefault("access", create_registry())
     return found
 
 
-def _invited(state: State, data: Data, ts: str) -> None:
-    registry = _registry(state)
+def _fold_invitation(state: State, data: Data, ts: str) -> None:
+    registry = _ensure_registry(state)
     mark = data["fingerprint"]
     if mark in registry["used"]:  # single use, whatever comes afterwards
         return
@@ -31,17 +31,17 @@ def _invited(state: State, data: Data, ts: str) -> None:
     _put(registry["invited"], mark, {**{name: data[name] for name in kept}, "at": ts}, KEEP_INVITED)
 
 
-def _refused(state: State, data: Data, ts: str) -> None:
-    tries = _registry(state)["tries"]
+def _fold_refusal(state: State, data: Data, ts: str) -> None:
+    tries = _ensure_registry(state)["tries"]
     _put(tries, data["person"], [*tries.get(data["person"], ()), ts][-KEEP_TRIES:], KEEP_ASKED)
 
 
-def _asked(state: State, data: Data, ts: str) -> None:
-    _put(_registry(state)["asked"], data["person"], {"name": data["name"], "at": ts}, KEEP_ASKED)
+def _fold_access_request(state: State, data: Data, ts: str) -> None:
+    _put(_ensure_registry(state)["asked"], data["person"], {"name": data["name"], "at": ts}, KEEP_ASKED)
 
 
-def _joined(state: State, data: Data, ts: str) -> None:
-    registry, person = _registry(state), data["person"]
+def _fold_joining(state: State, data: Data, ts: str) -> None:
+    registry, person = _ensure_registry(state), data["person"]
     if data["fingerprint"]:
         registry["invited"].pop(data["fingerprint"], None)
         _put(registry["used"], data["fingerprint"], ts, KEEP_USED)
@@ -52,32 +52,32 @@ def _joined(state: State, data: Data, ts: str) -> None:
         registry["people"][person] = {**{name: data[name] for name in kept}, "at": ts}
 
 
-def _dismissed(state: State, data: Data, ts: str) -> None:
-    registry, person = _registry(state), data["person"]
+def _fold_dismissal(state: State, data: Data, ts: str) -> None:
+    registry, person = _ensure_registry(state), data["person"]
     if data["why"] == "portal":
         registry["out"][person] = ts
         return
     for part in ("people", "out", "preferences"):
         registry[part].pop(person, None)
-    for mark in [mark for mark in registry["invited"] if invitation_key(mark) == person]:
+    for mark in [mark for mark in registry["invited"] if build_invitation_key(mark) == person]:
         del registry["invited"][mark]
         _put(registry["used"], mark, ts, KEEP_USED)
 
 
-def _returned(state: State, data: Data, ts: str) -> None:
+def _fold_return(state: State, data: Data, ts: str) -> None:
     del ts
-    _registry(state)["out"].pop(data["person"], None)
+    _ensure_registry(state)["out"].pop(data["person"], None)
 
 
-def _preference(state: State, data: Data, ts: str) -> None:
+def _fold_preference(state: State, data: Data, ts: str) -> None:
     del ts
-    mine = _registry(state)["preferences"].setdefault(data["person"], {})
+    mine = _ensure_registry(state)["preferences"].setdefault(data["person"], {})
     mine.pop(data["preference"], None)
     if data["value"]:
         mine[data["preference"]] = data["value"]
 
 
-def invitation_key(fingerprint: str) -> str:
+def build_invitation_key(fingerprint: str) -> str:
     """How ops name an invitation: "invite:1a2b3c4d"."""
     return f"invite:{fingerprint[:8]}"
 
@@ -90,12 +90,12 @@ def _put(mapping: dict[str, Any], key: str, value: Any, keep: int) -> None:
         del mapping[next(iter(mapping))]
 
 
-STEPS: dict[str, Callable[[State, Data, str], None]] = {
-    "PersonInvited": _invited,
-    "InvitationRefused": _refused,
-    "AccessAsked": _asked,
-    "PersonJoined": _joined,
-    "PersonDismissed": _dismissed,
-    "PersonReturned": _returned,
-    "PreferenceSet": _preference,
+FOLDS: dict[str, Callable[[State, Data, str], None]] = {
+    "PersonInvited": _fold_invitation,
+    "InvitationRefused": _fold_refusal,
+    "AccessAsked": _fold_access_request,
+    "PersonJoined": _fold_joining,
+    "PersonDismissed": _fold_dismissal,
+    "PersonReturned": _fold_return,
+    "PreferenceSet": _fold_preference,
 }

@@ -39,17 +39,17 @@ def is_personal(field: FieldInfo) -> bool:
     return _MARK in field.metadata
 
 
-def undecided(fields: dict[str, FieldInfo]) -> list[str]:
+def list_undecided(fields: dict[str, FieldInfo]) -> list[str]:
     """The fields of which nobody said whether they are personal."""
     return [name for name, field in fields.items() if not (is_personal(field) or name in CLEAR or _is_plain(field))]
 
 
-def blanks(fields: dict[str, FieldInfo]) -> dict[str, Any]:
+def build_blanks(fields: dict[str, FieldInfo]) -> dict[str, Any]:
     """What the personal ones read as where nothing is told of them: their default, or nothing in their own type."""
-    return {name: _blank(field) for name, field in fields.items() if is_personal(field)}
+    return {name: _build_blank(field) for name, field in fields.items() if is_personal(field)}
 
 
-def fresh(blank: Any) -> Any:
+def build_fresh(blank: Any) -> Any:
     """A blank that its reader may change."""
     if isinstance(blank, dict | list):
         return deepcopy(blank) if blank else type(blank)()
@@ -61,7 +61,7 @@ def _is_plain(field: FieldInfo) -> bool:
     return field.annotation in {int, float, bool, int | None} or get_origin(field.annotation) is Literal
 
 
-def _blank(field: FieldInfo) -> Any:
+def _build_blank(field: FieldInfo) -> Any:
     value = field.get_default(call_default_factory=True)
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")

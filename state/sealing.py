@@ -52,7 +52,7 @@ _packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, zlib.Z_DEFAU
 """Never used itself, only copied: to learn the dictionary anew would cost more than the packing."""
 
 
-class DamagedSeal(StoreError):
+class DamagedCiphertext(StoreError):
     """A sealed text is not as it was written, or stands where it was not written."""
 
 
@@ -63,17 +63,17 @@ class PersonKey(NamedTuple):
     secret: str
 
 
-def new_key() -> PersonKey:
+def generate_key() -> PersonKey:
     """A fresh key from the machine's own randomness, under an id that no other has."""
-    return PersonKey(secrets.token_urlsafe(6), _text(secrets.token_bytes(32)))
+    return PersonKey(secrets.token_urlsafe(6), _encode_text(secrets.token_bytes(32)))
 
 
-def person_of(actor: str, session: str) -> str:
+def find_key_owner(actor: str, session: str) -> str:
     """Whose key seals a record: who acted, if that is somebody ("tg:7"), else the one whose session (or run, or portal) it is."""
     return actor if ":" in actor else ":".join(session.split(":", 2)[:2])
 
 
-def packed(text: str) -> bytes:
+def pack(text: str) -> bytes:
     """`text` as small as it gets, to be sealed."""
     raw = text.encode()
     if len(raw) < _SHORTEST:
@@ -82,28 +82,28 @@ def packed(text: str) -> bytes:
     return _DEFLATED + packer.compress(raw) + packer.flush()
 
 
-def sealed(key: PersonKey, content: bytes, place: str) -> str:
+def encrypt(key: PersonKey, content: bytes, place: str) -> str:
     """`content` under `key`, bound to `place`; each call gives another text."""
     nonce = os.urandom(_NONCE)
-    return f"{key.key_id}.{_text(nonce + _cipher(key.secret).encrypt(nonce, content, place.encode()))}"
+    return f"{key.key_id}.{_encode_text(nonce + _build_cipher(key.secret).encrypt(nonce, content, place.encode()))}"
 
 
-def key_id(text: str) -> str:
+def parse_key_id(text: str) -> str:
     """The id of the key that a sealed text needs."""
     return text.partition(".")[0]
 
 
-def opened(secret: str, text: str, place: str) -> str:
+def decrypt(secret: str, text: str, place: str) -> str:
     """What was packed and sealed into `text` at `place`; raises DamagedSeal where text, key or place are not the right ones."""
     try:
         raw = a2b_base64(text.partition(".")[2], strict_mode=True)
-        content = _cipher(secret).decrypt(raw[:_NONCE], raw[_NONCE:], place.encode())
+        content = _build_cipher(secret).decrypt(raw[:_NONCE], raw[_NONCE:], place.encode())
     except (InvalidTag, NotBase64, ValueError) as error:
-        raise DamagedSeal(f"the sealed text of {place} was changed, or belongs elsewhere") from error
-    return _unpacked(content, place)
+        raise DamagedCiphertext(f"the sealed text of {place} was changed, or belongs elsewhere") from error
+    return _unpack(content, place)
 
 
-def _unpacked(content: bytes, place: str) -> str:
+def _unpack(content: bytes, place: str) -> str:
     match content[:1]:
         case b"\x00":
             return content[1:].decode()
@@ -111,13 +111,13 @@ def _unpacked(content: bytes, place: str) -> str:
             unpacker = zlib.decompressobj(_WINDOW, _DICTIONARY)
             return (unpacker.decompress(content[1:]) + unpacker.flush()).decode()
         case other:
-            raise DamagedSeal(f"the sealed text of {place} is of a newer kind ({other.hex()})")
+            raise DamagedCiphertext(f"the sealed text of {place} is of a newer kind ({other.hex()})")
 
 
 @lru_cache(256)  # to spread a key anew takes twice as long as to seal with it
-def _cipher(secret: str) -> AESGCM:
+def _build_cipher(secret: str) -> AESGCM:
     return AESGCM(a2b_base64(secret))
 
 
-def _text(raw: bytes) -> str:
+def _encode_text(raw: bytes) -> str:
     return b2a_base64(raw, newline=False).decode()

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
-from state.counting import Count
-from state.event_data import Written
+from state.counting import StartCount
+from state.event_data import EncodedEvent
 from state.events import Event
-from state.mentions import Mention, What
+from state.mentions import IndexEntry, What
 
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
@@ -22,7 +22,7 @@ SWITCH = "freeze"
 
 SET_ASIDE = 1_000_000
 """An input that was tried more often than this came back with a backup: it may have been worked on since, and is not worked again."""
-CAME_BACK = "came_back"
+RESTORED_CARD = "came_back"
 """In the stored call of a card that came with a backup: when that was. Before it runs, the portal is asked whether it has run."""
 RESTORED = "restored"
 """The named value that tells, as JSON, of the last restore: `made_at` of the backup, and `restored_at`."""
@@ -104,7 +104,7 @@ class InboxRow:
     attempts: int = 0
 
 
-class Stored(NamedTuple):
+class StoredInputs(NamedTuple):
     """What became of new inputs, and the rows that were claimed along with them."""
 
     fresh: list[bool]
@@ -159,7 +159,7 @@ class EffectChange:
     outcome: Mapping[str, Any] | None = None
     though_frozen: bool = False
     """It may start while writes are frozen, since it changes nothing outside; else WriteStopped."""
-    count: Count | None = None
+    count: StartCount | None = None
     """What this start counts for its person; CapReached where it is too much, Uncounted where the count must be told first."""
 
 
@@ -206,7 +206,7 @@ class Commit:
     actor: str
     now: datetime
     events: Sequence[Event] = ()
-    written: Sequence[Written] = ()
+    encoded_events: Sequence[EncodedEvent] = ()
     """The same events as they go into the journal, where the caller has made that of them already."""
     effects: Sequence[EffectChange] = ()
     outbox: Sequence[OutboxRow] = ()
@@ -227,7 +227,7 @@ class Commit:
 class Store(Protocol):
     """See the module docstring. Every method may raise StoreUnwritable."""
 
-    def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> Stored:
+    def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inputs durably before they are acknowledged; in the same transaction do as `next_inbox` for the lanes of `claim`.
 
         A claimed row is nobody's: it stays new, `give_back` takes its attempt back, and whoever looks for ready sessions finds it again.
@@ -235,23 +235,23 @@ class Store(Protocol):
         """
         ...
 
-    def ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
+    def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """The sessions and lanes with new inbox rows, oldest first; with `owner` only those that nobody else holds at `now`."""
         ...
 
-    def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:
+    def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
         """The oldest new row of that lane; counts the attempt durably."""
         ...
 
-    def give_back(self, row_id: str) -> None:
+    def return_inbox(self, row_id: str) -> None:
         """Take the attempt back: it came to nothing for a reason that lies not in the input."""
         ...
 
-    def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
+    def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """The new rows of that lane, oldest first, the one at work too; counts no attempt."""
         ...
 
-    def input_of(self, source: str) -> InboxRow | None:
+    def find_inbox(self, source: str) -> InboxRow | None:
         """The input with that source, whatever has become of it; None where nobody has sent it."""
         ...
 
@@ -263,7 +263,7 @@ class Store(Protocol):
         """Take or renew the lease: same owner keeps the epoch, a free or expired one goes over with epoch + 1, else None."""
         ...
 
-    def void_leases(self) -> None:
+    def expire_leases(self) -> None:
         """End every lease at once. Only for a process that knows it is the only one on this database (it holds its lock file)."""
         ...
 
@@ -279,19 +279,19 @@ class Store(Protocol):
         """Events of the stream with seq > after, in order."""
         ...
 
-    def head(self, stream: str) -> tuple[int, str]:
+    def read_head(self, stream: str) -> tuple[int, str]:
         """The seq and hash the stream should end at, kept apart from its events; (0, "") for one without events."""
         ...
 
-    def records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+    def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
         """(seq, raw, hash) of the records with seq > after, in order, exactly as stored: nothing of them is decoded or understood."""
         ...
 
-    def unopened(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+    def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
         """(seq, type, data) of the records with seq > after, in order: what is sealed stays so."""
         ...
 
-    def heads(self) -> list[tuple[str, int, str]]:
+    def list_heads(self) -> list[tuple[str, int, str]]:
         """(stream, seq, hash) that every stream with events should end at."""
         ...
 
@@ -302,59 +302,59 @@ class Store(Protocol):
         """
         ...
 
-    def clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
+    def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
         """As `scan`, but only what is readable without a key: much faster, for counting."""
         ...
 
-    def streams(self) -> list[str]:
+    def list_streams(self) -> list[str]:
         """Every stream of the journal."""
         ...
 
-    def snapshot(self, stream: str) -> Snapshot | None:
+    def load_snapshot(self, stream: str) -> Snapshot | None:
         """The newest snapshot, or None."""
         ...
 
-    def effect(self, effect_id: str) -> EffectRow | None:
+    def find_effect(self, effect_id: str) -> EffectRow | None:
         """One effect."""
         ...
 
-    def effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
+    def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """The effects of a stream in that status, oldest change first."""
         ...
 
-    def mentions(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[Mention]:
+    def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Where the journal speaks of that record or call in that way, by events with an id > after, the oldest first."""
         ...
 
-    def last_mentions(self, about: str, what: What, limit: int) -> list[Mention]:
+    def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
         """The same, the youngest first."""
         ...
 
-    def blob(self, digest: str) -> str | None:
+    def load_blob(self, digest: str) -> str | None:
         """A stored large answer."""
         ...
 
-    def due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
+    def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
         """Unsent rows that are due, oldest first; a row waits while an older unsent row of its session exists."""
         ...
 
-    def outbox_sent(self, row_id: str, sent_ref: str) -> None:
+    def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Delivered; `sent_ref` names the message for later edits."""
         ...
 
-    def outbox_retry(self, row_id: str, due_at: datetime, note: str) -> None:
+    def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
         """Not delivered: try again at `due_at`."""
         ...
 
-    def outbox_failed(self, row_id: str, note: str) -> None:
+    def mark_outbox_failed(self, row_id: str, note: str) -> None:
         """Given up; kept for ops."""
         ...
 
-    def sent_ref(self, session: str, key: str) -> str:
+    def find_sent_ref(self, session: str, key: str) -> str:
         """Where the row with that key was last delivered, or ""."""
         ...
 
-    def due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
+    def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
         """Timers that are due, oldest first; they stay until a commit deletes them."""
         ...
 

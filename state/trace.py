@@ -8,25 +8,25 @@ from typing import Final
 HEADER: Final = "X-Trace-Id"
 """How the portal, the model and the callers of the HTTP API are told it."""
 
-_now: ContextVar[str] = ContextVar("trace_id", default="")
+_trace: ContextVar[str] = ContextVar("trace_id", default="")
 
 
-def trace_id() -> str:
+def get_trace_id() -> str:
     """The id of the input that is being worked, "" where none is."""
-    return _now.get()
+    return _trace.get()
 
 
-def trace_headers() -> dict[str, str]:
+def build_trace_headers() -> dict[str, str]:
     """The header that names it to another party; none outside of any input."""
-    current = _now.get()
+    current = _trace.get()
     return {HEADER: current} if current else {}
 
 
 @contextmanager
-def traced(row_id: str) -> Iterator[None]:
+def bind_trace(row_id: str) -> Iterator[None]:
     """Everything begun inside, in tasks and in the store's threads too, goes back to that input."""
-    token = _now.set(row_id)
+    token = _trace.set(row_id)
     try:
         yield
     finally:
-        _now.reset(token)
+        _trace.reset(token)

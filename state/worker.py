@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from state.events_telling import AnswerGiven
-from state.mentions import Mention, What
+from state.mentions import IndexEntry, What
 from state.store import (
     ClearEvent,
     Commit,
@@ -29,8 +29,8 @@ from state.store import (
     OutboxRow,
     Snapshot,
     Store,
-    Stored,
     StoredEvent,
+    StoredInputs,
     StoreUnwritable,
     Timer,
 )
@@ -42,7 +42,7 @@ T = TypeVar("T")
 Job = Callable[[], None]
 
 
-class Hints(Protocol):
+class Notifier(Protocol):
     """A way to tell other processes that it is worth looking, and to be told. Any of it may be lost."""
 
     def start(self, heard: Callable[[], None]) -> None:
@@ -70,7 +70,7 @@ class _Answer(asyncio.Future[T]):
         return False
 
 
-class Worker:
+class ThreadWorker:
     """Threads that do what they are handed; a single one does it in order. A third of the cost of concurrent.futures a call."""
 
     def __init__(self, name: str, threads: int = 1) -> None:
@@ -133,7 +133,7 @@ def _is_news(step: Commit) -> bool:
     return bool(step.outbox or step.inbox_new or any(isinstance(event, AnswerGiven) for event in step.events))
 
 
-async def to_its_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
+async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
     """What `work` comes to; a cancellation, however often it comes, is raised only when `work` is through. `told` hears of each.
 
     The work is an ordinary task: a task that refuses to be cancelled would refuse its own timeouts too.
@@ -157,20 +157,20 @@ async def to_its_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | No
 class AsyncStore:
     """Every method of `Store` as a coroutine; closes the store it was given."""
 
-    def __init__(self, store: Store, *, threads: int = 1, hints: Hints | None = None) -> None:
+    def __init__(self, store: Store, *, threads: int = 1, hints: Notifier | None = None) -> None:
         """Drive `store`, from this loop only. With one thread reads have another; `hints` tell other processes to look."""
         self._store = store
-        self._writer = Worker("store-writer", threads)
-        self._reader = Worker("store-reader") if threads == 1 else self._writer
+        self._writer = ThreadWorker("store-writer", threads)
+        self._reader = ThreadWorker("store-reader") if threads == 1 else self._writer
         self._hints = hints
         self.listeners: list[Callable[[], None]] = []
         """Told, in the loop, that another process may have stored inputs or replies. Never to be relied on."""
         self.watchers: list[Callable[[Commit], None]] = []
         """Told, in the loop, of each commit of this process that was stored; what they raise is logged and disturbs nobody."""
         if hints is not None:
-            hints.start(partial(_hand_over, asyncio.get_running_loop(), self._heard, None))
+            hints.start(partial(_hand_over, asyncio.get_running_loop(), self._notify_listeners, None))
 
-    def _heard(self, _: None) -> None:
+    def _notify_listeners(self, _: None) -> None:
         for listener in self.listeners:
             listener()
 
@@ -178,7 +178,7 @@ class AsyncStore:
         """Run `function(store, …)`, which only reads (such as `journal.state_of`), as one call."""
         return await self._reader.call(function, self._store, *args, **kwargs)
 
-    async def change(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(store, …)`, which writes (such as `freezing.freeze`), as one call."""
         done = await self._writer.call(function, self._store, *args, **kwargs)
         if self._hints is not None:
@@ -193,32 +193,32 @@ class AsyncStore:
         await self._writer.aclose()
         self._store.close()
 
-    async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> Stored:
+    async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """See `Store.put_inbox`."""
         stored = await self._writer.call(self._store.put_inbox, rows, claim)
         if self._hints is not None:
             self._hints.tell()
         return stored
 
-    async def ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """See `Store.ready_sessions`."""
-        return await self._reader.call(self._store.ready_sessions, owner, now)
+    async def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
+        """See `Store.list_ready_sessions`."""
+        return await self._reader.call(self._store.list_ready_sessions, owner, now)
 
-    async def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:
+    async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
         """See `Store.next_inbox`."""
-        return await self._writer.call(self._store.next_inbox, session, lane)
+        return await self._writer.call(self._store.take_inbox, session, lane)
 
-    async def give_back(self, row_id: str) -> None:
+    async def return_inbox(self, row_id: str) -> None:
         """See `Store.give_back`."""
-        await self._writer.call(self._store.give_back, row_id)
+        await self._writer.call(self._store.return_inbox, row_id)
 
-    async def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
+    async def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """See `Store.waiting_inbox`."""
-        return await self._reader.call(self._store.waiting_inbox, session, lane, limit)
+        return await self._reader.call(self._store.list_waiting_inbox, session, lane, limit)
 
-    async def input_of(self, source: str) -> InboxRow | None:
+    async def find_inbox(self, source: str) -> InboxRow | None:
         """See `Store.input_of`."""
-        return await self._reader.call(self._store.input_of, source)
+        return await self._reader.call(self._store.find_inbox, source)
 
     async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """See `Store.finish_inbox`."""
@@ -228,9 +228,9 @@ class AsyncStore:
         """See `Store.acquire`."""
         return await self._writer.call(self._store.acquire, session, owner, now, until)
 
-    async def void_leases(self) -> None:
+    async def expire_leases(self) -> None:
         """See `Store.void_leases`."""
-        await self._writer.call(self._store.void_leases)
+        await self._writer.call(self._store.expire_leases)
 
     async def release(self, lease: Lease) -> None:
         """See `Store.release`."""
@@ -265,81 +265,81 @@ class AsyncStore:
         """See `Store.read_events`."""
         return await self._reader.call(self._store.read_events, stream, after, limit)
 
-    async def head(self, stream: str) -> tuple[int, str]:
+    async def read_head(self, stream: str) -> tuple[int, str]:
         """See `Store.head`."""
-        return await self._reader.call(self._store.head, stream)
+        return await self._reader.call(self._store.read_head, stream)
 
-    async def records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+    async def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
         """See `Store.records`."""
-        return await self._reader.call(self._store.records, stream, after, limit)
+        return await self._reader.call(self._store.read_records, stream, after, limit)
 
-    async def unopened(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """See `Store.unopened`."""
-        return await self._reader.call(self._store.unopened, stream, after, limit)
+    async def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+        """See `Store.read_encrypted`."""
+        return await self._reader.call(self._store.read_encrypted, stream, after, limit)
 
-    async def heads(self) -> list[tuple[str, int, str]]:
+    async def list_heads(self) -> list[tuple[str, int, str]]:
         """See `Store.heads`."""
-        return await self._reader.call(self._store.heads)
+        return await self._reader.call(self._store.list_heads)
 
     async def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """See `Store.scan`."""
         return await self._reader.call(self._store.scan, types, after, limit)
 
-    async def clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
+    async def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
         """See `Store.clear`."""
-        return await self._reader.call(self._store.clear, types, after, limit)
+        return await self._reader.call(self._store.scan_clear, types, after, limit)
 
-    async def streams(self) -> list[str]:
+    async def list_streams(self) -> list[str]:
         """See `Store.streams`."""
-        return await self._reader.call(self._store.streams)
+        return await self._reader.call(self._store.list_streams)
 
-    async def snapshot(self, stream: str) -> Snapshot | None:
+    async def load_snapshot(self, stream: str) -> Snapshot | None:
         """See `Store.snapshot`."""
-        return await self._reader.call(self._store.snapshot, stream)
+        return await self._reader.call(self._store.load_snapshot, stream)
 
-    async def effect(self, effect_id: str) -> EffectRow | None:
+    async def find_effect(self, effect_id: str) -> EffectRow | None:
         """See `Store.effect`."""
-        return await self._reader.call(self._store.effect, effect_id)
+        return await self._reader.call(self._store.find_effect, effect_id)
 
-    async def effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
+    async def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """See `Store.effects`."""
-        return await self._reader.call(self._store.effects, stream, status)
+        return await self._reader.call(self._store.list_effects, stream, status)
 
-    async def mentions(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[Mention]:
+    async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """See `Store.mentions`."""
-        return await self._reader.call(self._store.mentions, about, what, after, limit)
+        return await self._reader.call(self._store.list_index_entries, about, what, after, limit)
 
-    async def last_mentions(self, about: str, what: What, limit: int) -> list[Mention]:
+    async def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
         """See `Store.last_mentions`."""
-        return await self._reader.call(self._store.last_mentions, about, what, limit)
+        return await self._reader.call(self._store.list_last_index_entries, about, what, limit)
 
-    async def blob(self, digest: str) -> str | None:
+    async def load_blob(self, digest: str) -> str | None:
         """See `Store.blob`."""
-        return await self._reader.call(self._store.blob, digest)
+        return await self._reader.call(self._store.load_blob, digest)
 
-    async def due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
+    async def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
         """See `Store.due_outbox`."""
-        return await self._reader.call(self._store.due_outbox, channel, now, limit)
+        return await self._reader.call(self._store.list_due_outbox, channel, now, limit)
 
-    async def outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """See `Store.outbox_sent`."""
-        await self._writer.call(self._store.outbox_sent, row_id, sent_ref)
+    async def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
+        """See `Store.mark_outbox_sent`."""
+        await self._writer.call(self._store.mark_outbox_sent, row_id, sent_ref)
 
-    async def outbox_retry(self, row_id: str, due_at: datetime, note: str) -> None:
+    async def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
         """See `Store.outbox_retry`."""
-        await self._writer.call(self._store.outbox_retry, row_id, due_at, note)
+        await self._writer.call(self._store.reschedule_outbox, row_id, due_at, note)
 
-    async def outbox_failed(self, row_id: str, note: str) -> None:
+    async def mark_outbox_failed(self, row_id: str, note: str) -> None:
         """See `Store.outbox_failed`."""
-        await self._writer.call(self._store.outbox_failed, row_id, note)
+        await self._writer.call(self._store.mark_outbox_failed, row_id, note)
 
-    async def sent_ref(self, session: str, key: str) -> str:
+    async def find_sent_ref(self, session: str, key: str) -> str:
         """See `Store.sent_ref`."""
-        return await self._reader.call(self._store.sent_ref, session, key)
+        return await self._reader.call(self._store.find_sent_ref, session, key)
 
-    async def due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
+    async def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
         """See `Store.due_timers`."""
-        return await self._reader.call(self._store.due_timers, now, limit)
+        return await self._reader.call(self._store.list_due_timers, now, limit)
 
     async def get_value(self, key: str) -> str | None:
         """See `Store.get_value`."""

@@ -15,18 +15,18 @@ _SERVERS = ("portal", "telegram", "model")
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Sdelka: a Telegram copilot for Bitrix24."
 )
-_HANDED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+_PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 """For commands whose words another part reads, which is loaded only then: `sdelka --help` needs none of them."""
 
 
 @app.command()
 def run() -> None:
     """Serve Telegram until stopped."""
-    from bot.logs import set_up_logging  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
+    from bot.logs import configure_logging  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
     from bot.settings import load_settings  # noqa: PLC0415 - see above
 
     settings = load_settings()
-    set_up_logging(settings.log_level, settings.log_format)
+    configure_logging(settings.log_level, settings.log_format)
     gc.disable()  # what is imported stays: to look through it for garbage again and again takes a tenth of the start
     from bot.running import import_telegram, run_bot  # noqa: PLC0415 - takes seconds to import, other commands need none of it
 
@@ -44,50 +44,50 @@ def chat(
 ) -> None:
     """Talk to the copilot in this terminal; changes are confirmed with y or n."""
     from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
-    from bot.logs import set_up_logging  # noqa: PLC0415 - see run
+    from bot.logs import configure_logging  # noqa: PLC0415 - see run
     from bot.settings import load_settings  # noqa: PLC0415 - see run
 
     settings = load_settings()
-    set_up_logging("ERROR")
+    configure_logging("ERROR")
     asyncio.run(run_chat(settings, name=name, user=user, language="en" if language == "en" else "ru"))
 
 
-def _part(name: str, module: str, what: str, attribute: str = "app") -> None:
+def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app") -> None:
     """A word whose further words another part reads, which is loaded only then."""
 
-    @app.command(name, help=what, context_settings=_HANDED_ON, add_help_option=False)
+    @app.command(name, help=what, context_settings=_PASS_THROUGH, add_help_option=False)
     def handed_on(context: typer.Context) -> None:
         getattr(import_module(module), attribute)(context.args, prog_name=f"sdelka {name}")
 
 
-_part("journal", "bot.cli.journal", "Read, verify and, where the law asks, erase the journal.")
-_part("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
-_part("backup", "bot.cli.backup", "Database and audit logs in one file, beside a running bot.")
-_part("restore", "bot.cli.restore", "Bring a backup back into an empty place, or try whether it could be.")
-_part("db", "bot.cli.db", "Move the database to PostgreSQL or back.")
-_part("policy", "bot.cli.policy", "Check and explain the rules, and rehearse others on the plans that the journal holds.")
-_part("doctor", "bot.cli.doctor", "Explain every missing or wrong setting, and check each party.")
-_part("freeze", "bot.cli.freeze", "Stop all writing to the portal at once, or let it start again.")
-_part("budget", "bot.cli.budget", "How much of the model everybody has used this month.")
-_part("invite", "bot.cli.invite", "Make a link by which one employee of the portal joins.")
-_part("people", "bot.cli.invite", "Who may use the bot, and how to end that.", "people")
+_add_lazy_command("journal", "bot.cli.journal", "Read, verify and, where the law asks, erase the journal.")
+_add_lazy_command("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
+_add_lazy_command("backup", "bot.cli.backup", "Database and audit logs in one file, beside a running bot.")
+_add_lazy_command("restore", "bot.cli.restore", "Bring a backup back into an empty place, or try whether it could be.")
+_add_lazy_command("db", "bot.cli.db", "Move the database to PostgreSQL or back.")
+_add_lazy_command("policy", "bot.cli.policy", "Check and explain the rules, and rehearse others on the plans that the journal holds.")
+_add_lazy_command("doctor", "bot.cli.doctor", "Explain every missing or wrong setting, and check each party.")
+_add_lazy_command("freeze", "bot.cli.freeze", "Stop all writing to the portal at once, or let it start again.")
+_add_lazy_command("budget", "bot.cli.budget", "How much of the model everybody has used this month.")
+_add_lazy_command("invite", "bot.cli.invite", "Make a link by which one employee of the portal joins.")
+_add_lazy_command("people", "bot.cli.invite", "Who may use the bot, and how to end that.", "people")
 
 
-@app.command(context_settings=_HANDED_ON, add_help_option=False)
+@app.command(context_settings=_PASS_THROUGH, add_help_option=False)
 def demo(context: typer.Context) -> None:
     """A CRM, a messenger and a rule-based model on this machine, with the real bot: no account anywhere."""
-    _become("sandbox.demo", context.args)
+    _execute_module("sandbox.demo", context.args)
 
 
-@app.command(context_settings=_HANDED_ON, add_help_option=False)
+@app.command(context_settings=_PASS_THROUGH, add_help_option=False)
 def sandbox(context: typer.Context) -> None:
     """One sandbox server alone: `sdelka sandbox portal|telegram|model --port N [--data DIR]`."""
     if not context.args or context.args[0] not in _SERVERS:
         raise SettingsError(f"sdelka sandbox needs one of: {', '.join(_SERVERS)}")
-    _become(f"sandbox.{context.args[0]}", context.args[1:])
+    _execute_module(f"sandbox.{context.args[0]}", context.args[1:])
 
 
-def _become(module: str, arguments: list[str]) -> None:
+def _execute_module(module: str, arguments: list[str]) -> None:
     """Run another program in place of this one: the product never imports the sandbox."""
     os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606 - our own module, no shell
 

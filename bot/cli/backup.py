@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.ops import AS_JSON, print_lines
+from bot.cli.ops import AS_JSON, write_json_lines
 from bot.settings import load_settings
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
-    from state.moving.backup import Made
+    from state.moving.backup import CreatedBackup
 
 app = typer.Typer(add_completion=False)
 
@@ -38,22 +38,27 @@ def backup(
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.clock import SystemClock  # noqa: PLC0415 - see above
-    from state.moving.backup import make  # noqa: PLC0415 - see above
+    from state.moving.backup import create  # noqa: PLC0415 - see above
     from state.store import StoreError  # noqa: PLC0415 - see above
 
     settings, clock = load_settings(), SystemClock()
     path = to if to.suffix == SUFFIX and not to.is_dir() else to / f"sdelka-{clock.now():%Y%m%dT%H%M%SZ}{SUFFIX}"
     try:
-        made = make(
-            settings.database.get_secret_value(), settings.log_dir, path, now=clock.now, program=program_version(), progress=progress()
+        made = create(
+            settings.database.get_secret_value(),
+            settings.log_dir,
+            path,
+            now=clock.now,
+            program=find_program_version(),
+            progress=build_progress_reporter(),
         )
     except StoreError as error:
         raise SettingsError(f"no backup: {mask(str(error))}") from None
-    removed = _removed(path, keep)
-    _print(made, removed, as_json=as_json)
+    removed = _remove_old(path, keep)
+    _write_summary(made, removed, as_json=as_json)
 
 
-def program_version() -> str:
+def find_program_version() -> str:
     """Of the installed program."""
     try:
         return version("sdelka")
@@ -61,7 +66,7 @@ def program_version() -> str:
         return "unknown"
 
 
-def progress() -> Callable[[str], None]:
+def build_progress_reporter() -> Callable[[str], None]:
     """Tells on stderr how far it is, now and then, so that long work does not look like dead work."""
     told = time.monotonic()
 
@@ -74,7 +79,7 @@ def progress() -> Callable[[str], None]:
     return tell
 
 
-def _removed(newest: Path, keep: int) -> list[str]:
+def _remove_old(newest: Path, keep: int) -> list[str]:
     if not keep:
         return []
     old = sorted(newest.parent.glob(f"sdelka-[0-9]*T[0-9]*Z{SUFFIX}"))[:-keep]
@@ -84,13 +89,13 @@ def _removed(newest: Path, keep: int) -> list[str]:
     return [path.name for path in gone]
 
 
-def _print(made: "Made", removed: list[str], *, as_json: bool) -> None:
+def _write_summary(made: "CreatedBackup", removed: list[str], *, as_json: bool) -> None:
     manifest = made.manifest
     rows = sum(part.rows for part in manifest.tables.values())
     facts = {"rows": rows, "streams": manifest.heads.streams, "records": manifest.heads.records, "log_files": len(manifest.logs)}
     if as_json:
         told = {"file": str(made.path), "bytes": made.size, "id": manifest.id, "made_at": manifest.made_at, "schema": manifest.revision}
-        print_lines([{**told, **facts, "removed": removed}])
+        write_json_lines([{**told, **facts, "removed": removed}])
         return
     counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in facts.items())
     sys.stdout.write(f"{made.path}: {counts}, {made.size:,} bytes, as of {manifest.made_at}\n")

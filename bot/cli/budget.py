@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table
+from bot.cli.ops import AS_JSON, open_database_reader, write_json_lines, write_table
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bot.settings import Settings
-    from orchestrator.budgets.usage import Totals
+    from orchestrator.budgets.usage import UsageTotals
     from orchestrator.gate.budget import Budget
     from orchestrator.messages import Actor
 
@@ -35,81 +35,83 @@ def budget(
     cannot be read.
     """
     from bot.settings import load_settings  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from orchestrator.budgets.usage import totals_since  # noqa: PLC0415 - as above
+    from orchestrator.budgets.usage import sum_since  # noqa: PLC0415 - as above
     from orchestrator.gate.policy import load_policy  # noqa: PLC0415 - as above
     from state.clock import SystemClock  # noqa: PLC0415 - as above
     from state.store import StoreError  # noqa: PLC0415 - as above
 
     settings, now = load_settings(), SystemClock().now()
-    wanted = _month(month)
+    wanted = _parse_month(month)
     rules = load_policy(settings.policy_file).budget
-    with opened_reader(settings) as store:
+    with open_database_reader(settings) as store:
         try:
-            totals = totals_since(store, _since(wanted, now))
+            totals = sum_since(store, _find_start(wanted, now))
         except StoreError as error:
             raise SettingsError(f"the journal cannot be read: {error}") from None
-    rows = list(_rows(totals, rules, _people(settings), wanted, now))
+    rows = list(_build_rows(totals, rules, _load_people(settings), wanted, now))
     if as_json:
-        print_lines(rows)
+        write_json_lines(rows)
     else:
         _show(rows, rules)
-    if (hint := rules.unpriced(settings.openai_model)) and not as_json:
+    if (hint := rules.describe_unpriced(settings.openai_model)) and not as_json:
         typer.echo(f"Note: {hint}.", err=True)
     if any(row["percent"] is not None and row["percent"] >= 100 for row in rows):  # noqa: PLR2004 - percent
         raise typer.Exit(OVER)
 
 
-def _month(text: str) -> int:
+def _parse_month(text: str) -> int:
     if text and not _MONTH.fullmatch(text):
         raise SettingsError("--month: a month such as 2026-10 is needed")
     return int(text.replace("-", "")) if text else 0
 
 
-def _since(month: int, now: datetime) -> datetime:
+def _find_start(month: int, now: datetime) -> datetime:
     """A moment before that month began anywhere."""
     from datetime import UTC, timedelta  # noqa: PLC0415 - see budget
 
-    from orchestrator.gate.budget import month_began  # noqa: PLC0415 - see budget
+    from orchestrator.gate.budget import find_month_start  # noqa: PLC0415 - see budget
 
-    return month_began(datetime(month // 100, month % 100, 1, tzinfo=UTC) + timedelta(days=2)) if month else month_began(now)
+    return find_month_start(datetime(month // 100, month % 100, 1, tzinfo=UTC) + timedelta(days=2)) if month else find_month_start(now)
 
 
-def _people(settings: "Settings") -> "dict[str, Actor]":
+def _load_people(settings: "Settings") -> "dict[str, Actor]":
     """Those of the access file by person, employees under their number; nobody where the file is missing."""
     from bot.access import load_access  # noqa: PLC0415 - see budget
-    from orchestrator.gate.budget import person_of  # noqa: PLC0415 - see budget
+    from orchestrator.gate.budget import build_person_key  # noqa: PLC0415 - see budget
 
     try:
-        listed = load_access(settings.access_file).people()
+        listed = load_access(settings.access_file).list_people()
     except SettingsError:
         return {}
-    return {person_of(actor.key, actor.bitrix_user_id): actor for actor in listed}
+    return {build_person_key(actor.key, actor.bitrix_user_id): actor for actor in listed}
 
 
-def _rows(totals: "Totals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime) -> "Iterable[dict[str, Any]]":
-    from orchestrator.budgets.usage import as_numbers  # noqa: PLC0415 - see budget
-    from orchestrator.gate.budget import month_of  # noqa: PLC0415 - see budget
+def _build_rows(
+    totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime
+) -> "Iterable[dict[str, Any]]":
+    from orchestrator.budgets.usage import to_token_counts  # noqa: PLC0415 - see budget
+    from orchestrator.gate.budget import to_month  # noqa: PLC0415 - see budget
     from orchestrator.messages import Actor  # noqa: PLC0415 - see budget
 
-    seen = {person for at in ([month] if month else totals.months()) for person in totals.people(at)}
+    seen = {person for at in ([month] if month else totals.list_months()) for person in totals.list_people(at)}
     for person in sorted(seen | people.keys()):
         number = person.partition(":")[2]
         bare = Actor(key=person, name="", bitrix_user_id=int(number) if person.startswith("employee:") else None)
         actor = people.get(person, bare)
-        mine = month or month_of(now, actor.time_zone)
-        used, limits = totals.used(person, mine), rules.limits_of(actor)
+        mine = month or to_month(now, actor.time_zone)
+        used, limits = totals.sum_by_model(person, mine), rules.find_limits(actor)
         yield {
             "person": person,
             "name": actor.name,
             "month": f"{mine // 100}-{mine % 100:02d}",
             "tokens": sum(map(sum, used.values())),
             "tokens_limit": limits.tokens_per_month,
-            "money": str(round(rules.cost(used), 2)) if rules.prices else None,
+            "money": str(round(rules.calculate_cost(used), 2)) if rules.prices else None,
             "money_limit": None if limits.money_per_month is None else str(limits.money_per_month),
             "currency": rules.currency,
-            "percent": rules.percent(used, limits),
-            "models": as_numbers(used),
-            "unpriced": sorted(model for model in used if rules.prices and rules.price_of(model) is None),
+            "percent": rules.calculate_percent(used, limits),
+            "models": to_token_counts(used),
+            "unpriced": sorted(model for model in used if rules.prices and rules.find_price(model) is None),
         }
 
 
@@ -121,15 +123,15 @@ def _show(rows: "list[dict[str, Any]]", rules: "Budget") -> None:
             row["name"],
             row["month"],
             row["tokens"],
-            _or_dash(row["tokens_limit"]),
-            _or_dash(row["money"]) + (" and more: no price" if row["unpriced"] else ""),
-            _or_dash(row["money_limit"]),
+            _format_or_dash(row["tokens_limit"]),
+            _format_or_dash(row["money"]) + (" and more: no price" if row["unpriced"] else ""),
+            _format_or_dash(row["money_limit"]),
             "—" if row["percent"] is None else f"{row['percent']} %",
         ]
         for row in rows
     ]
-    print_table(columns, lines)
+    write_table(columns, lines)
 
 
-def _or_dash(value: object) -> str:
+def _format_or_dash(value: object) -> str:
     return "—" if value is None else str(value)

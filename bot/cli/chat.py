@@ -5,23 +5,23 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
-from bot.bootstrap import build_orchestrator, opened_store
+from bot.bootstrap import build_orchestrator, open_async_store
 from bot.i18n.translate import Translator
-from bot.rendering.cards import waits_for_lead, wants_second_tap
-from bot.rendering.kinds import text_of
-from bot.rendering.spans import plain
+from bot.rendering.cards import is_second_tap_due, is_waiting_for_lead
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
 from bot.settings import Settings
-from orchestrator.gate.confirmations import second_nonce
+from orchestrator.gate.confirmations import calculate_second_nonce
 from orchestrator.messages import Actor, Notice, Reply
 from orchestrator.workers import Orchestrator
-from state.canonical import clean_text
-from state.clock import SystemClock, new_id
+from state.canonical import to_storable_text
+from state.clock import SystemClock, generate_id
 from state.store import InboxRow, Lane, OutboxRow
 from state.worker import AsyncStore
 
 ReadLine = Callable[[str], Awaitable[str | None]]
 Show = Callable[[str], None]
-_POLL = 0.05
+_POLL_INTERVAL = 0.05
 
 
 class Terminal:
@@ -42,23 +42,23 @@ class Terminal:
         """Read lines until the end of input; every answer is waited for."""
         await self._drain(orchestrator)
         while (line := await self._read_line("> ")) is not None:
-            text = clean_text(line).strip()
+            text = to_storable_text(line).strip()
             if text:
-                await orchestrator.receive([self._input(text)])
+                await orchestrator.receive([self._parse_line(text)])
                 await self._drain(orchestrator)
 
-    def _input(self, text: str) -> InboxRow:
+    def _parse_line(self, text: str) -> InboxRow:
         """A command, a numbered choice, or a request."""
         if text.startswith("/"):
             name = text[1:].split(maxsplit=1)[0] if text[1:].split() else ""
-            return self._row("command", "turn" if name == "new" else "express", {"name": name})
+            return self._build_row("command", "turn" if name == "new" else "express", {"name": name})
         if text.isdecimal() and 0 < int(text) <= len(self._choices):
             question, _, option = self._choices[int(text) - 1].rpartition(":")
-            return self._row("message", "turn", {"answers": question, "option": int(option), "origin": "choice"})
-        return self._row("message", "turn", {"text": text, "origin": "typed"})
+            return self._build_row("message", "turn", {"answers": question, "option": int(option), "origin": "choice"})
+        return self._build_row("message", "turn", {"text": text, "origin": "typed"})
 
-    def _row(self, kind: str, lane: Lane, body: dict[str, object]) -> InboxRow:
-        row_id = new_id()
+    def _build_row(self, kind: str, lane: Lane, body: dict[str, object]) -> InboxRow:
+        row_id = generate_id()
         return InboxRow(
             id=row_id,
             source=f"cli:{row_id}",
@@ -73,24 +73,24 @@ class Terminal:
     async def _drain(self, orchestrator: Orchestrator) -> None:
         """Show what comes until nothing is being worked on; cards are asked about as they come."""
         while True:
-            rows = await self._store.due_outbox("cli", self._clock.now())
+            rows = await self._store.list_due_outbox("cli", self._clock.now())
             mine = [row for row in rows if row.session == self._session]
             for row in mine:
                 await self._deliver(row, orchestrator)
-            if not mine and await orchestrator.idle():
+            if not mine and await orchestrator.is_idle():
                 return
-            await asyncio.sleep(_POLL)
+            await asyncio.sleep(_POLL_INTERVAL)
 
     async def _deliver(self, row: OutboxRow, orchestrator: Orchestrator) -> None:
-        await self._store.outbox_sent(row.id, row.id)
+        await self._store.mark_outbox_sent(row.id, row.id)
         match row.kind:
             case "reply":
                 self._show_reply(row)
             case "file":
                 self._show_file(row)
             case kind:
-                self._show(plain(text_of(kind, row.body, self._tr)))
-        if row.kind == "card" and row.body["status"] == "requested" and not waits_for_lead(row.body):
+                self._show(to_plain_text(render_message(kind, row.body, self._tr)))
+        if row.kind == "card" and row.body["status"] == "requested" and not is_waiting_for_lead(row.body):
             await self._ask(row, orchestrator)
 
     def _show_file(self, row: OutboxRow) -> None:
@@ -100,7 +100,7 @@ class Terminal:
     def _show_reply(self, row: OutboxRow) -> None:
         reply = Reply.model_validate(row.body)
         self._choices = [choice.token for choice in reply.choices]
-        text = plain(text_of(row.kind, row.body, self._tr))
+        text = to_plain_text(render_message(row.kind, row.body, self._tr))
         lines = [f"  {number}. {choice.label}" for number, choice in enumerate(reply.choices, start=1)]
         self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 
@@ -110,17 +110,17 @@ class Terminal:
         if answer not in {"y", "n", "да", "нет"}:
             return
         approve = answer in {"y", "да"}
-        second = approve and wants_second_tap(row.body)
-        nonce = second_nonce(row.body["nonce"]) if second else row.body["nonce"]
+        second = approve and is_second_tap_due(row.body)
+        nonce = calculate_second_nonce(row.body["nonce"]) if second else row.body["nonce"]
         body = {"confirmation_id": row.body["confirmation_id"], "nonce": nonce, "approve": approve, "via": "cli"}
-        await orchestrator.receive([self._row("decision", "express", body)])
+        await orchestrator.receive([self._build_row("decision", "express", body)])
 
 
 async def run_chat(settings: Settings, *, name: str, user: int | None, language: Literal["ru", "en"]) -> None:
     """The conversation `cli:<name>` until the end of input."""
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
-    async with opened_store(settings) as store:
-        orchestrator, closing = build_orchestrator(settings, store, trouble=_trouble(actor), partial=_ignore)
+    async with open_async_store(settings) as store:
+        orchestrator, closing = build_orchestrator(settings, store, trouble=_build_trouble_reporter(actor), partial=_discard)
         terminal = Terminal(store, actor, actor.key, read_line=_read_line, show=_show)
         try:
             working = asyncio.ensure_future(orchestrator.run())
@@ -144,13 +144,13 @@ def _show(text: str) -> None:
     sys.stdout.flush()
 
 
-def _trouble(actor: Actor) -> Callable[[str, Notice], Awaitable[None]]:
+def _build_trouble_reporter(actor: Actor) -> Callable[[str, Notice], Awaitable[None]]:
     async def tell(session: str, notice: Notice) -> None:
         del session
-        _show(Translator(actor.locale).notice(notice))
+        _show(Translator(actor.locale).translate_notice(notice))
 
     return tell
 
 
-async def _ignore(session: str, text: str) -> None:
+async def _discard(session: str, text: str) -> None:
     del session, text

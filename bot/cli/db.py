@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.backup import progress
-from bot.cli.ops import AS_JSON, print_lines, print_table
+from bot.cli.backup import build_progress_reporter
+from bot.cli.ops import AS_JSON, write_json_lines, write_table
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
@@ -38,14 +38,14 @@ def move(
 
     settings = load_settings()
     try:
-        moved = bring(settings.database.get_secret_value(), _target(settings, to), progress())
+        moved = bring(settings.database.get_secret_value(), _resolve_target(settings, to), build_progress_reporter())
     except (StoreError, ValueError) as error:
         raise SettingsError(f"not moved: {mask(str(error))}") from None
     total, heads = sum(moved.rows.values()), moved.heads
     if as_json:
-        print_lines([{"from": moved.source, "to": moved.target, "rows": moved.rows, "streams": heads.streams, "heads": heads.sha256}])
+        write_json_lines([{"from": moved.source, "to": moved.target, "rows": moved.rows, "streams": heads.streams, "heads": heads.sha256}])
         return
-    print_table(["table", "rows"], [(name, f"{count:,}") for name, count in sorted(moved.rows.items())])
+    write_table(["table", "rows"], [(name, f"{count:,}") for name, count in sorted(moved.rows.items())])
     sys.stdout.write(f"{total:,} rows, {heads.streams:,} streams with {heads.records:,} records are the same in {moved.target}\n")
     then = "remove DATABASE_URL" if to == "embedded" else "set DATABASE_URL to the new one"
     sys.stdout.write(f"{moved.source} is marked as moved. Now {then} and start the bot; `sdelka journal verify` checks it once more.\n")
@@ -61,23 +61,23 @@ def reopen(
     Exit codes: 0 open again (or it never was closed), 2 refused.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see move
-    from state.moving.move import moved_to, named  # noqa: PLC0415 - see move
-    from state.moving.move import reopen as take_back  # noqa: PLC0415 - see move
+    from state.moving.move import clear_moved_mark as take_back  # noqa: PLC0415 - see move
+    from state.moving.move import find_move_target, format_url  # noqa: PLC0415 - see move
     from state.store import StoreError  # noqa: PLC0415 - see move
 
     url = load_settings().database.get_secret_value()
     try:
-        if moved_to(url):
+        if find_move_target(url):
             sys.stderr.write(
                 "What bots did with the other database since it was moved is not in this one, and may be done a second time.\n"
             )
-            if not yes and not typer.confirm(f"Open {named(url)} again?", err=True):
+            if not yes and not typer.confirm(f"Open {format_url(url)} again?", err=True):
                 raise SettingsError("nothing was changed")
         was = take_back(url)
     except (StoreError, ValueError) as error:
         raise SettingsError(f"not opened: {mask(str(error))}") from None
-    sys.stdout.write(f"{named(url)} is open again, it was moved to {was}\n" if was else f"{named(url)} was not marked as moved\n")
+    sys.stdout.write(f"{format_url(url)} is open again, it was moved to {was}\n" if was else f"{format_url(url)} was not marked as moved\n")
 
 
-def _target(settings: Settings, to: str) -> str:
+def _resolve_target(settings: Settings, to: str) -> str:
     return f"sqlite:///{settings.state_dir / 'sdelka.db'}" if to == "embedded" else to

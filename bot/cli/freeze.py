@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli.ops import AS_JSON, beside, opened_reader, print_lines, visible
+from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_database_writer, write_json_lines
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from state.freezing import Hand, Standing, Turned
+    from state.freezing import FreezeState, SwitchOperator, SwitchResult
     from state.store import Store
 
 FROZEN = 1
@@ -40,86 +40,86 @@ def freeze(
     if sum((off, status, bool(reason))) > 1:
         raise SettingsError("sdelka freeze takes one of --reason, --off and --status")
     if status:
-        _status(as_json=as_json)
+        _show_status(as_json=as_json)
         return
-    with beside() as store:
-        turned = _turned(store, reason=reason.strip(), off=off)
+    with open_database_writer() as store:
+        turned = _set_switch(store, reason=reason.strip(), off=off)
     if as_json:
-        print_lines([{"changed": turned.changed, **_told(turned.standing)}])
+        write_json_lines([{"changed": turned.changed, **_to_json(turned.state)}])
     elif off:
-        _say("Writing may start again. Cards that wait can be approved." if turned.changed else "Writing was not frozen.")
+        _write_line("Writing may start again. Cards that wait can be approved." if turned.changed else "Writing was not frozen.")
     elif turned.changed:
-        _say("All writing to the portal is stopped from now on. `sdelka freeze --off` lets it start again.")
+        _write_line("All writing to the portal is stopped from now on. `sdelka freeze --off` lets it start again.")
     else:
-        _say(f"It was stopped already. {_sentence(turned.standing)}")
+        _write_line(f"It was stopped already. {_format_status(turned.state)}")
 
 
-def _status(*, as_json: bool) -> None:
-    from state.freezing import standing  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+def _show_status(*, as_json: bool) -> None:
+    from state.freezing import find_freeze  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
     from state.store import StoreError  # noqa: PLC0415 - as above
 
-    with opened_reader() as store:
+    with open_database_reader() as store:
         try:
-            found = standing(store)
+            found = find_freeze(store)
         except StoreError as error:
             raise SettingsError(f"the database cannot be read, so no write starts: {error}") from None
     if as_json:
-        print_lines([_told(found)])
+        write_json_lines([_to_json(found)])
     else:
-        _say(_sentence(found))
+        _write_line(_format_status(found))
     if found is not None:
         raise typer.Exit(FROZEN)
 
 
-def _turned(store: "Store", *, reason: str, off: bool) -> "Turned":
+def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
     """What came of it; waits for somebody who has the hand on the switch. SettingsError where that takes too long."""
-    from orchestrator.freezing.news import news_row  # noqa: PLC0415 - see _status
+    from orchestrator.freezing.news import build_news_row  # noqa: PLC0415 - see _status
     from orchestrator.freezing.switch import PATIENCE  # noqa: PLC0415 - see _status
     from state import freezing  # noqa: PLC0415 - see _status
-    from state.canonical import clean_text  # noqa: PLC0415 - see _status
+    from state.canonical import to_storable_text  # noqa: PLC0415 - see _status
 
-    reason = clean_text(reason)[: freezing.LONGEST_REASON]
+    reason = to_storable_text(reason)[: freezing.LONGEST_REASON]
 
-    def attempt() -> "Turned":
-        hand = _hand()
+    def attempt() -> "SwitchResult":
+        hand = _build_hand()
         if off:
-            return freezing.release(store, hand, None, [news_row("released", hand)])
-        return freezing.freeze(store, hand, reason, [news_row("frozen", hand, reason=reason)])
+            return freezing.release(store, hand, None, [build_news_row("released", hand)])
+        return freezing.freeze(store, hand, reason, [build_news_row("frozen", hand, reason=reason)])
 
-    return _patiently(attempt, PATIENCE)
+    return _retry_while_busy(attempt, PATIENCE)
 
 
-def _patiently(attempt: "Callable[[], Turned]", patience: float) -> "Turned":
+def _retry_while_busy(attempt: "Callable[[], SwitchResult]", patience: float) -> "SwitchResult":
     from bitrix.masking import mask  # noqa: PLC0415 - see _status
-    from state.clock import elapsing  # noqa: PLC0415 - see _status
+    from state.clock import read_boottime  # noqa: PLC0415 - see _status
     from state.freezing import SwitchBusy  # noqa: PLC0415 - see _status
     from state.store import StoreUnwritable  # noqa: PLC0415 - see _status
 
-    until = elapsing() + patience
+    until = read_boottime() + patience
     while True:
         try:
             return attempt()
         except (SwitchBusy, StoreUnwritable) as error:  # others write without a pause: what stops them must not give up first
-            if elapsing() > until:
+            if read_boottime() > until:
                 raise SettingsError(f"{mask(str(error))}: try again; nothing was changed") from None
             time.sleep(0.05)
 
 
-def _hand() -> "Hand":
+def _build_hand() -> "SwitchOperator":
     from state.clock import SystemClock  # noqa: PLC0415 - see _status
-    from state.freezing import Hand  # noqa: PLC0415 - see _status
+    from state.freezing import SwitchOperator  # noqa: PLC0415 - see _status
 
     user = getpass.getuser()
-    return Hand(key=f"cli:{user}", name=user, via="cli", at=SystemClock().now())
+    return SwitchOperator(key=f"cli:{user}", name=user, via="cli", at=SystemClock().now())
 
 
-def _told(standing: "Standing | None") -> dict[str, Any]:
+def _to_json(standing: "FreezeState | None") -> dict[str, Any]:
     if standing is None:
         return {"frozen": False}
     return {"frozen": True, "at": standing.at, "by": standing.by, "name": standing.name, "reason": standing.reason}
 
 
-def _sentence(standing: "Standing | None") -> str:
+def _format_status(standing: "FreezeState | None") -> str:
     if standing is None:
         return "Writing may start: it is not frozen."
     when = f" since {standing.at[:16].replace('T', ' ')}Z" if standing.at else ""
@@ -128,5 +128,5 @@ def _sentence(standing: "Standing | None") -> str:
     return f"All writing to the portal is frozen{when}{f' by {named}' if named else ''}{why}."
 
 
-def _say(line: str) -> None:
-    typer.echo(visible(line))
+def _write_line(line: str) -> None:
+    typer.echo(escape_text(line))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli.ops import AS_JSON, beside, opened_reader, print_lines, print_table, visible
+from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_database_writer, write_json_lines, write_table
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -57,26 +57,26 @@ def invite(
     Works while the bot runs and while it does not. Exit codes: 0 = the link is on the screen, 2 = no token, no database, no such
     employee, one who was dismissed, or one who has access already (see --second-account): nothing was changed.
     """
-    from bot.settings import load_settings, need  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.settings import check_required, load_settings  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
     settings = load_settings()
-    need(settings, "telegram_bot_token")
+    check_required(settings, "telegram_bot_token")
     if not second_account:
         _refuse_second(settings, bitrix_user)
-    with beside(settings) as store:
-        bot = _bot_name(settings)
-        called = _employee(settings, bitrix_user, name.strip())
-        link, row = _invitation(bot, bitrix_user, role.value, called, hours=hours)
-        _put(store, row)
+    with open_database_writer(settings) as store:
+        bot = _fetch_bot_name(settings)
+        called = _fetch_employee_name(settings, bitrix_user, name.strip())
+        link, row = _build_invitation(bot, bitrix_user, role.value, called, hours=hours)
+        _store_row(store, row)
     if as_json:
-        print_lines(
+        write_json_lines(
             [{"link": link, "expires_at": row.body["expires_at"], "bitrix_user_id": bitrix_user, "role": role.value, "name": called}]
         )
         return
     sys.stdout.write(f"{link}\n")
     sys.stdout.flush()  # before what is said of it
     whom = f"{called} (employee {bitrix_user})" if called else f"employee {bitrix_user}"
-    _say(f"For {whom}, role {role.value}. Works once, until {_when(str(row.body['expires_at']))}. It is not shown again.")
+    _write_line(f"For {whom}, role {role.value}. Works once, until {_format_moment(str(row.body['expires_at']))}. It is not shown again.")
 
 
 def _refuse_second(settings: "Settings", user_id: int) -> None:
@@ -84,17 +84,17 @@ def _refuse_second(settings: "Settings", user_id: int) -> None:
     from bot.access import load_access  # noqa: PLC0415 - see invite
 
     access = load_access(settings.access_file)
-    access.renewed(_registry(settings), 0)
-    if found := [key for key, number in access.employed().items() if number == user_id]:
-        who = ", ".join(f"{key}, {access.name_of(key)}" for key in found)
+    access.apply_registry(_load_registry(settings), 0)
+    if found := [key for key, number in access.map_employees().items() if number == user_id]:
+        who = ", ".join(f"{key}, {access.find_name(key)}" for key in found)
         raise SettingsError(
-            f"employee {user_id} has access already ({visible(who)}): give --second-account to let in one more Telegram account "
+            f"employee {user_id} has access already ({escape_text(who)}): give --second-account to let in one more Telegram account "
             "as the same employee; nothing was changed"
         )
 
 
 @people.callback()
-def listed(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False) -> None:
+def list_access(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False) -> None:
     """Who may use the bot, who lost access in Bitrix24, and which links are open. `sdelka people remove KEY` takes access away.
 
     Exit codes: 0 = shown, 2 = the database or the access file cannot be read.
@@ -107,14 +107,14 @@ def listed(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
 
     settings = load_settings()
     access = load_access(settings.access_file)
-    registry = _registry(settings)
-    access.renewed(registry, 0)
-    rows = [*_people(access, registry), *_invitations(registry, SystemClock().now())]
+    registry = _load_registry(settings)
+    access.apply_registry(registry, 0)
+    rows = [*_build_people_rows(access, registry), *_build_invitation_rows(registry, SystemClock().now())]
     if as_json:
-        print_lines(rows)
+        write_json_lines(rows)
         return
     columns = ("key", "name", "role", "employee", "listed by", "access")
-    print_table(columns, [[row[name] for name in columns] for row in rows])
+    write_table(columns, [[row[name] for name in columns] for row in rows])
 
 
 @people.command()
@@ -128,57 +128,57 @@ def remove(
     """
     from bot.access import load_access  # noqa: PLC0415 - see invite
     from bot.settings import load_settings  # noqa: PLC0415 - see invite
-    from state.people_fold import invitation_key  # noqa: PLC0415 - see invite
+    from state.people_fold import build_invitation_key  # noqa: PLC0415 - see invite
 
     settings = load_settings()
-    access, registry = load_access(settings.access_file), _registry(settings)
+    access, registry = load_access(settings.access_file), _load_registry(settings)
     key = f"tg:{key}" if key.isascii() and key.isdecimal() else key
-    if key not in registry["people"] and key not in map(invitation_key, registry["invited"]):
-        if access.fixed(key):
+    if key not in registry["people"] and key not in map(build_invitation_key, registry["invited"]):
+        if access.is_fixed(key):
             raise SettingsError(
                 f"{key} stands in ACCESS_FILE: take them out there, a running bot follows within seconds; nothing was changed"
             )
-        _say(f"Nobody has the key {key}: `sdelka people` shows them all.")
+        _write_line(f"Nobody has the key {key}: `sdelka people` shows them all.")
         raise typer.Exit(NOBODY)
-    with beside(settings) as store:
-        _put(store, _row("person_removed", {"person": key}, _now()))
-    _say(f"Noted: {key} loses access within a second if the bot runs, else at its next start.")
+    with open_database_writer(settings) as store:
+        _store_row(store, _build_row("person_removed", {"person": key}, _read_clock()))
+    _write_line(f"Noted: {key} loses access within a second if the bot runs, else at its next start.")
 
 
-def _people(access: "Access", registry: "Registry") -> Iterator[dict[str, Any]]:
+def _build_people_rows(access: "Access", registry: "Registry") -> Iterator[dict[str, Any]]:
     """Everybody of the file and everybody who joined."""
-    present = {actor.key: actor for actor in access.people()}
-    for key, person in access.known().items():
-        by = "ACCESS_FILE" if access.fixed(key) else str(registry["people"][key]["by"])
-        state = "yes" if key in present else f"no: dismissed in Bitrix24 (seen {_when(registry['out'][key])})"
+    present = {actor.key: actor for actor in access.list_people()}
+    for key, person in access.map_listed().items():
+        by = "ACCESS_FILE" if access.is_fixed(key) else str(registry["people"][key]["by"])
+        state = "yes" if key in present else f"no: dismissed in Bitrix24 (seen {_format_moment(registry['out'][key])})"
         employee = "" if person.bitrix_user_id is None else person.bitrix_user_id
         yield {"key": key, "name": person.name, "role": person.role, "employee": employee, "listed by": by, "access": state}
 
 
-def _invitations(registry: "Registry", now: datetime) -> Iterator[dict[str, Any]]:
+def _build_invitation_rows(registry: "Registry", now: datetime) -> Iterator[dict[str, Any]]:
     from state.clock import parse_iso  # noqa: PLC0415 - see invite
-    from state.people_fold import invitation_key  # noqa: PLC0415 - see invite
+    from state.people_fold import build_invitation_key  # noqa: PLC0415 - see invite
 
     for mark, item in registry["invited"].items():
-        state = f"link open until {_when(item['expires_at'])}" if now < parse_iso(item["expires_at"]) else "link expired"
+        state = f"link open until {_format_moment(item['expires_at'])}" if now < parse_iso(item["expires_at"]) else "link expired"
         who = {"name": "", "role": item["role"], "employee": item["bitrix_user_id"]}
-        yield {"key": invitation_key(mark), **who, "listed by": item["by"], "access": state}
+        yield {"key": build_invitation_key(mark), **who, "listed by": item["by"], "access": state}
 
 
-def _registry(settings: "Settings") -> "Registry":
-    from orchestrator.people.registry import STREAM, registry_of  # noqa: PLC0415 - see invite
+def _load_registry(settings: "Settings") -> "Registry":
+    from orchestrator.people.registry import STREAM, extract_registry  # noqa: PLC0415 - see invite
     from state.event_data import UnknownEvent  # noqa: PLC0415 - see invite
-    from state.journal import state_of  # noqa: PLC0415 - see invite
+    from state.journal import load_state  # noqa: PLC0415 - see invite
     from state.store import StoreError  # noqa: PLC0415 - see invite
 
-    with opened_reader(settings) as store:
+    with open_database_reader(settings) as store:
         try:
-            return registry_of(state_of(store, STREAM)[0])
+            return extract_registry(load_state(store, STREAM)[0])
         except (StoreError, UnknownEvent) as error:
             raise SettingsError(f"the registry of people cannot be read: {error}") from None
 
 
-def _bot_name(settings: "Settings") -> str:
+def _fetch_bot_name(settings: "Settings") -> str:
     """What Telegram calls the bot; SettingsError where it does not say. The token is never shown."""
     import httpx  # noqa: PLC0415 - see invite
 
@@ -195,68 +195,68 @@ def _bot_name(settings: "Settings") -> str:
     return name
 
 
-def _employee(settings: "Settings", user_id: int, given: str) -> str:
+def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
     """What the person is called; SettingsError where the portal has no such employee or has dismissed them. It may be out of reach."""
     from bitrix.errors import BitrixError  # noqa: PLC0415 - see invite
     from bitrix.masking import mask  # noqa: PLC0415 - see invite
-    from bot.employee_look import look_at  # noqa: PLC0415 - see invite
-    from orchestrator.directory.reference import works_here  # noqa: PLC0415 - see invite
-    from orchestrator.directory.text import clean  # noqa: PLC0415 - see invite
+    from bot.employee_look import fetch_employee  # noqa: PLC0415 - see invite
+    from orchestrator.directory.reference import is_employed  # noqa: PLC0415 - see invite
+    from orchestrator.directory.text import to_visible_line  # noqa: PLC0415 - see invite
 
     try:
-        row = asyncio.run(look_at(settings, user_id))
+        row = asyncio.run(fetch_employee(settings, user_id))
     except (BitrixError, SettingsError) as error:
-        _say(f"Bitrix24 could not be asked about employee {user_id} ({mask(str(error))}): the link is made without.")
-        return clean(given, limit=_LONGEST_NAME)
+        _write_line(f"Bitrix24 could not be asked about employee {user_id} ({mask(str(error))}): the link is made without.")
+        return to_visible_line(given, limit=_LONGEST_NAME)
     if row is None:
         raise SettingsError(f"Bitrix24 has no employee {user_id}; nothing was changed")
-    name = clean(f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), limit=_LONGEST_NAME)
-    if not works_here(row):
-        raise SettingsError(f"employee {user_id} ({visible(name)}) was dismissed in Bitrix24; nothing was changed")
-    return clean(given, limit=_LONGEST_NAME) or name
+    name = to_visible_line(f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), limit=_LONGEST_NAME)
+    if not is_employed(row):
+        raise SettingsError(f"employee {user_id} ({escape_text(name)}) was dismissed in Bitrix24; nothing was changed")
+    return to_visible_line(given, limit=_LONGEST_NAME) or name
 
 
-def _invitation(bot: str, user_id: int, role: str, name: str, *, hours: int) -> "tuple[str, InboxRow]":
+def _build_invitation(bot: str, user_id: int, role: str, name: str, *, hours: int) -> "tuple[str, InboxRow]":
     """The link, and the input that makes it work: of the token only what it proves."""
-    from orchestrator.people.tokens import new_token, proof_of, seal_name  # noqa: PLC0415 - see invite
-    from state.clock import iso  # noqa: PLC0415 - see invite
+    from orchestrator.people.tokens import build_proof, create_token, seal_name  # noqa: PLC0415 - see invite
+    from state.clock import format_iso  # noqa: PLC0415 - see invite
 
-    token, now = new_token(), _now()
-    proof = proof_of(token)
+    token, now = create_token(), _read_clock()
+    proof = build_proof(token)
     body = {
         "fingerprint": proof.fingerprint,
         "bitrix_user_id": user_id,
         "role": role,
         "sealed_name": seal_name(name, proof),
-        "expires_at": iso(now + timedelta(hours=hours)),
+        "expires_at": format_iso(now + timedelta(hours=hours)),
     }
-    return f"https://t.me/{bot}?start={token}", _row("invite", body, now)
+    return f"https://t.me/{bot}?start={token}", _build_row("invite", body, now)
 
 
-def _row(kind: str, body: Mapping[str, Any], now: datetime) -> "InboxRow":
+def _build_row(kind: str, body: Mapping[str, Any], now: datetime) -> "InboxRow":
     from orchestrator.people.registry import SESSION  # noqa: PLC0415 - see invite
-    from state.clock import new_id  # noqa: PLC0415 - see invite
+    from state.clock import generate_id  # noqa: PLC0415 - see invite
     from state.store import InboxRow  # noqa: PLC0415 - see invite
 
-    row_id, user = new_id(), getpass.getuser()
+    row_id, user = generate_id(), getpass.getuser()
     actor = {"key": f"cli:{user}", "name": user}
     return InboxRow(id=row_id, source=f"cli:{row_id}", session=SESSION, lane="express", kind=kind, actor=actor, body=body, received_at=now)
 
 
-def _put(store: "SqlStore", row: "InboxRow") -> None:
+def _store_row(store: "SqlStore", row: "InboxRow") -> None:
     store.put_inbox([row])
 
 
-def _now() -> datetime:
+def _read_clock() -> datetime:
     from state.clock import SystemClock  # noqa: PLC0415 - see invite
 
     return SystemClock().now()
 
 
-def _when(ts: str) -> str:
+def _format_moment(ts: str) -> str:
     """ "2026-11-21 12:00Z" of a stored moment."""
     return f"{ts[:16].replace('T', ' ')}Z" if ts else ""
 
 
-def _say(line: str) -> None:
-    typer.echo(visible(line), err=True)
+def _write_line(line: str) -> None:
+    typer.echo(escape_text(line), err=True)

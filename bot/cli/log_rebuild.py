@@ -11,26 +11,26 @@ from orchestrator.errors import SettingsError
 from orchestrator.reports.log_rebuilding import rebuild_logs
 from state.clock import SystemClock
 from state.event_data import UnknownEvent
-from state.log_archives import logs_in
-from state.log_staging import all_of
+from state.log_archives import list_logs
+from state.log_staging import list_all_files
 from state.store import Store, StoreError
 
 
-def rebuilt(store: Store, settings: Settings, *, user: str, to: Path | None, replace: bool) -> tuple[Path, dict[str, int]]:
+def rebuild_audit_logs(store: Store, settings: Settings, *, user: str, to: Path | None, replace: bool) -> tuple[Path, dict[str, int]]:
     """Where they were written, and how many records for whom; SettingsError where that is not possible now."""
     stamp = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
     folder = to or settings.log_dir.with_name(f"{settings.log_dir.name}-rebuilt-{stamp}")
     if not replace:
-        return folder, _written(store, folder, user)
-    with _nobody_runs(settings):
-        counts = _written(store, folder, user)
+        return folder, _write_logs(store, folder, user)
+    with _lock_database(settings):
+        counts = _write_logs(store, folder, user)
         if not counts:
             return settings.log_dir, counts
-        _put_in_place(folder, settings.log_dir, settings.log_dir.with_name(f"{settings.log_dir.name}-replaced-{stamp}"))
+        _swap_folders(folder, settings.log_dir, settings.log_dir.with_name(f"{settings.log_dir.name}-replaced-{stamp}"))
     return settings.log_dir, counts
 
 
-def _written(store: Store, folder: Path, user: str) -> dict[str, int]:
+def _write_logs(store: Store, folder: Path, user: str) -> dict[str, int]:
     try:
         return rebuild_logs(store, folder, user=user)
     except FileExistsError as error:
@@ -42,7 +42,7 @@ def _written(store: Store, folder: Path, user: str) -> dict[str, int]:
 
 
 @contextmanager
-def _nobody_runs(settings: Settings) -> Iterator[None]:
+def _lock_database(settings: Settings) -> Iterator[None]:
     """Hold the lock of the embedded database, which the bot holds as long as it runs."""
     if settings.database_url is not None:
         raise SettingsError(
@@ -55,12 +55,12 @@ def _nobody_runs(settings: Settings) -> Iterator[None]:
         raise SettingsError("--replace is refused while the bot runs: stop it first, or rebuild with --to") from None
 
 
-def _put_in_place(new: Path, live: Path, old: Path) -> None:
+def _swap_folders(new: Path, live: Path, old: Path) -> None:
     """The old files of those who have new ones go aside, then the new ones come; a kill in between leaves both folders to look at."""
     live.mkdir(parents=True, exist_ok=True)
     old.mkdir()
-    for log in logs_in(new):
-        for path in all_of(live / log.name):
+    for log in list_logs(new):
+        for path in list_all_files(live / log.name):
             path.rename(old / path.name)
     for path in sorted(new.iterdir()):
         path.rename(live / path.name)

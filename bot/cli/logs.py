@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table, visible
+from bot.cli.ops import AS_JSON, escape_text, open_database_reader, write_json_lines, write_table
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
@@ -38,20 +38,20 @@ def verify(
 
     Exit codes: 0 = whole (notes are no damage), 1 = something is damaged, cut, missing or unreadable, 2 = wrong use.
     """
-    from state.log_records import log_path  # noqa: PLC0415 - only what a command needs is loaded, so that help comes at once
+    from state.log_records import build_log_path  # noqa: PLC0415 - only what a command needs is loaded, so that help comes at once
     from state.log_verify import verify_log, verify_logs  # noqa: PLC0415 - see above
 
-    folder = _folder()
-    found = list(verify_log(log_path(folder, _known(folder, user))) if user else verify_logs(folder))
+    folder = _find_folder()
+    found = list(verify_log(build_log_path(folder, _resolve_person(folder, user))) if user else verify_logs(folder))
     rows = [vars(finding) | {"file": str(folder / finding.file) if finding.file else ""} for finding in found]
     if as_json:
-        print_lines(rows)
+        write_json_lines(rows)
     elif found:
         columns = ("what", "whose log", "record", "file", "byte", "why")
-        cells = [(row["kind"], row["place"], row["seq"] or "", row["file"], _given(row["offset"]), row["why"]) for row in rows]
-        print_table(columns, cells)
+        cells = [(row["kind"], row["place"], row["seq"] or "", row["file"], _format_or_empty(row["offset"]), row["why"]) for row in rows]
+        write_table(columns, cells)
     else:
-        typer.echo(f"The audit logs in {visible(str(folder))} are whole.")
+        typer.echo(f"The audit logs in {escape_text(str(folder))} are whole.")
     if any(finding.kind != "note" for finding in found):
         raise typer.Exit(1)
 
@@ -77,46 +77,46 @@ def show(
 
     from state.interaction_log import DamagedArchive, read_records  # noqa: PLC0415 - see verify
 
-    folder = _folder()
-    person = _known(folder, user)
+    folder = _find_folder()
+    person = _resolve_person(folder, user)
     try:
         records = deque(read_records(folder, person), maxlen=last)
     except DamagedArchive as error:
-        typer.echo(f"{visible(str(error))}; `sdelka logs verify --user {visible(person)}` says more.", err=True)
+        typer.echo(f"{escape_text(str(error))}; `sdelka logs verify --user {escape_text(person)}` says more.", err=True)
         raise typer.Exit(1) from None
     if as_json:
-        print_lines(records)
+        write_json_lines(records)
     else:
-        print_table(("n", "time", "type", "asked", "calls"), [_cells(record) for record in records], title=visible(person))
+        write_table(("n", "time", "type", "asked", "calls"), [_build_cells(record) for record in records], title=escape_text(person))
 
 
 def _show_trace(user: str, trace: str, *, as_json: bool) -> None:
-    from state.interaction_log import DamagedArchive, read_records, users  # noqa: PLC0415 - see verify
+    from state.interaction_log import DamagedArchive, list_users, read_records  # noqa: PLC0415 - see verify
 
     if len(trace) < _SHORTEST_TRACE:
         raise SettingsError(f"--trace {trace!r} is too short: give at least its last {_SHORTEST_TRACE} characters")
-    folder = _folder()
+    folder = _find_folder()
     found: list[Mapping[str, Any]] = []
     damaged = False
-    for person in [_known(folder, user)] if user else users(folder):
+    for person in [_resolve_person(folder, user)] if user else list_users(folder):
         try:
-            found += (record for record in read_records(folder, person) if _trace_of(record).endswith(trace))
+            found += (record for record in read_records(folder, person) if _find_trace(record).endswith(trace))
         except DamagedArchive as error:
             damaged = True
-            typer.echo(f"{visible(str(error))}; `sdelka logs verify --user {visible(person)}` says more.", err=True)
+            typer.echo(f"{escape_text(str(error))}; `sdelka logs verify --user {escape_text(person)}` says more.", err=True)
     found.sort(key=lambda record: str(record.get("timestamp", "")))
     if as_json:
-        print_lines(found)
+        write_json_lines(found)
     elif found:
-        cells = [(record.get("user", ""), *_cells(record)[1:]) for record in found]
-        print_table(("whose log", "time", "type", "asked", "calls"), cells, title=visible(_trace_of(found[0])))
+        cells = [(record.get("user", ""), *_build_cells(record)[1:]) for record in found]
+        write_table(("whose log", "time", "type", "asked", "calls"), cells, title=escape_text(_find_trace(found[0])))
     else:
-        typer.echo(visible(f"no record of {trace}"), err=True)
+        typer.echo(escape_text(f"no record of {trace}"), err=True)
     if damaged or not found:
         raise typer.Exit(1)
 
 
-def _trace_of(record: Mapping[str, Any]) -> str:
+def _find_trace(record: Mapping[str, Any]) -> str:
     """Records from before there were traces have their turn's id, which is the same."""
     return str(record.get("trace_id") or record.get("turn_id") or "")
 
@@ -135,17 +135,17 @@ def tail(
     """
     from state.interaction_log import DamagedArchive  # noqa: PLC0415 - see verify
 
-    folder = _folder()
+    folder = _find_folder()
     try:
-        for record in _followed(folder, _known(folder, user) if user else "", last=last, follow=follow):
+        for record in _watch_logs(folder, _resolve_person(folder, user) if user else "", last=last, follow=follow):
             if as_json:
-                print_lines([record])
+                write_json_lines([record])
             else:
-                typer.echo(_line(record))
+                typer.echo(_format_line(record))
     except KeyboardInterrupt:
         raise typer.Exit(0) from None
     except DamagedArchive as error:
-        typer.echo(f"{visible(str(error))}; `sdelka logs verify` says more.", err=True)
+        typer.echo(f"{escape_text(str(error))}; `sdelka logs verify` says more.", err=True)
         raise typer.Exit(1) from None
 
 
@@ -162,79 +162,79 @@ def rebuild(
     --replace works only with the embedded database and while no bot runs on it, or a record of the moment might come twice.
     Exit codes: 0 = done, 1 = the journal knows nobody of that name, 2 = wrong use, or the bot runs.
     """
-    from bot.cli.log_rebuild import rebuilt  # noqa: PLC0415 - the engine's parser and SQLAlchemy take a while to load
+    from bot.cli.log_rebuild import rebuild_audit_logs  # noqa: PLC0415 - the engine's parser and SQLAlchemy take a while to load
 
     settings = load_settings()
     if to is not None and replace:
         raise SettingsError("--to and --replace exclude each other")
-    with opened_reader(settings) as store:
+    with open_database_reader(settings) as store:
         if user:
-            user = _in_journal(store, user)
-        folder, counts = rebuilt(store, settings, user=user, to=to, replace=replace)
+            user = _resolve_key(store, user)
+        folder, counts = rebuild_audit_logs(store, settings, user=user, to=to, replace=replace)
     if user and not counts:
-        typer.echo(visible(f"The journal tells of no turn and no decision of {user}: no log was written."), err=True)
+        typer.echo(escape_text(f"The journal tells of no turn and no decision of {user}: no log was written."), err=True)
         raise typer.Exit(1)
     if as_json:
-        print_lines([{"user": person, "records": count, "folder": str(folder)} for person, count in counts.items()])
+        write_json_lines([{"user": person, "records": count, "folder": str(folder)} for person, count in counts.items()])
     else:
-        print_table(("whose log", "records"), list(counts.items()), title=f"rebuilt in {folder}")
+        write_table(("whose log", "records"), list(counts.items()), title=f"rebuilt in {folder}")
 
 
-def _in_journal(store: "Store", user: str) -> str:
+def _resolve_key(store: "Store", user: str) -> str:
     """The key meant by a key, a Telegram id or a name that cards and decisions give; anything else as it is."""
-    from orchestrator.reports.erasing import candidates, similar  # noqa: PLC0415 - see verify
-    from orchestrator.reports.log_rebuilding import names_in  # noqa: PLC0415 - see verify
+    from orchestrator.reports.erasing import find_candidates, find_similar  # noqa: PLC0415 - see verify
+    from orchestrator.reports.log_rebuilding import collect_names  # noqa: PLC0415 - see verify
 
-    people = {key: {name} for key, name in names_in(store).items()}
-    found = candidates(people, user) or similar(people, user)
+    people = {key: {name} for key, name in collect_names(store).items()}
+    found = find_candidates(people, user) or find_similar(people, user)
     if len(found) > 1:
-        raise SettingsError(visible(f"{user!r} may be {' or '.join(found)}: give the key"))
+        raise SettingsError(escape_text(f"{user!r} may be {' or '.join(found)}: give the key"))
     return found[0] if found else f"tg:{user}" if user.isdecimal() else user
 
 
-def _folder() -> Path:
+def _find_folder() -> Path:
     settings: Settings = load_settings()
     if not settings.log_dir.is_dir():
         raise SettingsError(f"LOG_DIR {settings.log_dir} does not exist yet: nothing was logged")
     return settings.log_dir
 
 
-def _known(folder: Path, user: str) -> str:
+def _resolve_person(folder: Path, user: str) -> str:
     """The person meant by a key or a file's name; SettingsError says who there is."""
-    from state.interaction_log import file_name, users  # noqa: PLC0415 - see verify
+    from state.interaction_log import build_file_name, list_users  # noqa: PLC0415 - see verify
 
-    known = users(folder)
+    known = list_users(folder)
     for person in known:
-        if user in {person, person.removeprefix("tg:"), file_name(person), f"{file_name(person)}.jsonl"}:
+        if user in {person, person.removeprefix("tg:"), build_file_name(person), f"{build_file_name(person)}.jsonl"}:
             return person
-    named = _called(folder, known, user)
+    named = _find_by_name(folder, known, user)
     if len(named) == 1:
         return named[0]
     if named:
-        raise SettingsError(visible(f"{user!r} may be {' or '.join(named)}: give the key"))
+        raise SettingsError(escape_text(f"{user!r} may be {' or '.join(named)}: give the key"))
     some = ", ".join(known[:10]) or "nobody"
-    raise SettingsError(visible(f"no audit log of {user!r}; there are logs of {some}{' …' if len(known) > 10 else ''}"))  # noqa: PLR2004 - a line's worth
+    raise SettingsError(escape_text(f"no audit log of {user!r}; there are logs of {some}{' …' if len(known) > 10 else ''}"))  # noqa: PLR2004 - a line's worth
 
 
-def _called(folder: Path, known: list[str], name: str) -> list[str]:
+def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
     """Those whose own records give them that name, or one that holds it where no name is just that."""
-    from orchestrator.reports.erasing import candidates, log_names, similar  # noqa: PLC0415 - see verify
+    from orchestrator.reports.erasing import find_candidates, find_log_names, find_similar  # noqa: PLC0415 - see verify
 
-    people = {person: log_names(folder, person) for person in known}
-    return candidates(people, name) or similar(people, name)
+    people = {person: find_log_names(folder, person) for person in known}
+    return find_candidates(people, name) or find_similar(people, name)
 
 
-def _followed(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[Mapping[str, Any]]:
+def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[Mapping[str, Any]]:
     """What comes into the logs, those of new people too."""
-    from state.log_archives import logs_in  # noqa: PLC0415 - see verify
+    from state.log_archives import list_logs  # noqa: PLC0415 - see verify
     from state.log_following import Follower  # noqa: PLC0415 - see verify
-    from state.log_records import log_path  # noqa: PLC0415 - see verify
+    from state.log_records import build_log_path  # noqa: PLC0415 - see verify
 
     followers: dict[Path, Follower] = {}
     wanted: int | None = last
     try:
         while True:
-            for log in [log_path(folder, user)] if user else logs_in(folder):
+            for log in [build_log_path(folder, user)] if user else list_logs(folder):
                 if log not in followers:
                     followers[log] = Follower(log, last=wanted)
                 yield from followers[log].poll()
@@ -247,18 +247,18 @@ def _followed(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[M
             follower.close()
 
 
-def _cells(record: Mapping[str, Any]) -> tuple[object, ...]:
+def _build_cells(record: Mapping[str, Any]) -> tuple[object, ...]:
     number = (record.get("chain") or {}).get("n", "")
     return (
         number,
         str(record.get("timestamp", ""))[:19] + "Z",
         record.get("type", ""),
-        _asked(record).replace("\n", " ⏎ "),
-        "\n".join(_calls(record)),
+        _describe_request(record).replace("\n", " ⏎ "),
+        "\n".join(_format_calls(record)),
     )
 
 
-def _asked(record: Mapping[str, Any]) -> str:
+def _describe_request(record: Mapping[str, Any]) -> str:
     match record.get("type"):
         case "trouble":
             return "; ".join(map(str, record.get("errors", ())))
@@ -271,15 +271,15 @@ def _asked(record: Mapping[str, Any]) -> str:
             return str(record.get("user_message", ""))
 
 
-def _calls(record: Mapping[str, Any]) -> list[str]:
+def _format_calls(record: Mapping[str, Any]) -> list[str]:
     return [f"{call.get('method', '')} → {call.get('status', '')}" for call in record.get("executed_actions") or ()]
 
 
-def _line(record: Mapping[str, Any]) -> str:
-    _, moment, kind, asked, _ = _cells(record)
+def _format_line(record: Mapping[str, Any]) -> str:
+    _, moment, kind, asked, _ = _build_cells(record)
     said = str(asked).replace("\n", " ")
-    return visible(f"{moment}  {record.get('user', '')}  {kind}  {said}  {', '.join(_calls(record))}".rstrip())
+    return escape_text(f"{moment}  {record.get('user', '')}  {kind}  {said}  {', '.join(_format_calls(record))}".rstrip())
 
 
-def _given(value: object) -> object:
+def _format_or_empty(value: object) -> object:
     return "" if value is None else value

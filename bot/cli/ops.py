@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: wh
     from state.sql.store import SqlStore
     from state.store import Store
 
-_WHOLE: Final = frozenset(
+_UNBROKEN_COLUMNS: Final = frozenset(
     {"#", "n", "session", "largest sessions", "time", "when", "last activity", "day", "call", "method", "class", "outcome", "step", "key"}
 )
 """Columns of ids and moments: half an id on a line of its own is of no use to anybody."""
@@ -25,7 +25,7 @@ AS_JSON = "One JSON object a line instead of a table."
 
 
 @contextlib.contextmanager
-def opened_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
+def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
     """The database to look into, also while the bot runs; SettingsError (exit code 2) where it cannot be opened."""
     from bitrix.masking import mask  # noqa: PLC0415 - see the top
     from bot.settings import load_settings  # noqa: PLC0415 - see the top
@@ -44,7 +44,7 @@ def opened_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
 
 
 @contextlib.contextmanager
-def beside(settings: "Settings | None" = None, *, failed: str = "nothing could be stored: {why}") -> "Iterator[SqlStore]":
+def open_database_writer(settings: "Settings | None" = None, *, failed: str = "nothing could be stored: {why}") -> "Iterator[SqlStore]":
     """The database to write into beside whoever works with it; SettingsError where there is none of today's schema. It makes none.
 
     `failed` says what it means that a write was not taken.
@@ -55,7 +55,7 @@ def beside(settings: "Settings | None" = None, *, failed: str = "nothing could b
     from state.store import StoreError  # noqa: PLC0415 - see the top
 
     settings = settings or load_settings()
-    with opened_reader(settings):
+    with open_database_reader(settings):
         pass
     try:
         store = open_store(settings.database.get_secret_value())
@@ -70,17 +70,17 @@ def beside(settings: "Settings | None" = None, *, failed: str = "nothing could b
 
 
 @contextlib.contextmanager
-def past_damage(settings: "Settings | None" = None) -> "Iterator[tuple[Store, Callable[[], None]]]":
-    """The database as `opened_reader` gives it, read past damaged records, and what to call at the end: it names them, exit code 1."""
-    from orchestrator.reports.unreadable import PastDamage  # noqa: PLC0415 - see the top
+def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[Store, Callable[[], None]]]":
+    """As `open_database_reader`, but reading past damaged records; call the second value at the end: it names them, exit code 1."""
+    from orchestrator.reports.unreadable import DamageTolerantStore  # noqa: PLC0415 - see the top
 
-    with opened_reader(settings) as store:
-        reader = PastDamage(store)
+    with open_database_reader(settings) as store:
+        reader = DamageTolerantStore(store)
 
         def told() -> None:
-            if not reader.met:
+            if not reader.damaged_records:
                 return
-            places = [f"{stream.removeprefix('session:')} #{seq}" for stream, seq in sorted(reader.met)]
+            places = [f"{stream.removeprefix('session:')} #{seq}" for stream, seq in sorted(reader.damaged_records)]
             more = f" and {len(places) - 3} more" if len(places) > 3 else ""  # noqa: PLR2004 - enough to look at
             count = f"{len(places)} record{'' if len(places) == 1 else 's'}"
             sys.stderr.write(f"{count} cannot be read: run `sdelka journal verify` ({', '.join(places[:3])}{more})\n")
@@ -89,14 +89,14 @@ def past_damage(settings: "Settings | None" = None) -> "Iterator[tuple[Store, Ca
         yield cast("Store", reader), told
 
 
-def print_lines(rows: Sequence[Mapping[str, Any]]) -> None:
+def write_json_lines(rows: Sequence[Mapping[str, Any]]) -> None:
     """Each row as one JSON object on a line of its own."""
     for row in rows:
         sys.stdout.write(orjson.dumps(row, default=str).decode() + "\n")
     sys.stdout.flush()
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
+def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
     """A table; control characters of foreign text are made visible.
 
     On a terminal its text wraps, ids and moments do not. Elsewhere each row is one line, however long.
@@ -109,14 +109,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, tit
     piped = not sys.stdout.isatty()
     console = Console(width=_UNLIMITED if piped else None)
     for name in columns:
-        table.add_column(name, overflow="fold", no_wrap=piped or name in _WHOLE)
+        table.add_column(name, overflow="fold", no_wrap=piped or name in _UNBROKEN_COLUMNS)
     for row in rows:
-        table.add_row(*(Text(visible(str(cell)).replace("\n", " ⏎ " if piped else "\n")) for cell in row))
+        table.add_row(*(Text(escape_text(str(cell)).replace("\n", " ⏎ " if piped else "\n")) for cell in row))
     if title:  # by itself: as a part of the table it would be broken at the table's width
-        console.print(Text(visible(title), style="italic"), soft_wrap=True)
+        console.print(Text(escape_text(title), style="italic"), soft_wrap=True)
     console.print(table)
 
 
-def visible(text: str) -> str:
+def escape_text(text: str) -> str:
     """`text` with what a terminal would obey instead of show (escapes, direction marks) written out."""
     return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)

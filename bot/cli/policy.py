@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitrix.masking import mask
-from bot.cli.ops import AS_JSON, past_damage, print_lines, print_table
+from bot.cli.ops import AS_JSON, open_tolerant_reader, write_json_lines, write_table
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
-from state.clock import SystemClock, iso, parse_iso
+from state.clock import SystemClock, format_iso, parse_iso
 
 if TYPE_CHECKING:
     from orchestrator.messages import Mode
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, explain and rehearse the rules of the policy.")
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
-_NO_TIME = "--since: a date such as 2026-11-08, a time such as 2026-11-08T09:00Z, or how long ago such as 14d or 36h is needed"
+_SINCE_HELP = "--since: a date such as 2026-11-08, a time such as 2026-11-08T09:00Z, or how long ago such as 14d or 36h is needed"
 
 
 class _Mode(StrEnum):
@@ -52,26 +52,26 @@ def replay(
     Exit codes: 0 = done, 2 = wrong use: a faulty policy file (every mistake is listed with its place), a database that cannot be read;
     1 = done, but some records could not be read.
     """
-    from orchestrator.reports.recorded_plans import recorded_plans  # noqa: PLC0415 - the gate and the catalogue take a while to load
-    from orchestrator.reports.rehearsal import rehearse  # noqa: PLC0415 - see above
+    from orchestrator.reports.recorded_plans import read_plans  # noqa: PLC0415 - the gate and the catalogue take a while to load
+    from orchestrator.reports.rehearsal import evaluate_plans  # noqa: PLC0415 - see above
     from orchestrator.reports.rehearsal_summary import Summary  # noqa: PLC0415 - see above
 
     settings = load_settings()
-    start = _moment(since)
-    rules = _rules(settings, policy or settings.policy_file, mode.value)
+    start = _parse_since(since)
+    rules = _load_rules(settings, policy or settings.policy_file, mode.value)
     summary = Summary()
     rows: list[tuple[str, ...]] = []
-    with _readable(), past_damage(settings) as (store, told):
-        for rehearsed in rehearse(recorded_plans(store, since=start), rules):
+    with _translate_store_errors(), open_tolerant_reader(settings) as (store, told):
+        for rehearsed in evaluate_plans(read_plans(store, since=start), rules):
             summary.add(rehearsed)
             if rehearsed.plan.left_out:
                 continue
             if as_json:
-                print_lines([_line(rehearsed)])
+                write_json_lines([_build_line(rehearsed)])
             else:
-                rows.extend(_rows(rehearsed))
+                rows.extend(_build_rows(rehearsed))
     if as_json:
-        print_lines([_masked(summary.as_data() | {"mode": mode.value})])
+        write_json_lines([_mask_texts(summary.as_data() | {"mode": mode.value})])
     else:
         _show(sorted(rows, key=lambda row: row[0]), summary, mode.value)
     told()
@@ -86,9 +86,9 @@ def check(
 
     settings = load_settings()
     path = policy or settings.policy_file
-    loaded = _rules(settings, path, "full").policy
+    loaded = _load_rules(settings, path, "full").policy
     typer.echo(f"{(path or SHIPPED).name}: no mistakes; {len(loaded.rules)} rules, version {loaded.digest}.")
-    if hint := loaded.budget.unpriced(settings.openai_model):
+    if hint := loaded.budget.describe_unpriced(settings.openai_model):
         typer.echo(f"Note: {hint}.", err=True)
 
 
@@ -112,26 +112,28 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
 
     Exit codes: 0 = told, 1 = the journal does not hold that call, 2 = wrong use or a faulty policy.
     """
-    from bot.cli.policy_explain import Question, recorded, thought_of  # noqa: PLC0415 - see replay
+    from bot.cli.policy_explain import HypotheticalCall, explain_hypothetical, explain_recorded  # noqa: PLC0415 - see replay
 
     settings = load_settings()
     if bool(call) == bool(method):
         raise SettingsError("either a recorded call or --method is needed")
     path = policy or settings.policy_file
-    rules = _rules(settings, path, mode.value if mode else settings.agent_mode)
+    rules = _load_rules(settings, path, mode.value if mode else settings.agent_mode)
     if method:
         lines = [
-            thought_of(Question(method=method, field=field, amount=amount, before=before, currency=currency, person=person), rules, path)
+            explain_hypothetical(
+                HypotheticalCall(method=method, field=field, amount=amount, before=before, currency=currency, person=person), rules, path
+            )
         ]
     else:
-        with _readable(), past_damage(settings) as (store, told):
-            lines = recorded(call, store, rules, path)
+        with _translate_store_errors(), open_tolerant_reader(settings) as (store, told):
+            lines = explain_recorded(call, store, rules, path)
             told()
     if as_json:
-        print_lines([_masked(line) for line in lines])
+        write_json_lines([_mask_texts(line) for line in lines])
     else:
         for line in lines:
-            _show_explained(_masked(line))
+            _show_explained(_mask_texts(line))
     if not lines:
         typer.echo(f"The journal holds no call {call}: `sdelka journal why` shows what it holds.", err=True)
         raise typer.Exit(1)
@@ -141,11 +143,11 @@ def _show_explained(line: dict[str, Any]) -> None:
     taps = f", {line['taps']} taps" if line["taps"] > 1 else ""
     then = f" (then: {line['then']})" if line["then"] else ""
     typer.echo(f"{line['method']} by {line['person']} in mode {line['mode']}: {line['verdict']}{taps}{then}. Policy {line['policy']}.")
-    print_table(("says", "who says it", "why"), [(row["says"], row["source"], row["text"]) for row in line["reasons"]])
+    write_table(("says", "who says it", "why"), [(row["says"], row["source"], row["text"]) for row in line["reasons"]])
 
 
 @contextlib.contextmanager
-def _readable() -> Iterator[None]:
+def _translate_store_errors() -> Iterator[None]:
     """A database that fails while it is read is one sentence, exit code 2."""
     from state.event_data import UnknownEvent  # noqa: PLC0415 - see replay
     from state.store import StoreError  # noqa: PLC0415 - see replay
@@ -156,24 +158,24 @@ def _readable() -> Iterator[None]:
         raise SettingsError(f"the database cannot be read: {mask(str(error))}") from None
 
 
-def _moment(written: str) -> str:
+def _parse_since(written: str) -> str:
     """The moment as the journal writes it, "" for the beginning."""
     text = written.strip()
     if not text:
         return ""
     if text[:-1].isdecimal() and text[-1] in _UNITS:
         try:
-            return iso(SystemClock().now() - timedelta(**{_UNITS[text[-1]]: int(text[:-1])}))
+            return format_iso(SystemClock().now() - timedelta(**{_UNITS[text[-1]]: int(text[:-1])}))
         except OverflowError:
-            raise SettingsError(_NO_TIME) from None
+            raise SettingsError(_SINCE_HELP) from None
     try:
         moment = datetime.fromisoformat(text)
-        return iso(parse_iso((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()))
+        return format_iso(parse_iso((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()))
     except (ValueError, OverflowError):
-        raise SettingsError(_NO_TIME) from None
+        raise SettingsError(_SINCE_HELP) from None
 
 
-def _rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
+def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
     """The rules to try; raises SettingsError with every mistake of the file."""
     from bitrix.catalogue import load_catalogue  # noqa: PLC0415 - see replay
     from bot.access import load_access  # noqa: PLC0415 - see replay
@@ -195,7 +197,7 @@ def _rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
     def person(key: str) -> Actor | None:
         door, _, name = key.partition(":")
         if door == "tg" and name.lstrip("-").isdecimal():
-            return access.actor(int(name))
+            return access.find_actor(int(name))
         return Actor(key=key, name=name, role="admin", sees="all") if door == "cli" else None
 
     return Rules(
@@ -203,12 +205,12 @@ def _rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
         policy=policy,
         mode=mode,
         person=person,
-        portal=_portal(settings),
+        portal=_find_portal(settings),
         by_webhook=settings.bitrix_oauth_client_id is None,
     )
 
 
-def _portal(settings: Settings) -> str:
+def _find_portal(settings: Settings) -> str:
     """The portal as calls name it; "" where the settings do not say."""
     from bitrix.auth import Webhook  # noqa: PLC0415 - see replay
 
@@ -220,8 +222,8 @@ def _portal(settings: Settings) -> str:
         raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
 
 
-def _line(rehearsed: "RehearsedPlan") -> dict[str, Any]:
-    from orchestrator.reports.rehearsal import code_of, sentence  # noqa: PLC0415 - see replay
+def _build_line(rehearsed: "RehearsedPlan") -> dict[str, Any]:
+    from orchestrator.reports.rehearsal import find_reason_code, format_reason  # noqa: PLC0415 - see replay
 
     plan = rehearsed.plan
     steps = [
@@ -230,46 +232,55 @@ def _line(rehearsed: "RehearsedPlan") -> dict[str, Any]:
             "slot": judged.step.slot,
             "method": judged.step.method,
             "then": judged.step.fate,
-            "then_more": judged.step.more,
+            "then_more": judged.step.fate_note,
             "now": judged.now,
-            "reasons": [{"code": code_of(reason), "text": sentence(reason)} for reason in judged.reasons],
-            "not_recorded": judged.supposed,
+            "reasons": [{"code": find_reason_code(reason), "text": format_reason(reason)} for reason in judged.reasons],
+            "not_recorded": judged.missing_facts,
         }
         for judged in rehearsed.steps
     ]
     head = {"kind": "plan", "at": plan.at, "session": plan.session, "turn": plan.turn_id, "person": plan.person, "mode_then": plan.mode}
     name = rehearsed.actor.name if rehearsed.actor else ""
-    line: dict[str, Any] = _masked(head | {"name": name, "iteration": plan.iteration, "steps": steps})
+    line: dict[str, Any] = _mask_texts(head | {"name": name, "iteration": plan.iteration, "steps": steps})
     return line
 
 
-def _masked(value: Any) -> Any:
+def _mask_texts(value: Any) -> Any:
     """The same data without secrets in its texts."""
     if isinstance(value, dict):
-        return {key: _masked(item) for key, item in value.items()}
+        return {key: _mask_texts(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_masked(item) for item in value]
+        return [_mask_texts(item) for item in value]
     return mask(value) if isinstance(value, str) else value
 
 
-def _rows(rehearsed: "RehearsedPlan") -> Iterator[tuple[str, ...]]:
-    from orchestrator.reports.rehearsal_summary import moment  # noqa: PLC0415 - see replay
+def _build_rows(rehearsed: "RehearsedPlan") -> Iterator[tuple[str, ...]]:
+    from orchestrator.reports.rehearsal_summary import format_moment  # noqa: PLC0415 - see replay
 
-    line = _line(rehearsed)
+    line = _build_line(rehearsed)
     for number, step in enumerate(line["steps"], start=1):
         then = f"{step['then']}: {step['then_more']}" if step["then_more"] else step["then"]
         why = " ".join(dict.fromkeys(reason["text"] for reason in step["reasons"]))
         mark = " *" if step["not_recorded"] else ""
         place = f"{line['iteration']}.{number}"
-        yield moment(line["at"]), line["name"] or line["person"], place, step["method"], then, step["now"] + mark, why, step["call"][:12]
+        yield (
+            format_moment(line["at"]),
+            line["name"] or line["person"],
+            place,
+            step["method"],
+            then,
+            step["now"] + mark,
+            why,
+            step["call"][:12],
+        )
 
 
 def _show(rows: list[tuple[str, ...]], summary: "Summary", mode: str) -> None:
-    data = _masked(summary.as_data())
+    data = _mask_texts(summary.as_data())
     if rows:
-        print_table(("when", "who", "step", "method", "then", "now", "why", "call"), rows)
+        write_table(("when", "who", "step", "method", "then", "now", "why", "call"), rows)
     typer.echo("")
-    for sentence in summary.sentences(mode):
+    for sentence in summary.render_sentences(mode):
         typer.echo(mask(sentence))
     if not rows:
         return
@@ -279,11 +290,11 @@ def _show(rows: list[tuple[str, ...]], summary: "Summary", mode: str) -> None:
     counted = ("steps", "allowed", "asked", "refused", "planned")
     for column in ("person", "method"):
         ranked = [(row[column], *(row[name] for name in counted)) for row in data[f"by_{column}"][:10]]
-        print_table((column, "steps", "run at once", "asked", "refused", "planned"), ranked, title=f"By {column}")
+        write_table((column, "steps", "run at once", "asked", "refused", "planned"), ranked, title=f"By {column}")
     reasons = [
         (row["now"], row["steps"], row["text"], ", ".join(f"{one['session']} {one['call'][:12]}" for one in row["examples"]))
         for row in data["by_reason"][:10]
     ]
     if reasons:
-        print_table(("now", "steps", "reason", "examples (sdelka journal why CALL)"), reasons, title="By reason")
-    print_table(("then", "now", "steps"), [(row["then"], row["now"], row["steps"]) for row in data["then_now"]], title="Then and now")
+        write_table(("now", "steps", "reason", "examples (sdelka journal why CALL)"), reasons, title="By reason")
+    write_table(("then", "now", "steps"), [(row["then"], row["now"], row["steps"]) for row in data["then_now"]], title="Then and now")

@@ -10,21 +10,21 @@ from orchestrator.errors import SettingsError
 from orchestrator.gate import explain
 from orchestrator.gate.amounts import CURRENCY
 from orchestrator.gate.effects import Refuse, Verdict
-from orchestrator.gate.judged import judged
-from orchestrator.gate.modes import effective
-from orchestrator.gate.normalise import normalise
-from orchestrator.gate.policy import Loaded, load_with_places
-from orchestrator.gate.policy_text import suggest
+from orchestrator.gate.judged import evaluate
+from orchestrator.gate.modes import resolve_mode
+from orchestrator.gate.normalise import normalize
+from orchestrator.gate.policy import LoadedPolicy, load_with_places
+from orchestrator.gate.policy_text import build_suggestion
 from orchestrator.messages import Actor
-from orchestrator.reports.recorded_plans import recorded_plans
-from orchestrator.reports.rehearsal import Rehearsed, RehearsedPlan, Rules, rehearse
+from orchestrator.reports.recorded_plans import read_plans
+from orchestrator.reports.rehearsal import RehearsedPlan, RehearsedStep, Rules, evaluate_plans
 from state.store import Store
 
 _ANYBODY = Actor(key="", name="any manager", bitrix_user_id=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class HypotheticalCall:
     """A call that is thought of, as the command line takes it."""
 
     method: str
@@ -36,55 +36,62 @@ class Question:
     person: str = ""
 
 
-def thought_of(asked: Question, rules: Rules, path: Path | None) -> dict[str, Any]:
+def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | None) -> dict[str, Any]:
     """The verdict about such a call on a record of the person's own; raises SettingsError for what cannot be meant."""
     loaded = load_with_places(path)
     method = rules.catalogue.find(asked.method)
     if method is None:
         raise SettingsError(
-            f"--method: {asked.method!r} is not in the catalogue.{suggest(asked.method, [row.name for row in rules.catalogue])}"
+            f"--method: {asked.method!r} is not in the catalogue.{build_suggestion(asked.method, [row.name for row in rules.catalogue])}"
         )
-    actor = _person(asked.person, rules)
-    amount, before = _sum("--amount", asked.amount), _sum("--before", asked.before)
+    actor = _find_person(asked.person, rules)
+    amount, before = _parse_sum("--amount", asked.amount), _parse_sum("--before", asked.before)
     field = asked.field or ("OPPORTUNITY" if amount is not None else "")
     written = {field: str(amount) if amount is not None else "1"} if field else {}
     currency = asked.currency.strip().upper()
     written |= {CURRENCY: currency} if currency and currency != loaded.policy.currency else {}
-    effect = explain.supposed(method, written)
-    call = normalise(effect, catalogue=rules.catalogue, portal=rules.portal, actor=actor, effect_id="explain")
+    effect = explain.build_supposed_effect(method, written)
+    call = normalize(effect, catalogue=rules.catalogue, portal=rules.portal, actor=actor, effect_id="explain")
     verdict: Verdict
     if isinstance(call, Refuse):
         verdict = call
     else:
-        facts = explain.supposed_facts(call, actor, rules.catalogue, before, currency=loaded.policy.currency)
-        _, verdict = judged(call, mode=rules.mode, policy=loaded.policy, actor=actor, facts=facts, effect=explain.named(effect, call))
-    found = explain.explained(verdict, method.name, loaded)
-    head = {"kind": "supposed", "call": "", "method": method.name, "person": _said(actor), "mode": effective(rules.mode, actor)}
+        facts = explain.build_supposed_facts(call, actor, rules.catalogue, before, currency=loaded.policy.currency)
+        _, verdict = evaluate(
+            call, mode=rules.mode, policy=loaded.policy, actor=actor, facts=facts, effect=explain.add_named_targets(effect, call)
+        )
+    found = explain.explain_verdict(verdict, method.name, loaded)
+    head = {"kind": "supposed", "call": "", "method": method.name, "person": _format_person(actor), "mode": resolve_mode(rules.mode, actor)}
     reasons = [asdict(line) for line in found.lines]
     return {**head, "policy": loaded.policy.digest, "verdict": found.verdict, "taps": found.taps, "then": "", "reasons": reasons}
 
 
-def recorded(call: str, store: Store, rules: Rules, path: Path | None) -> list[dict[str, Any]]:
+def explain_recorded(call: str, store: Store, rules: Rules, path: Path | None) -> list[dict[str, Any]]:
     """The recorded calls whose ids begin so, judged by the rules of now, with what became of them then; store errors go through."""
     loaded = load_with_places(path)
-    plans = rehearse(recorded_plans(store), rules)
-    return [_line(plan, step, rules, loaded) for plan, step in _steps(plans) if step.step.call.startswith(call)]
+    plans = evaluate_plans(read_plans(store), rules)
+    return [_build_line(plan, step, rules, loaded) for plan, step in _iterate_steps(plans) if step.step.call.startswith(call)]
 
 
-def _steps(plans: Iterator[RehearsedPlan]) -> Iterator[tuple[RehearsedPlan, Rehearsed]]:
+def _iterate_steps(plans: Iterator[RehearsedPlan]) -> Iterator[tuple[RehearsedPlan, RehearsedStep]]:
     return ((plan, step) for plan in plans for step in plan.steps)
 
 
-def _line(plan: RehearsedPlan, step: Rehearsed, rules: Rules, loaded: Loaded) -> dict[str, Any]:
-    then = f"{step.step.fate}: {step.step.more}" if step.step.more else step.step.fate
-    mode = effective(rules.mode, plan.actor) if plan.actor else rules.mode
-    says = explain.lines_of(step.reasons, step.now, step.step.method, loaded)
-    head = {"kind": "recorded", "call": step.step.call, "method": step.step.method, "person": _said(plan.actor) or plan.plan.person}
+def _build_line(plan: RehearsedPlan, step: RehearsedStep, rules: Rules, loaded: LoadedPolicy) -> dict[str, Any]:
+    then = f"{step.step.fate}: {step.step.fate_note}" if step.step.fate_note else step.step.fate
+    mode = resolve_mode(rules.mode, plan.actor) if plan.actor else rules.mode
+    says = explain.explain_reasons(step.reasons, step.now, step.step.method, loaded)
+    head = {
+        "kind": "recorded",
+        "call": step.step.call,
+        "method": step.step.method,
+        "person": _format_person(plan.actor) or plan.plan.person,
+    }
     told = {"mode": mode, "policy": loaded.policy.digest, "verdict": step.now, "taps": step.taps, "then": then}
     return {**head, **told, "reasons": [asdict(line) for line in says]}
 
 
-def _person(key: str, rules: Rules) -> Actor:
+def _find_person(key: str, rules: Rules) -> Actor:
     if not key:
         return _ANYBODY
     actor = rules.person(key)
@@ -93,13 +100,13 @@ def _person(key: str, rules: Rules) -> Actor:
     return actor
 
 
-def _said(actor: Actor | None) -> str:
+def _format_person(actor: Actor | None) -> str:
     if actor is None:
         return ""
     return f"{actor.name} ({actor.key}, {actor.role})" if actor.key else actor.name
 
 
-def _sum(option: str, written: str) -> Decimal | None:
+def _parse_sum(option: str, written: str) -> Decimal | None:
     text = written.replace(" ", "").replace("_", "").replace(",", ".")
     if not text:
         return None

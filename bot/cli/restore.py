@@ -11,35 +11,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from bot.cli.backup import SUFFIX, progress
-from bot.cli.ops import AS_JSON, print_lines, print_table
+from bot.cli.backup import SUFFIX, build_progress_reporter
+from bot.cli.ops import AS_JSON, write_json_lines, write_table
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
-    from orchestrator.reports.restoring import Settled
+    from orchestrator.reports.restoring import RestoreReport
     from state.findings import Finding
     from state.moving.archive import Archive
-    from state.moving.loading import Loading
+    from state.moving.loading import DatabaseLoader
     from state.moving.manifest import ErasedPerson, Manifest
 
 app = typer.Typer(add_completion=False)
 
-_FROM = "The file that `sdelka backup` wrote."
-_STATE = "Restore into the embedded database of this folder instead of DATABASE_URL or STATE_DIR."
-_LOGS = "Folder for the audit logs instead of LOG_DIR."
-_ERASED = "Output of `sdelka journal erase --list --json`: whoever stands in it is erased again. May be given several times."
-_DRILL = "Only try it: into a folder that is removed again. Proves that the backup can be restored; touches nothing else."
+_FROM_HELP = "The file that `sdelka backup` wrote."
+_STATE_HELP = "Restore into the embedded database of this folder instead of DATABASE_URL or STATE_DIR."
+_LOGS_HELP = "Folder for the audit logs instead of LOG_DIR."
+_ERASED_HELP = "Output of `sdelka journal erase --list --json`: whoever stands in it is erased again. May be given several times."
+_DRILL_HELP = "Only try it: into a folder that is removed again. Proves that the backup can be restored; touches nothing else."
 
 
 @app.command()
 def restore(
-    source: Annotated[Path, typer.Option("--from", help=_FROM)],
+    source: Annotated[Path, typer.Option("--from", help=_FROM_HELP)],
     *,
-    state_dir: Annotated[Path | None, typer.Option(help=_STATE)] = None,
-    log_dir: Annotated[Path | None, typer.Option(help=_LOGS)] = None,
-    erased: Annotated[list[Path] | None, typer.Option(help=_ERASED)] = None,
-    drill: Annotated[bool, typer.Option("--drill", help=_DRILL)] = False,
+    state_dir: Annotated[Path | None, typer.Option(help=_STATE_HELP)] = None,
+    log_dir: Annotated[Path | None, typer.Option(help=_LOGS_HELP)] = None,
+    erased: Annotated[list[Path] | None, typer.Option(help=_ERASED_HELP)] = None,
+    drill: Annotated[bool, typer.Option("--drill", help=_DRILL_HELP)] = False,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Bring a backup back into an empty place, check it, and say what needs a look before and after the bot starts.
@@ -50,66 +50,66 @@ def restore(
     See docs/backup.md.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
-    from state.moving.archive import opened  # noqa: PLC0415 - see above
+    from state.moving.archive import open_archive  # noqa: PLC0415 - see above
     from state.store import StoreError  # noqa: PLC0415 - see above
 
     with ExitStack() as stack:
         if drill:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sdelka-drill-")))
             state_dir, log_dir = folder / "state", folder / "logs"
-        settings = _settings(state_dir, log_dir)
+        settings = _load_settings(state_dir, log_dir)
         try:
-            archive = stack.enter_context(opened(source))
-            gone = [*_erased_since(archive, source), *_listed(erased or [])]
-            settled = _restored(archive, settings, gone)
+            archive = stack.enter_context(open_archive(source))
+            gone = [*_find_erased_since(archive, source), *_read_erased_files(erased or [])]
+            settled = _restore_archive(archive, settings, gone)
         except (StoreError, ValueError, TimeoutError) as error:
             raise SettingsError(f"not restored: {mask(str(error))}") from None
-        found = _checked(settings)
-        _print(archive.manifest, settled, found, as_json=as_json, drill=drill)
+        found = _find_damage(settings)
+        _write_result(archive.manifest, settled, found, as_json=as_json, drill=drill)
     raise typer.Exit(1 if any(one.kind != "note" for one in found) or any(settled.erased.values()) else 0)
 
 
-def _settings(state_dir: Path | None, log_dir: Path | None) -> Settings:
+def _load_settings(state_dir: Path | None, log_dir: Path | None) -> Settings:
     overrides: dict[str, Any] = {"log_dir": log_dir} if log_dir is not None else {}
     if state_dir is not None:
         overrides |= {"state_dir": state_dir, "database_url": None}
     return load_settings(**overrides)
 
 
-def _restored(archive: "Archive", settings: Settings, gone: "Sequence[ErasedPerson]") -> "Settled":
-    from orchestrator.reports.erasing import Place  # noqa: PLC0415 - see restore
-    from orchestrator.reports.restoring import settle  # noqa: PLC0415 - see restore
+def _restore_archive(archive: "Archive", settings: Settings, gone: "Sequence[ErasedPerson]") -> "RestoreReport":
+    from orchestrator.reports.erasing import ErasureFiles  # noqa: PLC0415 - see restore
+    from orchestrator.reports.restoring import prepare_restored  # noqa: PLC0415 - see restore
     from state.clock import SystemClock  # noqa: PLC0415 - see restore
     from state.moving.restore import restore as bring  # noqa: PLC0415 - see restore
 
-    made: list[Settled] = []
+    made: list[RestoreReport] = []
 
-    def settled(loading: "Loading") -> None:
+    def settled(loading: "DatabaseLoader") -> None:
         embedded = settings.database_url is None
         files = tuple(path for path in sorted(settings.state_dir.glob("sdelka.db*")) if path.is_file()) if embedded else ()
-        place = Place(logs=settings.log_dir, files=files)
-        made.append(settle(loading, archive.manifest, gone, place, by=f"cli:{getpass.getuser()}", clock=SystemClock()))
+        place = ErasureFiles(logs=settings.log_dir, files=files)
+        made.append(prepare_restored(loading, archive.manifest, gone, place, by=f"cli:{getpass.getuser()}", clock=SystemClock()))
 
-    bring(archive, settings.database.get_secret_value(), settings.log_dir, settle=settled, progress=progress())
+    bring(archive, settings.database.get_secret_value(), settings.log_dir, settle=settled, progress=build_progress_reporter())
     return made[0]
 
 
-def _erased_since(archive: "Archive", source: Path) -> "Iterator[ErasedPerson]":
+def _find_erased_since(archive: "Archive", source: Path) -> "Iterator[ErasedPerson]":
     """Whom newer backups beside this one know as erased."""
-    from state.moving.archive import BadBackup, opened  # noqa: PLC0415 - see restore
+    from state.moving.archive import BadBackup, open_archive  # noqa: PLC0415 - see restore
 
     for path in sorted(source.absolute().parent.glob(f"*{SUFFIX}")):
         if path.name == source.name:
             continue
         try:
-            with opened(path) as other:
+            with open_archive(path) as other:
                 if other.manifest.made_at > archive.manifest.made_at:
                     yield from other.manifest.erased
         except BadBackup as error:
             sys.stderr.write(f"{error}: whom it knows as erased is not known\n")
 
 
-def _listed(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
+def _read_erased_files(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
     from state.moving.manifest import ErasedPerson  # noqa: PLC0415 - see restore
 
     for path in files:
@@ -121,31 +121,31 @@ def _listed(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
             raise ValueError(f"{path} is no list of erased people: {type(error).__name__}; nothing was written") from None
 
 
-def _checked(settings: Settings) -> "list[Finding]":
+def _find_damage(settings: Settings) -> "list[Finding]":
     """What `sdelka journal verify` would find."""
-    from orchestrator.reports.consistency import Effects  # noqa: PLC0415 - see restore
+    from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see restore
     from state.log_verify import verify_logs  # noqa: PLC0415 - see restore
     from state.verify.whole import verify_journal  # noqa: PLC0415 - see restore
 
-    tell = progress()
+    tell = build_progress_reporter()
     checked = verify_journal(
-        settings.database.get_secret_value(), judge=Effects, anchors={}, progress=lambda count: tell(f"{count:,} records checked")
+        settings.database.get_secret_value(), judge=EffectChecker, anchors={}, progress=lambda count: tell(f"{count:,} records checked")
     )
     return [*checked.findings, *verify_logs(settings.log_dir)]
 
 
-def _print(manifest: "Manifest", settled: "Settled", found: "Sequence[Finding]", *, as_json: bool, drill: bool) -> None:
-    rows = [_row("unknown call", one.session, f"{one.method} ({one.status} in the backup)", one.at) for one in settled.unknown]
-    rows += [_row("input set aside", one.session, one.kind, one.received_at) for one in settled.inputs]
-    rows += [_row("damaged effect", "", effect_id, "") for effect_id in settled.damaged]
-    rows += [_row("erased again", person, f"{left} places still hold something", "") for person, left in settled.erased.items()]
-    rows += [_row(one.kind, one.place, one.why, "") for one in found if one.kind != "note"]
+def _write_result(manifest: "Manifest", settled: "RestoreReport", found: "Sequence[Finding]", *, as_json: bool, drill: bool) -> None:
+    rows = [_build_row("unknown call", one.session, f"{one.method} ({one.status} in the backup)", one.at) for one in settled.unknown]
+    rows += [_build_row("input set aside", one.session, one.kind, one.received_at) for one in settled.inputs]
+    rows += [_build_row("damaged effect", "", effect_id, "") for effect_id in settled.damaged]
+    rows += [_build_row("erased again", person, f"{left} places still hold something", "") for person, left in settled.erased.items()]
+    rows += [_build_row(one.kind, one.place, one.why, "") for one in found if one.kind != "note"]
     counts = {"rows": sum(part.rows for part in manifest.tables.values()), "streams": manifest.heads.streams, "cards": len(settled.cards)}
     if as_json:
-        print_lines([*rows, {"restored": manifest.id, "made_at": manifest.made_at, "drill": drill, **counts, "findings": len(found)}])
+        write_json_lines([*rows, {"restored": manifest.id, "made_at": manifest.made_at, "drill": drill, **counts, "findings": len(found)}])
         return
     if rows:
-        print_table(["what", "where", "which", "when"], [list(row.values()) for row in rows])
+        write_table(["what", "where", "which", "when"], [list(row.values()) for row in rows])
     say = sys.stdout.write
     say(f"{'The drill went well: the' if drill else 'The'} backup of {manifest.made_at} {'can be' if drill else 'is'} restored: ")
     say(", ".join(f"{number:,} {name}" for name, number in counts.items()) + "\n")
@@ -160,5 +160,5 @@ def _print(manifest: "Manifest", settled: "Settled", found: "Sequence[Finding]",
         say(f"{len(settled.cards)} cards still wait; before one runs, the bot looks whether it was done already.\n")
 
 
-def _row(what: str, where: str, which: str, when: str) -> dict[str, str]:
+def _build_row(what: str, where: str, which: str, when: str) -> dict[str, str]:
     return {"what": what, "where": where, "which": which, "when": when}

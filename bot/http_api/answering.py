@@ -10,23 +10,23 @@ from typing import Any, Final
 
 from fastapi.responses import Response
 
-from bot.http_api.answers import ChatAnswer, answer_of, read_befores, read_events, records, shown_cards, until_told
-from bot.http_api.bodies import Reader
-from bot.http_api.desk import words_for
+from bot.http_api.answers import ChatAnswer, build_answer, collect_open_cards, collect_records, read_befores, read_events, trim_to_answer
+from bot.http_api.bodies import BodyReader
+from bot.http_api.desk import build_translator
 from bot.http_api.errors import MEANINGS, ApiError
-from bot.http_api.intake import Intake
+from bot.http_api.intake import InputBatcher
 from bot.http_api.mailbox import Mailbox, Ticket
 from bot.http_api.overrides import Overrides
-from bot.http_api.streaming import HEARTBEAT, event
+from bot.http_api.streaming import HEARTBEAT, format_event
 from bot.http_api.tokens import Client
-from bot.rendering.progress import step_line
-from bot.rendering.spans import plain
-from orchestrator.links import known_links_only
+from bot.rendering.progress import render_step
+from bot.rendering.spans import to_plain_text
+from orchestrator.links import strip_unknown_links
 from orchestrator.messages import Notice
 from orchestrator.reports.viewing import Viewer
 from orchestrator.turns import Tools
 from orchestrator.workers import Orchestrator
-from state.clock import Clock, elapsing
+from state.clock import Clock, read_boottime
 from state.store import InboxRow, StoreError
 from state.trace import HEADER
 
@@ -38,7 +38,7 @@ _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask ag
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chat:
+class ChatContext:
     """What the endpoint works with."""
 
     orchestrator: Orchestrator
@@ -47,8 +47,8 @@ class Chat:
     clock: Clock
     answer_within: float
     """Seconds that a request is kept waiting; then it is told how to go on."""
-    reader: Reader
-    intake: Intake
+    reader: BodyReader
+    intake: InputBatcher
     beat_every: float = BEAT_EVERY
 
     @property
@@ -57,11 +57,11 @@ class Chat:
         return self.orchestrator.tools
 
 
-async def received(row: InboxRow, chat: Chat) -> InboxRow:
+async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
     """The input as it is stored: the first one with that key. Raises ApiError 422 for another request, StoreError."""
     if await chat.intake.take(row):
         return row
-    known = await chat.orchestrator.tools.store.input_of(row.source)
+    known = await chat.orchestrator.tools.store.find_inbox(row.source)
     if known is None:
         raise ApiError(503, "unavailable", MEANINGS[503], headers={"Retry-After": "5"})
     if "request" not in known.body:
@@ -71,125 +71,125 @@ async def received(row: InboxRow, chat: Chat) -> InboxRow:
     return known
 
 
-async def answered(row: InboxRow, client: Client, chat: Chat) -> Response:
+async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:
     """The answer in one piece: 200, or 202 when it is not there in time; raises ApiError 401, 422, 500 or 503."""
-    with chat.mailbox.waiting(row) as ticket:  # before it is stored, or its end might come unseen
-        known = await received(row, chat)
+    with chat.mailbox.open_ticket(row) as ticket:  # before it is stored, or its end might come unseen
+        known = await store_request(row, chat)
         if known is row:
-            return await _waited(ticket, client, chat)
-    with chat.mailbox.waiting(known) as ticket:
-        return await _waited(ticket, client, chat)
+            return await _wait_on_ticket(ticket, client, chat)
+    with chat.mailbox.open_ticket(known) as ticket:
+        return await _wait_on_ticket(ticket, client, chat)
 
 
-async def _waited(ticket: Ticket, client: Client, chat: Chat) -> Response:
-    end = elapsing() + chat.answer_within
-    while not ticket.over and not ticket.trouble and (left := end - elapsing()) > 0:
-        await ticket.told(left)
-    client = _present(client, chat)
-    if ticket.over:
-        answer = await _collected(ticket, client, chat)
+async def _wait_on_ticket(ticket: Ticket, client: Client, chat: ChatContext) -> Response:
+    end = read_boottime() + chat.answer_within
+    while not ticket.is_over and not ticket.has_trouble and (left := end - read_boottime()) > 0:
+        await ticket.wait_for_news(left)
+    client = _refresh_client(client, chat)
+    if ticket.is_over:
+        answer = await _collect_answer(ticket, client, chat)
         _refuse_failed(answer)
-        return _json(answer, 200)
-    if ticket.trouble:
+        return _build_response(answer, 200)
+    if ticket.has_trouble:
         raise ApiError(503, "unavailable", _KEPT, headers={HEADER: ticket.row.id, "Retry-After": "5"})
-    return _json(_still(ticket, client), _ACCEPTED)
+    return _build_response(_build_working_answer(ticket, client), _ACCEPTED)
 
 
-async def streamed(row: InboxRow, client: Client, chat: Chat) -> AsyncIterator[bytes]:
+async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> AsyncIterator[bytes]:
     """The answer as it comes: progress, delta, then card for each that waits, then final; or error."""
-    with chat.mailbox.following(row) as ticket:
-        end = elapsing() + STREAM_WITHIN
-        flow = _Flow(row, client, chat)
+    with chat.mailbox.open_followed_ticket(row) as ticket:
+        end = read_boottime() + STREAM_WITHIN
+        flow = _AnswerStream(row, client, chat)
         with suppress(StoreError):  # looked for again every second
-            await chat.mailbox.look(ticket)
-        while not ticket.over and not ticket.trouble and elapsing() < end:
-            await ticket.told(chat.beat_every)
-            if chat.tools.present(client.actor) is None:
+            await chat.mailbox.check_closed(ticket)
+        while not ticket.is_over and not ticket.has_trouble and read_boottime() < end:
+            await ticket.wait_for_news(chat.beat_every)
+            if chat.tools.refresh_actor(client.actor) is None:
                 break
-            pieces = flow.pieces(ticket)
+            pieces = flow.collect_news(ticket)
             for piece in pieces or [HEARTBEAT]:
                 yield piece
-        for piece in await _last(ticket, flow, client, chat):
+        for piece in await _finish_stream(ticket, flow, client, chat):
             yield piece
 
 
-async def _last(ticket: Ticket, flow: "_Flow", client: Client, chat: Chat) -> list[bytes]:
+async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, chat: ChatContext) -> list[bytes]:
     """How the stream ends."""
     try:
-        client = _present(client, chat)
+        client = _refresh_client(client, chat)
     except ApiError as error:
-        return [flow.event("error", {"code": error.code, "message": error.message})]
-    if ticket.trouble and not ticket.over:
-        return [flow.event("error", {"code": "unavailable", "message": _KEPT})]
+        return [flow.format_event("error", {"code": error.code, "message": error.message})]
+    if ticket.has_trouble and not ticket.is_over:
+        return [flow.format_event("error", {"code": "unavailable", "message": _KEPT})]
     try:
-        answer = await _collected(ticket, client, chat) if ticket.over else _still(ticket, client)
+        answer = await _collect_answer(ticket, client, chat) if ticket.is_over else _build_working_answer(ticket, client)
         _refuse_failed(answer)
     except ApiError as error:
-        return [flow.event("error", {"code": error.code, "message": error.message})]
+        return [flow.format_event("error", {"code": error.code, "message": error.message})]
     except StoreError:
-        return [flow.event("error", {"code": "unavailable", "message": MEANINGS[503]})]
+        return [flow.format_event("error", {"code": "unavailable", "message": MEANINGS[503]})]
     shown = answer.model_dump(mode="json")
-    return [*(flow.event("card", card) for card in shown["waiting"]), flow.event("final", shown)]
+    return [*(flow.format_event("card", card) for card in shown["waiting"]), flow.format_event("final", shown)]
 
 
-class _Flow:
+class _AnswerStream:
     """What a stream has said so far."""
 
-    def __init__(self, row: InboxRow, client: Client, chat: Chat) -> None:
+    def __init__(self, row: InboxRow, client: Client, chat: ChatContext) -> None:
         """Nothing yet."""
-        self._row, self._tr = row, words_for(client)
-        self._hosts, self._locale = chat.tools.hosts, client.actor.locale
-        self._said, self._count = "", 0
+        self._row, self._tr = row, build_translator(client)
+        self._hosts, self._locale = chat.tools.allowed_hosts, client.actor.locale
+        self._sent_text, self._count = "", 0
 
-    def pieces(self, ticket: Ticket) -> list[bytes]:
+    def collect_news(self, ticket: Ticket) -> list[bytes]:
         """The news as events: steps in words, and how the text differs from what was said."""
         found = []
         while ticket.steps:
-            found.append(self.event("progress", {"text": self._words(ticket.steps.popleft())}))
-        text = known_links_only(ticket.text, self._hosts, locale=self._locale)
-        if text != self._said:
-            kept = _shared(text, self._said)
-            self._said = text
-            found.append(self.event("delta", {"at": kept, "text": text[kept:]}))
+            found.append(self.format_event("progress", {"text": self._translate_step(ticket.steps.popleft())}))
+        text = strip_unknown_links(ticket.text, self._hosts, locale=self._locale)
+        if text != self._sent_text:
+            kept = _count_common_prefix(text, self._sent_text)
+            self._sent_text = text
+            found.append(self.format_event("delta", {"at": kept, "text": text[kept:]}))
         return found
 
-    def event(self, name: str, data: dict[str, Any]) -> bytes:
+    def format_event(self, name: str, data: dict[str, Any]) -> bytes:
         """One event; its id names the input and its place in this stream."""
         self._count += 1
-        return event(name, f"{self._row.id}:{self._count}", data)
+        return format_event(name, f"{self._row.id}:{self._count}", data)
 
-    def _words(self, step: Notice) -> str:
-        return plain(step_line(step.args, self._tr)) if step.code == "step" else self._tr.notice(step)
+    def _translate_step(self, step: Notice) -> str:
+        return to_plain_text(render_step(step.args, self._tr)) if step.code == "step" else self._tr.translate_notice(step)
 
 
-def _present(client: Client, chat: Chat) -> Client:
+def _refresh_client(client: Client, chat: ChatContext) -> Client:
     """The client with the rights of now; raises ApiError 401 where its token is gone."""
-    actor = chat.tools.present(client.actor)
+    actor = chat.tools.refresh_actor(client.actor)
     if actor is None:
         raise ApiError(401, "unauthorized", MEANINGS[401])
     return replace(client, actor=actor)
 
 
-def _shared(one: str, other: str) -> int:
+def _count_common_prefix(one: str, other: str) -> int:
     """How many characters both begin with."""
     longest = min(len(one), len(other))
     return longest if one[:longest] == other[:longest] else next(at for at in range(longest) if one[at] != other[at])
 
 
-async def _collected(ticket: Ticket, client: Client, chat: Chat) -> ChatAnswer:
+async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> ChatAnswer:
     """The answer of an input that is over; from the journal where its beginning was not seen here. Raises StoreError."""
     row, store = ticket.row, chat.tools.store
-    happened = until_told(ticket.happened if ticket.whole else await store.read(read_events, row))
-    missing = any("before" not in card for card in shown_cards(happened))
+    happened = trim_to_answer(ticket.events if ticket.is_complete else await store.read(read_events, row))
+    missing = any("before" not in card for card in collect_open_cards(happened))
     befores = await store.read(read_befores, row.session) if missing else {}
     link = chat.tools.queries["link"]
-    urls = {record: await link(target=record, actor=client.actor) for record in records(happened)}
+    urls = {record: await link(target=record, actor=client.actor) for record in collect_records(happened)}
     viewer = Viewer(actor=client.actor, means=chat.tools.gate.means)
-    return answer_of(happened, row, viewer, words_for(client), befores=befores, urls=urls)
+    return build_answer(happened, row, viewer, build_translator(client), befores=befores, urls=urls)
 
 
-def _still(ticket: Ticket, client: Client) -> ChatAnswer:
-    said = words_for(client).say("api-working")
+def _build_working_answer(ticket: Ticket, client: Client) -> ChatAnswer:
+    said = build_translator(client).translate("api-working")
     return ChatAnswer(assistant=said, session=ticket.row.session, turn_id=ticket.row.id, state="working")
 
 
@@ -199,5 +199,5 @@ def _refuse_failed(answer: ChatAnswer) -> None:
         raise ApiError(500, "internal_error", MEANINGS[500], headers={HEADER: answer.turn_id})
 
 
-def _json(answer: ChatAnswer, status: int) -> Response:
+def _build_response(answer: ChatAnswer, status: int) -> Response:
     return Response(answer.model_dump_json(), status, {HEADER: answer.turn_id}, "application/json")

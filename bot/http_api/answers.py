@@ -5,15 +5,15 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.http_api.card_models import Confirmation, told
-from bot.http_api.mailbox import Happened
+from bot.http_api.card_models import Confirmation, to_confirmation
+from bot.http_api.mailbox import TurnEvent
 from bot.i18n.translate import Translator
-from bot.rendering.kinds import text_of
-from bot.rendering.spans import plain
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
 from orchestrator.messages import Reply
 from orchestrator.reports.cards_found import Card
 from orchestrator.reports.viewing import Viewer
-from state.journal import state_of
+from state.journal import load_state
 from state.store import InboxRow, Store
 
 State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "working"]
@@ -54,23 +54,23 @@ class ChatAnswer(BaseModel):
     notices: Sequence[str] = Field((), description="What else there is to say; it stands in `assistant` too.")
 
 
-def read_events(store: Store, row: InboxRow) -> list[Happened]:
+def read_events(store: Store, row: InboxRow) -> list[TurnEvent]:
     """What the journal holds of that input; raises StoreError."""
     stream = f"session:{row.session}"
-    after = _before(store, stream, row.id)
-    found: list[Happened] = []
+    after = _find_start(store, stream, row.id)
+    found: list[TurnEvent] = []
     while page := store.read_events(stream, after=after, limit=_PAGE):
         mine = [item for item in page if item.type in WANTED and row.id in (item.data.get("cause"), item.data.get("turn_id"))]
         if found and not mine:
             break
-        found += [Happened(item.type, dict(item.data)) for item in mine]
+        found += [TurnEvent(item.type, dict(item.data)) for item in mine]
         after = page[-1].seq
     return found
 
 
-def _before(store: Store, stream: str, row_id: str) -> int:
+def _find_start(store: Store, stream: str, row_id: str) -> int:
     """A place in the stream before all that came of the input: ids grow with time, and so do those of events."""
-    low, high = 0, store.head(stream)[0]
+    low, high = 0, store.read_head(stream)[0]
     if high <= _PAGE:
         return 0
     while low < high:
@@ -83,7 +83,7 @@ def _before(store: Store, stream: str, row_id: str) -> int:
     return max(0, low - 1)
 
 
-def until_told(happened: Sequence[Happened]) -> Sequence[Happened]:
+def trim_to_answer(happened: Sequence[TurnEvent]) -> Sequence[TurnEvent]:
     """What belongs to the answer: a card of it may be decided later, and then its call names the same turn."""
     ends = (number for number, item in enumerate(happened, start=1) if item.type in {"AnswerGiven", "TurnFinished"})
     return happened[: max(ends, default=0)]
@@ -91,83 +91,83 @@ def until_told(happened: Sequence[Happened]) -> Sequence[Happened]:
 
 def read_befores(store: Store, session: str) -> dict[str, Any]:
     """The values that the cards of a session were made upon; raises StoreError."""
-    state, _ = state_of(store, f"session:{session}")
+    state, _ = load_state(store, f"session:{session}")
     return {key: entry.get("before") or {} for key, entry in state["agent"]["confirmations"].items()}
 
 
-def shown_cards(happened: Sequence[Happened]) -> list[dict[str, Any]]:
+def collect_open_cards(happened: Sequence[TurnEvent]) -> list[dict[str, Any]]:
     """The cards that were shown open, each as it was shown last; without the values before where the events do not tell them."""
     befores = {item.data["confirmation_id"]: item.data.get("before") or {} for item in happened if item.type == "ConfirmationRequested"}
-    bodies = {item.data["body"]["confirmation_id"]: item.data["body"] for item in _told(happened) if item.data["kind"] == "card"}
+    bodies = {item.data["body"]["confirmation_id"]: item.data["body"] for item in _collect_replies(happened) if item.data["kind"] == "card"}
     known = ({**body, "before": befores[key]} if key in befores else dict(body) for key, body in bodies.items())
     return [body for body in known if body["status"] == "requested" and not body.get("home")]
 
 
-def answer_of(
-    happened: Sequence[Happened], row: InboxRow, viewer: Viewer, tr: Translator, befores: Mapping[str, Any], urls: Mapping[str, str]
+def build_answer(
+    happened: Sequence[TurnEvent], row: InboxRow, viewer: Viewer, tr: Translator, befores: Mapping[str, Any], urls: Mapping[str, str]
 ) -> ChatAnswer:
     """The whole answer. `befores` are those of cards whose request was not part of it; `urls` the cards of `records`."""
-    replies = [Reply.model_validate(item.data["body"]) for item in _told(happened) if item.data["kind"] == "reply"]
-    cards = [{**body, "before": body.get("before") or befores.get(body["confirmation_id"], {})} for body in shown_cards(happened)]
+    replies = [Reply.model_validate(item.data["body"]) for item in _collect_replies(happened) if item.data["kind"] == "reply"]
+    cards = [{**body, "before": body.get("before") or befores.get(body["confirmation_id"], {})} for body in collect_open_cards(happened)]
     entries = {body["confirmation_id"]: body for body in cards}
     ends = [item.data["reason"] for item in happened if item.type == "TurnFinished"]
-    names = {effect_id: words for reply in replies for effect_id, words in _named(reply, tr).items()}
+    names = {effect_id: words for reply in replies for effect_id, words in _collect_change_names(reply, tr).items()}
     return ChatAnswer(
-        assistant="\n\n".join(text for item in _told(happened) if (text := _text(item, tr))),
+        assistant="\n\n".join(text for item in _collect_replies(happened) if (text := _render_text(item, tr))),
         session=row.session,
         turn_id=row.id,
         state=ends[-1] if ends else "answered",
-        waiting=[told(Card(session=row.session, entry=body, seq=0, entries=entries), viewer, tr) for body in cards],
-        done=[_done(item.data, urls, names.get(item.data["effect_id"])) for item in _changes(happened)],
+        waiting=[to_confirmation(Card(session=row.session, entry=body, seq=0, entries=entries), viewer, tr) for body in cards],
+        done=[_to_done(item.data, urls, names.get(item.data["effect_id"])) for item in _select_changes(happened)],
         choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
-        notices=[tr.notice(notice) for reply in replies for notice in reply.notices],
+        notices=[tr.translate_notice(notice) for reply in replies for notice in reply.notices],
     )
 
 
-def records(happened: Sequence[Happened]) -> list[str]:
+def collect_records(happened: Sequence[TurnEvent]) -> list[str]:
     """The records that were changed, as "deal:481"."""
-    return [record for item in _changes(happened) if (record := _record(item.data))]
+    return [record for item in _select_changes(happened) if (record := _find_record(item.data))]
 
 
-def _told(happened: Sequence[Happened]) -> list[Happened]:
+def _collect_replies(happened: Sequence[TurnEvent]) -> list[TurnEvent]:
     """What was said, each key as it was said last, in the order of the first time."""
-    last: dict[str, Happened] = {}
+    last: dict[str, TurnEvent] = {}
     for number, item in enumerate(happened):
         if item.type == "AnswerGiven" and item.data.get("body"):  # an erased one has none
             last[item.data["outbox_key"] or f"#{number}"] = item
     return list(last.values())
 
 
-def _text(item: Happened, tr: Translator) -> str:
+def _render_text(item: TurnEvent, tr: Translator) -> str:
     """Cards stand in `waiting`; a list comes as lines with tabs."""
     kind, body = item.data["kind"], item.data["body"]
     if kind in {"card", "toast"}:
         return ""
     if kind == "file":
         return "\n".join("\t".join(str(cell) for cell in cells) for cells in (body["columns"], *body["rows"]))
-    return plain(text_of(kind, body, tr))
+    return to_plain_text(render_message(kind, body, tr))
 
 
-def _changes(happened: Sequence[Happened]) -> list[Happened]:
+def _select_changes(happened: Sequence[TurnEvent]) -> list[TurnEvent]:
     return [item for item in happened if item.type == "CallSucceeded" and item.data["call_class"] != "R"]
 
 
-def _named(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
+def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
     """What a reply says of the changes that it names, by effect: the words, and the address if it gives one."""
-    made = [(notice.args, tr.notice(notice)) for notice in reply.notices if notice.code == "made"]
+    made = [(notice.args, tr.translate_notice(notice)) for notice in reply.notices if notice.code == "made"]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
-    made += [(call["args"], tr.say(call["code"], **call["args"])) for call in calls]
+    made += [(call["args"], tr.translate(call["code"], **call["args"])) for call in calls]
     return {str(args["effect_id"]): (words, str(args.get("url") or "")) for args, words in made if args.get("effect_id")}
 
 
-def _done(data: Mapping[str, Any], urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
+def _to_done(data: Mapping[str, Any], urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
     """The words of the reply; those of the journal where it had none, as for a reminder."""
-    record = _record(data)
+    record = _find_record(data)
     words, url = named or (str((data.get("changes") or {}).get("done") or ""), "")
     return Done(method=data["method"], text=words, record=record, url=urls.get(record, "") or url)
 
 
-def _record(data: Mapping[str, Any]) -> str:
+def _find_record(data: Mapping[str, Any]) -> str:
     objects = (data.get("changes") or {}).get("objects") or {}
     known = (f"{kind}:{number}" for kind in _RECORDS if (number := objects.get(f"current_{kind}_id")))
     return str(data.get("created") or next(known, ""))

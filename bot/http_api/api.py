@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 
 from bot.access import Access
-from bot.http_api.answering import Chat
-from bot.http_api.approvals import approvals
-from bot.http_api.bodies import Reader
-from bot.http_api.chat import chat_router
-from bot.http_api.freeze import freeze_router
-from bot.http_api.identity import Identity, networks
-from bot.http_api.intake import Intake
+from bot.http_api.answering import ChatContext
+from bot.http_api.approvals import build_read_routers
+from bot.http_api.bodies import BodyReader
+from bot.http_api.chat import build_chat_router
+from bot.http_api.freeze import build_freeze_router
+from bot.http_api.identity import Authenticator, parse_networks
+from bot.http_api.intake import InputBatcher
 from bot.http_api.mailbox import Mailbox
 from bot.http_api.overrides import Overrides
 from bot.http_api.tokens import Tokens, read_tokens
@@ -27,15 +27,15 @@ class Api:
     def __init__(self, settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> None:
         """Raises SettingsError for tokens or proxies that are none."""
         self._settings, self._clock = settings, clock
-        self.tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.token)
+        self.tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant)
         self.mailbox = Mailbox(store)
-        proxies = networks(settings.http_trusted_proxies)
-        self.identity = Identity(self.tokens, per_minute=settings.http_rate_limit, proxies=proxies)
+        proxies = parse_networks(settings.http_trusted_proxies)
+        self.identity = Authenticator(self.tokens, per_minute=settings.http_rate_limit, proxies=proxies)
 
-    def routers(self, orchestrator: Orchestrator) -> Sequence[APIRouter]:
+    def build_routers(self, orchestrator: Orchestrator) -> Sequence[APIRouter]:
         """All endpoints of the API over the one orchestrator (S004-67)."""
         settings = self._settings
-        chat = Chat(
+        chat = ChatContext(
             orchestrator=orchestrator,
             mailbox=self.mailbox,
             overrides=Overrides(
@@ -45,11 +45,11 @@ class Api:
             ),
             clock=self._clock,
             answer_within=settings.http_answer_within.total_seconds(),
-            reader=Reader(),
-            intake=Intake(orchestrator.receive),
+            reader=BodyReader(),
+            intake=InputBatcher(orchestrator.receive),
         )
         switch = orchestrator.tools.gate.means.switch
-        return [chat_router(chat), *approvals(orchestrator, self._clock), freeze_router(switch, self._clock)]
+        return [build_chat_router(chat), *build_read_routers(orchestrator, self._clock), build_freeze_router(switch, self._clock)]
 
     async def run(self) -> None:
         """Watch for answers until cancelled."""

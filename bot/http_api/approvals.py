@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from bot.http_api.audit import audit
-from bot.http_api.confirmations import confirmations
-from bot.http_api.desk import Desk
-from bot.http_api.session_events import session_events
+from bot.http_api.audit import build_audit_router
+from bot.http_api.confirmations import build_confirmations_router
+from bot.http_api.desk import EndpointContext
+from bot.http_api.session_events import build_session_events_router
 from orchestrator.workers import Orchestrator
 from state.clock import Clock
 
 
-def approvals(orchestrator: Orchestrator, clock: Clock) -> Sequence[APIRouter]:
+def build_read_routers(orchestrator: Orchestrator, clock: Clock) -> Sequence[APIRouter]:
     """The routers; they read the store of that orchestrator and hand decisions in to it."""
-    desk = Desk(orchestrator, clock)
-    return [confirmations(desk), session_events(desk), audit(desk)]
+    desk = EndpointContext(orchestrator, clock)
+    return [build_confirmations_router(desk), build_session_events_router(desk), build_audit_router(desk)]

@@ -7,34 +7,34 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from bot.http_api.card_models import Moment, Person, Told, way
-from bot.http_api.cursors import CursorText, cursor, place_of
-from bot.http_api.desk import Desk, words_for
-from bot.http_api.errors import ApiError, documented
+from bot.http_api.card_models import ApiModel, Moment, Person, format_via
+from bot.http_api.cursors import CursorText, encode_cursor, parse_cursor
+from bot.http_api.desk import EndpointContext, build_translator
+from bot.http_api.errors import ApiError, describe_errors
 from bot.http_api.identity import ClientOf
 from bot.http_api.tokens import Client
-from orchestrator.history.calls import Auditor, Calls, Wanted
+from orchestrator.history.calls import CallAudit, CallFilter, CallPage
 from orchestrator.messages import Actor
-from orchestrator.reports.people import Voice
-from orchestrator.reports.touching import record_named
+from orchestrator.reports.people import Narrator
+from orchestrator.reports.touching import parse_record
 
 _KIND: Final = "a"
 _ID: Final = 36
 _YEARS: Final = range(2000, 3000)
-LATELY: Final = timedelta(days=7)
+DEFAULT_PERIOD: Final = timedelta(days=7)
 """How far back is looked where nobody says since when; what was done to a record is told whole."""
 
 
-def _within_reason(moment: datetime) -> datetime:
+def _validate_year(moment: datetime) -> datetime:
     if moment.year not in _YEARS:
         raise ValueError("a year from 2000 to 2999 is needed")
     return moment
 
 
-When = Annotated[AwareDatetime, AfterValidator(_within_reason)]
+When = Annotated[AwareDatetime, AfterValidator(_validate_year)]
 
 
-class Asked(BaseModel):
+class AuditQuery(BaseModel):
     """Which calls; without any of it those of the last seven days."""
 
     model_config = ConfigDict(extra="forbid")
@@ -48,7 +48,7 @@ class Asked(BaseModel):
     limit: int = Field(50, ge=1, le=200)
 
 
-class AuditChange(Told):
+class AuditChange(ApiModel):
     """One field of one record."""
 
     record: str = Field(examples=["deal:481"])
@@ -58,7 +58,7 @@ class AuditChange(Told):
     after: str = Field(examples=["1 200 000 ₽"])
 
 
-class AuditDecision(Told):
+class AuditDecision(ApiModel):
     """How the confirmation ended, and by whom."""
 
     state: str = Field(description="approved, denied, expired or superseded.", examples=["approved"])
@@ -68,7 +68,7 @@ class AuditDecision(Told):
     reason: str = ""
 
 
-class Attempt(Told):
+class Attempt(ApiModel):
     """A decision over the API that did not count."""
 
     by: Person
@@ -76,7 +76,7 @@ class Attempt(Told):
     code: str = Field(examples=["not-your-card"])
 
 
-class AuditSent(Told):
+class AuditSent(ApiModel):
     """What was sent to Bitrix24; secrets are hidden."""
 
     at: Moment
@@ -86,7 +86,7 @@ class AuditSent(Told):
     answer: str = Field("", description="What Bitrix24 said, shortened.", examples=["True"])
 
 
-class AuditRecord(Told):
+class AuditRecord(ApiModel):
     """One call: from the request to what came of it."""
 
     id: str = Field(description="The effect: the same in the journal and in the logs.")
@@ -115,54 +115,56 @@ class Audit(BaseModel):
     next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")
 
 
-def audit(desk: Desk) -> APIRouter:
+def build_audit_router(desk: EndpointContext) -> APIRouter:
     """The endpoint (S004-58)."""
     router = APIRouter(tags=["audit"])
-    auditor = Auditor(store=desk.store, index=desk.index)
+    auditor = CallAudit(store=desk.store, index=desk.index)
 
-    @router.get("/audit", summary="Who asked, who approved, what was sent", responses=documented(400, 401, 429, 500, 503))
-    async def told(client: ClientOf, asked: Annotated[Asked, Query()]) -> Audit:
-        place = place_of(asked.cursor, _KIND, 1)
-        after = _checked(place[0]) if place else ""
-        voice = _voice(desk, client)
-        found: Calls = await auditor.page(desk.viewer(client), _wanted(asked, desk), voice, after=after, limit=asked.limit)
-        records = [_record(story, voice) for story in found.stories]
-        return Audit(records=records, next=cursor(_KIND, found.after) if found.after else None)
+    @router.get("/audit", summary="Who asked, who approved, what was sent", responses=describe_errors(400, 401, 429, 500, 503))
+    async def told(client: ClientOf, asked: Annotated[AuditQuery, Query()]) -> Audit:
+        place = parse_cursor(asked.cursor, _KIND, 1)
+        after = _validate_event_id(place[0]) if place else ""
+        voice = _build_voice(desk, client)
+        found: CallPage = await auditor.load_page(
+            desk.build_viewer(client), _build_filter(asked, desk), voice, after=after, limit=asked.limit
+        )
+        records = [_to_record(story, voice) for story in found.stories]
+        return Audit(records=records, next=encode_cursor(_KIND, found.after) if found.after else None)
 
     return router
 
 
-def _wanted(asked: Asked, desk: Desk) -> Wanted:
+def _build_filter(asked: AuditQuery, desk: EndpointContext) -> CallFilter:
     record = ""
     if asked.entity:
-        record = record_named([asked.entity], desk.orchestrator.tools.gate.means.catalogue)
+        record = parse_record([asked.entity], desk.orchestrator.tools.gate.means.catalogue)
         if not record:
             raise ApiError(400, "invalid_entity", "entity is a kind of record and its number, such as deal:481.")
     if asked.since and asked.until and asked.since >= asked.until:
         raise ApiError(400, "invalid_time", "from must lie before to.")
     since: datetime | None = asked.since
     if since is None and not record:
-        since = (asked.until or desk.clock.now()) - LATELY
-    return Wanted(person=asked.person or "", record=record, since=since, until=asked.until)
+        since = (asked.until or desk.clock.now()) - DEFAULT_PERIOD
+    return CallFilter(person=asked.person or "", record=record, since=since, until=asked.until)
 
 
-def _checked(event_id: str) -> str:
+def _validate_event_id(event_id: str) -> str:
     if len(event_id) != _ID or not event_id.isascii() or not event_id.isprintable():
         raise ApiError(400, "invalid_cursor", "The cursor is none of this list.")
     return event_id
 
 
-def _voice(desk: Desk, client: Client) -> Voice:
-    tr, means = words_for(client), desk.orchestrator.tools.gate.means
+def _build_voice(desk: EndpointContext, client: Client) -> Narrator:
+    tr, means = build_translator(client), desk.orchestrator.tools.gate.means
 
     def name_of(key: str) -> str:
         person = means.present(Actor(key=key, name=""))
         return person.name if person is not None else ""
 
-    return Voice(lambda code, args: tr.say(code, **args), name_of)
+    return Narrator(lambda code, args: tr.translate(code, **args), name_of)
 
 
-def _record(story: Mapping[str, Any], voice: Voice) -> AuditRecord:
+def _to_record(story: Mapping[str, Any], voice: Narrator) -> AuditRecord:
     return AuditRecord(
         id=story["effect_id"],
         at=story["asked_at"],
@@ -170,40 +172,40 @@ def _record(story: Mapping[str, Any], voice: Voice) -> AuditRecord:
         method=story["method"],
         call_class=story["class"],
         records=story["records"],
-        changes=[_change(change) for change in story["changes"]],
+        changes=[_to_change(change) for change in story["changes"]],
         outcome=story["outcome"],
         asked_by=Person(id=story["by"], name=story["by_name"]),
         reasons=[reason for reason in story["judged"]["reasons"] if story["judged"]["decision"] in {"asked", "refused"}],
         confirmation_id=story["confirmation_id"],
-        decision=_decision(story, voice),
+        decision=_to_decision(story, voice),
         attempts=[
-            Attempt(by=Person(id=one["by"], name=voice.name(one["by"])), at=one["at"], code=one["code"]) for one in story["attempts"]
+            Attempt(by=Person(id=one["by"], name=voice.find_name(one["by"])), at=one["at"], code=one["code"]) for one in story["attempts"]
         ],
-        sent=_sent(story),
+        sent=_to_sent(story),
         undoes=story["undoes"],
         erased=story["erased"],
         complete=story["whole"],
     )
 
 
-def _change(change: Mapping[str, Any]) -> AuditChange:
+def _to_change(change: Mapping[str, Any]) -> AuditChange:
     known = change["before_recorded"] and change["before"] is not None
     before, after = str(change["before"]) if known else "", str(change["after"])
     return AuditChange(record=change["record"], field=change["field"], name=change["name"], before=before, after=after)
 
 
-def _decision(story: Mapping[str, Any], voice: Voice) -> AuditDecision | None:
+def _to_decision(story: Mapping[str, Any], voice: Narrator) -> AuditDecision | None:
     decided = (story["card"] or {}).get("decided")
     if decided is None:
         return None
-    by = Person(id=decided["by"], name=voice.name(decided["by"])) if decided["by"] else None
+    by = Person(id=decided["by"], name=voice.find_name(decided["by"])) if decided["by"] else None
     superseded = decided.get("superseded") or {}
     state = "superseded" if superseded else decided["status"]
     reason = superseded.get("why") or decided["reason"]
-    return AuditDecision(state=state, by=by, at=decided["at"], via=way(decided["via"]), reason=reason)
+    return AuditDecision(state=state, by=by, at=decided["at"], via=format_via(decided["via"]), reason=reason)
 
 
-def _sent(story: Mapping[str, Any]) -> AuditSent | None:
+def _to_sent(story: Mapping[str, Any]) -> AuditSent | None:
     run = story["run"]
     if run is None or not run["started_at"]:
         return None

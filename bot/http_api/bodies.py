@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect
 
 from bot.http_api.errors import ApiError
-from state.canonical import clean_text
+from state.canonical import to_storable_text
 
 MAX_BODY: Final = 256 * 1024
 READ_WITHIN: Final = 10.0
@@ -51,7 +51,7 @@ class ChatBody(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ChatRequest:
     """A body that was read: whose conversation, what they say, and what they want otherwise than it is set."""
 
     user_id: str
@@ -65,25 +65,25 @@ class Asked:
         return quote(self.user_id, safe="")
 
 
-class Reader:
+class BodyReader:
     """Reads bodies, a bounded number at once."""
 
     def __init__(self, within: float = READ_WITHIN) -> None:
         """Each gets `within` seconds."""
-        self._within = within
+        self._timeout = within
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
 
-    async def read(self, request: Request) -> Asked:
+    async def read(self, request: Request) -> ChatRequest:
         """The request of the body; raises ApiError 400, 408 or 413."""
         try:
-            async with self._reading, asyncio.timeout(self._within):
-                body = await _body(request)
+            async with self._reading, asyncio.timeout(self._timeout):
+                body = await _read_body(request)
         except (TimeoutError, ClientDisconnect):
-            raise ApiError(408, "too_slow", f"The body did not come within {self._within:g} seconds.", headers=_CLOSE) from None
-        return asked(body)
+            raise ApiError(408, "too_slow", f"The body did not come within {self._timeout:g} seconds.", headers=_CLOSE) from None
+        return parse_body(body)
 
 
-async def _body(request: Request) -> bytes:
+async def _read_body(request: Request) -> bytes:
     """What was posted, read no further than it may be long."""
     announced = request.headers.get("content-length", "")
     read = bytearray()
@@ -98,7 +98,7 @@ async def _body(request: Request) -> bytes:
     return bytes(read)
 
 
-def asked(body: bytes) -> Asked:
+def parse_body(body: bytes) -> ChatRequest:
     """The request; ApiError 400 for a body that is none (S004-65)."""
     try:
         given = orjson.loads(body)
@@ -106,25 +106,25 @@ def asked(body: bytes) -> Asked:
         raise ApiError(400, "invalid_json", "The body is no valid JSON.") from None
     if not isinstance(given, dict):
         raise ApiError(400, "invalid_json", "The body is no JSON object.")
-    user_id = _text(given, "user_id", LONGEST_USER)
+    user_id = _parse_text(given, "user_id", LONGEST_USER)
     if any(unicodedata.category(sign).startswith("C") for sign in user_id):
         raise ApiError(400, "invalid_user_id", "user_id may hold no control characters.")
-    message = clean_text(_text(given, "message", LONGEST_MESSAGE)).strip()
+    message = to_storable_text(_parse_text(given, "message", LONGEST_MESSAGE)).strip()
     if not message:
         raise ApiError(400, "invalid_length", "message is empty.")
-    overrides = {name: _text(given, name, 1000) for name in _OVERRIDES if given.get(name) is not None}
-    return Asked(user_id=user_id, message=message, overrides=overrides, quoted=_quoted(given))
+    overrides = {name: _parse_text(given, name, 1000) for name in _OVERRIDES if given.get(name) is not None}
+    return ChatRequest(user_id=user_id, message=message, overrides=overrides, quoted=_parse_quoted(given))
 
 
-def _quoted(given: Mapping[str, Any]) -> str:
+def _parse_quoted(given: Mapping[str, Any]) -> str:
     """What somebody else wrote; a blank one is none."""
     value = given.get("quoted")
     if value is None or (isinstance(value, str) and not value.strip()):
         return ""
-    return clean_text(_text(given, "quoted", LONGEST_MESSAGE)).strip()
+    return to_storable_text(_parse_text(given, "quoted", LONGEST_MESSAGE)).strip()
 
 
-def _text(given: Mapping[str, Any], name: str, longest: int) -> str:
+def _parse_text(given: Mapping[str, Any], name: str, longest: int) -> str:
     value = given.get(name)
     if value is None:
         raise ApiError(400, f"missing_{name}", f"The field {name} is missing.")

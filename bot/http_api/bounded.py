@@ -7,14 +7,14 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.http_api.errors import ApiError
-from state.clock import elapsing
+from state.clock import read_boottime
 
 SMALL: Final = 16 * 1024
 READ_WITHIN: Final = 10.0
 _CLOSE: Final = {"Connection": "close"}
 
 
-class Bounded:
+class BodyLimit:
     """A body that is longer or slower raises ApiError 413 or 408 where it is read; whoever reads large ones is `exempt`."""
 
     def __init__(self, app: ASGIApp, exempt: Collection[str] = ()) -> None:
@@ -26,14 +26,14 @@ class Bounded:
         if scope["type"] != "http" or scope["path"] in self._exempt:
             await self._app(scope, receive, send)
             return
-        end, size, ended = elapsing() + READ_WITHIN, 0, False
+        end, size, ended = read_boottime() + READ_WITHIN, 0, False
 
         async def bounded() -> Message:
             nonlocal size, ended
             if ended:  # what comes now is only the end of the connection
                 return await receive()
             try:
-                async with asyncio.timeout(max(0.0, end - elapsing())):
+                async with asyncio.timeout(max(0.0, end - read_boottime())):
                     message = await receive()
             except TimeoutError:
                 raise ApiError(408, "too_slow", f"The body did not come within {READ_WITHIN:g} seconds.", headers=_CLOSE) from None

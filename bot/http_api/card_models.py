@@ -6,11 +6,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import card_text
-from bot.rendering.replies import heading
-from bot.rendering.spans import plain
+from bot.rendering.cards import render_card
+from bot.rendering.replies import render_heading
+from bot.rendering.spans import to_plain_text
 from orchestrator.reports.cards_found import Card
-from orchestrator.reports.viewing import Viewer, fingerprint
+from orchestrator.reports.viewing import Viewer, calculate_fingerprint
 
 State = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown"]
 Filter = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown", "any"]
@@ -19,20 +19,20 @@ _HASH: Final = "3f0c5b8d6f6a2f8b0a9d6d7a1c6c9e0f4b2a7d5e8c1f3a6b9d0e2c4f6a8b1d3e
 _VIAS: Final = {"http": "api"}
 
 
-class Told(BaseModel):
+class ApiModel(BaseModel):
     """A part of an answer."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class Person(Told):
+class Person(ApiModel):
     """Who: a key that stays the same, and what they are called."""
 
     id: str = Field(examples=["tg:1007"])
     name: str = Field(examples=["Анна Ковалёва"])
 
 
-class Change(Told):
+class Change(ApiModel):
     """One field: what stands there, what will stand there, as people read it."""
 
     field: str = Field(examples=["OPPORTUNITY"])
@@ -41,7 +41,7 @@ class Change(Told):
     after: str = Field(examples=["1 200 000 ₽"])
 
 
-class Command(Told):
+class Command(ApiModel):
     """One command of a batch."""
 
     key: str = Field(examples=["deal1"])
@@ -52,7 +52,7 @@ class Command(Told):
     error: str = ""
 
 
-class Decided(Told):
+class Decided(ApiModel):
     """Who decided, when, in which way."""
 
     status: Literal["approved", "denied"]
@@ -62,7 +62,7 @@ class Decided(Told):
     reason: str = ""
 
 
-class Confirmation(Told):
+class Confirmation(ApiModel):
     """One exact call that waits for one decision of a person, or that was decided."""
 
     id: str = Field(examples=["5f0c2a9b1e"])
@@ -89,44 +89,44 @@ class Confirmation(Told):
     why_not: str = Field("", description="Why this token may not approve it.")
 
 
-def told(card: Card, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
+def to_confirmation(card: Card, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
     """The card for that caller; `tap` 2 with the fingerprint of the second confirmation."""
     entry = card.entry
     preview = entry.get("preview") or {}
     is_open = entry["status"] == "requested"
-    objection = viewer.objection(entry, approve=True) if is_open else None
+    objection = viewer.find_objection(entry, approve=True) if is_open else None
     return Confirmation(
         id=entry["confirmation_id"],
         session=card.session,
         state=entry["status"],
         method=entry["method"],
-        title=words(heading(preview, entry["method"], tr)),
-        record=_record(entry, preview),
-        rows=changes(preview),
-        commands=_commands(entry, preview, tr),
+        title=join_words(render_heading(preview, entry["method"], tr)),
+        record=_find_record(entry, preview),
+        rows=to_changes(preview),
+        commands=_to_commands(entry, preview, tr),
         total=str(preview.get("sum") or ""),
-        reasons=reasons(entry.get("reasons") or (), tr),
+        reasons=render_reasons(entry.get("reasons") or (), tr),
         comment=str(entry.get("comment") or ""),
-        text=plain(card_text(entry, tr)),
+        text=to_plain_text(render_card(entry, tr)),
         asked_by=Person(id=entry["requested_by"], name=entry.get("requested_by_name") or ""),
         asked_at=entry["requested_at"],
         expires_at=entry["expires_at"],
-        decided=_decided(entry),
+        decided=_to_decided(entry),
         taps=int(entry.get("taps") or 1),
         second_confirmation=is_open and tap > 1,
-        fingerprint=fingerprint(entry, tap=tap) if is_open else "",
+        fingerprint=calculate_fingerprint(entry, tap=tap) if is_open else "",
         may_approve=is_open and objection is None,
-        may_deny=is_open and viewer.objection(entry, approve=False) is None,
-        why_not=tr.notice(objection) if objection is not None else "",
+        may_deny=is_open and viewer.find_objection(entry, approve=False) is None,
+        why_not=tr.translate_notice(objection) if objection is not None else "",
     )
 
 
-def words(text: Any) -> str:
+def join_words(text: Any) -> str:
     """Spans without their links."""
     return "".join(span.text for span in text)
 
 
-def changes(preview: Mapping[str, Any]) -> list[Change]:
+def to_changes(preview: Mapping[str, Any]) -> list[Change]:
     """The lines of a preview."""
     return [
         Change(field=str(line.get("field") or ""), name=str(line["name"]), before=str(line.get("before") or ""), after=str(line["after"]))
@@ -134,30 +134,30 @@ def changes(preview: Mapping[str, Any]) -> list[Change]:
     ]
 
 
-def reasons(codes: Sequence[Mapping[str, Any]], tr: Translator) -> list[str]:
+def render_reasons(codes: Sequence[Mapping[str, Any]], tr: Translator) -> list[str]:
     """Why it asks, each reason once."""
-    return list(dict.fromkeys(tr.say(str(reason["code"]), **(reason.get("args") or {})) for reason in codes))
+    return list(dict.fromkeys(tr.translate(str(reason["code"]), **(reason.get("args") or {})) for reason in codes))
 
 
-def way(via: str) -> str:
+def format_via(via: str) -> str:
     """How somebody decided, in the words of the API."""
     return _VIAS.get(via, via)
 
 
-def _record(entry: Mapping[str, Any], preview: Mapping[str, Any]) -> str:
+def _find_record(entry: Mapping[str, Any], preview: Mapping[str, Any]) -> str:
     if entry.get("created"):
         return str(entry["created"])
     return f"{preview['entity']}:{preview['id']}" if preview.get("entity") and preview.get("id") else ""
 
 
-def _commands(entry: Mapping[str, Any], preview: Mapping[str, Any], tr: Translator) -> list[Command]:
+def _to_commands(entry: Mapping[str, Any], preview: Mapping[str, Any], tr: Translator) -> list[Command]:
     reports = {report["key"]: report for report in entry.get("commands") or ()}
     return [
         Command(
             key=str(item.get("key") or ""),
             method=str(item.get("method") or ""),
-            title=words(heading(item, str(item.get("method") or ""), tr)),
-            rows=changes(item),
+            title=join_words(render_heading(item, str(item.get("method") or ""), tr)),
+            rows=to_changes(item),
             outcome=str((reports.get(item.get("key")) or {}).get("status") or ""),
             error=str((reports.get(item.get("key")) or {}).get("error") or ""),
         )
@@ -165,10 +165,10 @@ def _commands(entry: Mapping[str, Any], preview: Mapping[str, Any], tr: Translat
     ]
 
 
-def _decided(entry: Mapping[str, Any]) -> Decided | None:
+def _to_decided(entry: Mapping[str, Any]) -> Decided | None:
     for status in ("denied", "approved"):
         if entry.get(f"{status}_by"):
             by = Person(id=entry[f"{status}_by"], name=entry.get(f"{status}_by_name") or "")
-            via, reason = way(str(entry.get("via") or "")), str(entry.get("reason") or "")
+            via, reason = format_via(str(entry.get("via") or "")), str(entry.get("reason") or "")
             return Decided.model_validate({"status": status, "by": by, "at": entry.get(f"{status}_at") or "", "via": via, "reason": reason})
     return None

@@ -7,21 +7,21 @@ from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.http_api.card_models import Confirmation, Filter, told
-from bot.http_api.cursors import CursorText, cursor, place_of
-from bot.http_api.deciding import SENTENCES, NotAsSeen, Status, Wish, decide, not_found
-from bot.http_api.desk import LONGEST_SESSION, SESSION, Desk, words_for
-from bot.http_api.errors import ErrorBody, documented
+from bot.http_api.card_models import Confirmation, Filter, to_confirmation
+from bot.http_api.cursors import CursorText, encode_cursor, parse_cursor
+from bot.http_api.deciding import SENTENCES, DecisionConflict, DecisionRequest, Status, build_not_found, decide
+from bot.http_api.desk import LONGEST_SESSION, SESSION, EndpointContext, build_translator
+from bot.http_api.errors import ErrorBody, describe_errors
 from bot.http_api.identity import ClientOf, Guarded
 from orchestrator.decisions import LONGEST_REASON
-from orchestrator.reports.cards_found import cards_page
+from orchestrator.reports.cards_found import load_cards_page
 
 _KIND: Final = "c"
 _PARTS: Final = 3
 _ID = Path(description="The number of a confirmation.", examples=["5f0c2a9b1e"])
 
 
-class Listed(BaseModel):
+class ConfirmationQuery(BaseModel):
     """What to list."""
 
     model_config = ConfigDict(extra="forbid")
@@ -63,34 +63,34 @@ class Conflict(ErrorBody):
     confirmation: Confirmation
 
 
-def confirmations(desk: Desk) -> APIRouter:
+def build_confirmations_router(desk: EndpointContext) -> APIRouter:
     """The three endpoints (S004-58, facts: approval and safety 25)."""
     router = APIRouter(prefix="/confirmations", tags=["confirmations"], route_class=Guarded)
 
-    @router.get("", summary="What waits for a decision", responses=documented(400, 401, 429, 500, 503))
-    async def list_them(client: ClientOf, asked: Annotated[Listed, Query()]) -> Confirmations:
-        place = place_of(asked.cursor, _KIND, _PARTS)
+    @router.get("", summary="What waits for a decision", responses=describe_errors(400, 401, 429, 500, 503))
+    async def list_them(client: ClientOf, asked: Annotated[ConfirmationQuery, Query()]) -> Confirmations:
+        place = parse_cursor(asked.cursor, _KIND, _PARTS)
         after = (place[0], place[1], place[2]) if place else None
-        viewer, tr = desk.viewer(client), words_for(client)
+        viewer, tr = desk.build_viewer(client), build_translator(client)
         session, state = asked.session or "", asked.state
-        page = await cards_page(desk.store, viewer, session=session, state=state, after=after, limit=asked.limit)
-        found = [told(card, viewer, tr) for card in page.cards]
-        return Confirmations(confirmations=found, next=cursor(_KIND, *page.after) if page.after else None)
+        page = await load_cards_page(desk.store, viewer, session=session, state=state, after=after, limit=asked.limit)
+        found = [to_confirmation(card, viewer, tr) for card in page.cards]
+        return Confirmations(confirmations=found, next=encode_cursor(_KIND, *page.after) if page.after else None)
 
-    @router.get("/{confirmation_id}", summary="One confirmation", responses=documented(401, 404, 429, 500, 503))
+    @router.get("/{confirmation_id}", summary="One confirmation", responses=describe_errors(401, 404, 429, 500, 503))
     async def show(client: ClientOf, confirmation_id: Annotated[str, _ID]) -> Confirmation:
-        card = await desk.card(client, confirmation_id)
+        card = await desk.find_card(client, confirmation_id)
         if card is None:
-            raise not_found()
-        return told(card, desk.viewer(client), words_for(client))
+            raise build_not_found()
+        return to_confirmation(card, desk.build_viewer(client), build_translator(client))
 
-    @router.post("/{confirmation_id}", summary="Approve or deny", responses=_DECIDING)
+    @router.post("/{confirmation_id}", summary="Approve or deny", responses=_DECISION_RESPONSES)
     async def decided(client: ClientOf, confirmation_id: Annotated[str, _ID], body: DecisionBody, response: Response) -> Decision:
-        wish = Wish(approve=body.decision == "approve", fingerprint=body.fingerprint, reason=body.reason)
+        wish = DecisionRequest(approve=body.decision == "approve", fingerprint=body.fingerprint, reason=body.reason)
         try:
             outcome = await decide(desk, client, confirmation_id, wish)
-        except NotAsSeen as why:
-            return _conflict(why)  # type: ignore[return-value]  # FastAPI sends a response as it is
+        except DecisionConflict as why:
+            return _build_conflict(why)  # type: ignore[return-value]  # FastAPI sends a response as it is
         if outcome.trace:
             response.headers["X-Trace-Id"] = outcome.trace
         if outcome.status in {"accepted", "running"}:
@@ -100,9 +100,9 @@ def confirmations(desk: Desk) -> APIRouter:
     return router
 
 
-_DECIDING: Final[dict[int | str, dict[str, Any]]] = {
+_DECISION_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     202: {"model": Decision, "description": "Stored, and not through yet."},
-    **documented(400, 401, 403, 404, 408, 413, 415, 429, 500, 503),
+    **describe_errors(400, 401, 403, 404, 408, 413, 415, 429, 500, 503),
     409: {
         "model": Conflict,
         "description": "Decided before, not what the caller saw, or changed meanwhile: the confirmation as it stands.",
@@ -111,6 +111,6 @@ _DECIDING: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-def _conflict(why: NotAsSeen) -> JSONResponse:
+def _build_conflict(why: DecisionConflict) -> JSONResponse:
     body = {"error": {"code": why.code, "message": why.message}, "confirmation": why.card.model_dump(mode="json")}
     return JSONResponse(body, why.status, {"X-Trace-Id": why.trace} if why.trace else {})

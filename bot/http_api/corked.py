@@ -3,11 +3,11 @@
 import asyncio
 from typing import Any, Final
 
-MOST: Final = 64 * 1024
+MAX_BUFFERED: Final = 64 * 1024
 """Bytes that are kept back; more go out at once, so that a caller who reads slowly is noticed."""
 
 
-class Corked:
+class BufferedTransport:
     """Stands for a transport; what was written goes out before the loop waits again, in its order, and before a close."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -24,7 +24,7 @@ class Corked:
             self._loop.call_soon(self._flush)
         self._pieces.append(data)
         self._size += len(data)
-        if self._size > MOST:
+        if self._size > MAX_BUFFERED:
             self._flush()
 
     def close(self) -> None:

@@ -19,12 +19,12 @@ CursorText = Annotated[
 ]
 
 
-def cursor(kind: str, *place: str) -> str:
+def encode_cursor(kind: str, *place: str) -> str:
     """A place in lists of that kind."""
     return base64.urlsafe_b64encode(orjson.dumps([kind, *place])).decode().rstrip("=")
 
 
-def place_of(text: str | None, kind: str, parts: int) -> Sequence[str] | None:
+def parse_cursor(text: str | None, kind: str, parts: int) -> Sequence[str] | None:
     """The place behind a cursor, None for none; ApiError 400 for one that was not made for such a list."""
     if text is None:
         return None

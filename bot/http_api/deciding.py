@@ -6,18 +6,18 @@ The same decision sent again is not a second one: it is answered by what came of
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from bot.http_api.card_models import Confirmation, told
-from bot.http_api.desk import CARD, Desk, words_for
+from bot.http_api.card_models import Confirmation, to_confirmation
+from bot.http_api.desk import CARD, EndpointContext, build_translator
 from bot.http_api.errors import ApiError
 from bot.http_api.tokens import Client
 from bot.i18n.translate import Translator
 from orchestrator.decisions import OVER_HTTP
 from orchestrator.gate import frozen
-from orchestrator.gate.stored_call import effect_id_of
-from orchestrator.reports.cards_found import Card, cards_of
-from orchestrator.reports.viewing import nonce_of, tap_of
-from state.canonical import clean_text
-from state.clock import new_id, parse_iso
+from orchestrator.gate.stored_call import build_effect_id
+from orchestrator.reports.cards_found import Card, load_cards
+from orchestrator.reports.viewing import find_nonce, find_tap
+from state.canonical import to_storable_text
+from state.clock import generate_id, parse_iso
 from state.store import InboxRow
 
 WITHIN: Final = 30.0
@@ -38,7 +38,7 @@ _OUTDATED: Final = "card-outdated"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class DecisionRequest:
     """What the caller sent."""
 
     approve: bool
@@ -47,7 +47,7 @@ class Wish:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class DecisionResult:
     """What the decision came to, with the card as it stands now, and the id under which it was worked."""
 
     status: Status
@@ -55,7 +55,7 @@ class Told:
     trace: str = ""
 
 
-class NotAsSeen(Exception):
+class DecisionConflict(Exception):
     """The decision does not count (409, or 410 when its time is over); the card as it stands comes along."""
 
     def __init__(self, status: int, code: str, message: str, *, card: Confirmation, trace: str = "") -> None:
@@ -64,115 +64,117 @@ class NotAsSeen(Exception):
         self.status, self.code, self.message, self.card, self.trace = status, code, message, card, trace
 
 
-def not_found() -> ApiError:
+def build_not_found() -> ApiError:
     """The one answer for what is not there and for what the caller may not see."""
     return ApiError(404, "confirmation_not_found", "There is no such confirmation.")
 
 
-async def decide(desk: Desk, client: Client, confirmation_id: str, wish: Wish) -> Told:
+async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wish: DecisionRequest) -> DecisionResult:
     """Hand the decision in and wait for what comes of it. Raises ApiError, NotAsSeen and StoreError (S004-58)."""
-    card = await desk.card(client, confirmation_id)
+    card = await desk.find_card(client, confirmation_id)
     if card is None and CARD.fullmatch(confirmation_id):
-        await desk.orchestrator.receive([_row(client, confirmation_id, client.actor.key, wish, "", desk)])
+        await desk.orchestrator.receive([_build_row(client, confirmation_id, client.actor.key, wish, "", desk)])
     if card is None:
-        raise not_found()
-    asking = _Asking(desk, client, card, wish)
+        raise build_not_found()
+    asking = _DecisionFlow(desk, client, card, wish)
     if card.entry["status"] != "requested" or parse_iso(card.entry["expires_at"]) <= desk.clock.now():
-        return asking.standing(await asking.settled(card), "")
-    if wish.approve and card.entry["taps"] > 1 and tap_of(card.entry, wish.fingerprint) == 1 and asking.may_approve:
-        return Told(status="second_confirmation_required", card=asking.shown(card, tap=2))
-    nonce = nonce_of(card.entry, wish.fingerprint, approve=wish.approve)
-    row = _row(client, confirmation_id, card.session, wish, nonce, desk)
+        return asking.build_result(await asking.wait_until_settled(card), "")
+    if wish.approve and card.entry["taps"] > 1 and find_tap(card.entry, wish.fingerprint) == 1 and asking.may_approve:
+        return DecisionResult(status="second_confirmation_required", card=asking.to_confirmation(card, tap=2))
+    nonce = find_nonce(card.entry, wish.fingerprint, approve=wish.approve)
+    row = _build_row(client, confirmation_id, card.session, wish, nonce, desk)
     await desk.orchestrator.receive([row])
-    return await asking.outcome(row)
+    return await asking.wait_for_outcome(row)
 
 
-class _Asking:
+class _DecisionFlow:
     """One decision on its way."""
 
-    def __init__(self, desk: Desk, client: Client, card: Card, wish: Wish) -> None:
+    def __init__(self, desk: EndpointContext, client: Client, card: Card, wish: DecisionRequest) -> None:
         self._desk, self._client, self._card, self._wish = desk, client, card, wish
-        self._tr = words_for(client)
+        self._tr = build_translator(client)
 
     @property
     def may_approve(self) -> bool:
-        return self._desk.viewer(self._client).objection(self._card.entry, approve=True) is None
+        return self._desk.build_viewer(self._client).find_objection(self._card.entry, approve=True) is None
 
-    def shown(self, card: Card, *, tap: int = 1) -> Confirmation:
-        return told(card, self._desk.viewer(self._client), self._tr, tap=tap)
+    def to_confirmation(self, card: Card, *, tap: int = 1) -> Confirmation:
+        return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap)
 
-    async def outcome(self, row: InboxRow) -> Told:
+    async def wait_for_outcome(self, row: InboxRow) -> DecisionResult:
         """What came of the input; where that takes too long, how far it is."""
 
         async def worked() -> bool | None:
-            stored = await self._desk.store.input_of(row.source)
+            stored = await self._desk.store.find_inbox(row.source)
             return True if stored is None or stored.status != "new" else None
 
-        is_over = await self._desk.until(worked, WITHIN)
-        card = await self._now() or self._card
-        refused = await self._refused(row.id)
+        is_over = await self._desk.wait_until(worked, WITHIN)
+        card = await self._reload_card() or self._card
+        refused = await self._find_refusal(row.id)
         if card.entry["status"] == "requested" and refused:
-            raise self._refusal(card, refused, row.id)
+            raise self._build_refusal(card, refused, row.id)
         if card.entry["status"] == "requested" and is_over:
             raise ApiError(503, "unavailable", "The decision could not be worked; nothing was sent.", headers={"X-Trace-Id": row.id})
         if card.entry["status"] == "requested":
-            return Told(status="accepted", card=self.shown(card), trace=row.id)
-        return self.standing(await self.settled(card), row.id)
+            return DecisionResult(status="accepted", card=self.to_confirmation(card), trace=row.id)
+        return self.build_result(await self.wait_until_settled(card), row.id)
 
-    async def settled(self, card: Card) -> Card:
+    async def wait_until_settled(self, card: Card) -> Card:
         """The card once its call is through, if that comes in time: a decision that is sent again waits for the same outcome."""
 
         async def through() -> Card | None:
-            now = await self._now() or card
+            now = await self._reload_card() or card
             return now if now.entry["status"] != "approved" else None
 
         if card.entry["status"] != "approved":
             return card
-        return await self._desk.until(through, WITHIN) or card
+        return await self._desk.wait_until(through, WITHIN) or card
 
-    def standing(self, card: Card, trace: str) -> Told:
+    def build_result(self, card: Card, trace: str) -> DecisionResult:
         """What a card that is decided says to this decision; raises NotAsSeen where somebody else decided, or nobody in time."""
         entry, status = card.entry, str(card.entry["status"])
         by = entry.get("approved_by" if self._wish.approve else "denied_by")
-        if by != self._client.actor.key or not tap_of(entry, self._wish.fingerprint):
-            raise self._conflict(card, trace)
+        if by != self._client.actor.key or not find_tap(entry, self._wish.fingerprint):
+            raise self._build_conflict(card, trace)
         if status == "superseded":
-            now = next((one for one in _cards(card) if _follows(one, card)), card)
+            now = next((one for one in _list_cards(card) if _is_successor(one, card)), card)
             message = "What it would change has changed meanwhile, so nothing was sent: decide on the confirmation as it is now."
-            raise NotAsSeen(409, "confirmation_changed", message, card=self.shown(now), trace=trace)
+            raise DecisionConflict(409, "confirmation_changed", message, card=self.to_confirmation(now), trace=trace)
         failed = status == "executed" and any(report["status"] != "success" for report in entry.get("commands") or ())
         words: dict[str, Status] = {"approved": "running", "executed": "partly" if failed else "executed", "denied": "denied"}
         words |= {"refused": "refused", "unknown": "unknown"}
-        return Told(status=words[status], card=self.shown(card), trace=trace)
+        return DecisionResult(status=words[status], card=self.to_confirmation(card), trace=trace)
 
-    def _conflict(self, card: Card, trace: str) -> NotAsSeen:
+    def _build_conflict(self, card: Card, trace: str) -> DecisionConflict:
         status = str(card.entry["status"])
         if status in {"requested", "expired"}:
-            return NotAsSeen(410, "confirmation_expired", "The time of this confirmation is over.", card=self.shown(card), trace=trace)
+            return DecisionConflict(
+                410, "confirmation_expired", "The time of this confirmation is over.", card=self.to_confirmation(card), trace=trace
+            )
         message = f"This confirmation was decided before: it is {status} now."
-        return NotAsSeen(409, f"confirmation_{status}", message, card=self.shown(card), trace=trace)
+        return DecisionConflict(409, f"confirmation_{status}", message, card=self.to_confirmation(card), trace=trace)
 
-    def _refusal(self, card: Card, code: str, trace: str) -> Exception:
+    def _build_refusal(self, card: Card, code: str, trace: str) -> Exception:
         if code in _FORBIDDEN:
-            why = self._desk.viewer(self._client).objection(card.entry, approve=self._wish.approve)
-            sentence = Translator("en").notice(why) if why is not None else "This token may not decide."
+            why = self._desk.build_viewer(self._client).find_objection(card.entry, approve=self._wish.approve)
+            sentence = Translator("en").translate_notice(why) if why is not None else "This token may not decide."
             return ApiError(403, code.replace("-", "_"), sentence, headers={"X-Trace-Id": trace})
         if code == "card-expired":
-            return self._conflict(card, trace)
+            return self._build_conflict(card, trace)
         if code == _OUTDATED:
             message = "The fingerprint is not that of this confirmation as it stands: look at it again."
-            return NotAsSeen(409, "fingerprint_mismatch", message, card=self.shown(card), trace=trace)
+            return DecisionConflict(409, "fingerprint_mismatch", message, card=self.to_confirmation(card), trace=trace)
         if code == frozen.CARD:
             message = "Writing is stopped for everybody: nothing was sent, and the confirmation waits."
-            return NotAsSeen(409, "frozen", message, card=self.shown(card), trace=trace)
+            return DecisionConflict(409, "frozen", message, card=self.to_confirmation(card), trace=trace)
         message = f"The decision did not count ({code}); nothing was sent."
-        return NotAsSeen(409, code.replace("-", "_"), message, card=self.shown(card), trace=trace)
+        return DecisionConflict(409, code.replace("-", "_"), message, card=self.to_confirmation(card), trace=trace)
 
-    async def _now(self) -> Card | None:
-        cards = await cards_of(self._desk.store, self._card.session)
+    async def _reload_card(self) -> Card | None:
+        cards = await load_cards(self._desk.store, self._card.session)
         return next((card for card in cards if card.entry["confirmation_id"] == self._card.entry["confirmation_id"]), None)
 
-    async def _refused(self, row_id: str) -> str:
+    async def _find_refusal(self, row_id: str) -> str:
         """The code of the refusal that the journal has for the input, "" for none."""
         after = self._card.seq
         while page := await self._desk.store.read_events(f"session:{self._card.session}", after):
@@ -183,17 +185,17 @@ class _Asking:
         return ""
 
 
-def _cards(card: Card) -> list[Card]:
+def _list_cards(card: Card) -> list[Card]:
     return [Card(session=card.session, entry=entry, seq=card.seq, entries=card.entries) for entry in card.entries.values()]
 
 
-def _follows(one: Card, card: Card) -> bool:
+def _is_successor(one: Card, card: Card) -> bool:
     """Whether `one` took the place of `card` when the record had changed."""
-    return bool(one.entry["effect_id"] == effect_id_of(f"{card.entry['effect_id']}/again")) and "requested_at" in one.entry
+    return bool(one.entry["effect_id"] == build_effect_id(f"{card.entry['effect_id']}/again")) and "requested_at" in one.entry
 
 
-def _row(client: Client, confirmation_id: str, session: str, wish: Wish, nonce: str, desk: Desk) -> InboxRow:
-    row_id = new_id()
+def _build_row(client: Client, confirmation_id: str, session: str, wish: DecisionRequest, nonce: str, desk: EndpointContext) -> InboxRow:
+    row_id = generate_id()
     body: dict[str, Any] = {"confirmation_id": confirmation_id, "nonce": nonce, "approve": wish.approve, "via": OVER_HTTP}
     return InboxRow(
         id=row_id,
@@ -202,6 +204,6 @@ def _row(client: Client, confirmation_id: str, session: str, wish: Wish, nonce: 
         lane="express",
         kind="decision",
         actor=client.actor.model_dump(mode="json"),
-        body=body | {"reason": clean_text(wish.reason)},
+        body=body | {"reason": to_storable_text(wish.reason)},
         received_at=desk.clock.now(),
     )

@@ -61,66 +61,66 @@ class ApiError(HTTPException):
         super().__init__(status, code, dict(headers or {}))
         self.status, self.code, self.message = status, code, message
 
-    def answer(self) -> JSONResponse:
+    def to_response(self) -> JSONResponse:
         """The refusal as it is sent."""
         return JSONResponse({"error": {"code": self.code, "message": self.message}}, self.status, self.headers)
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route or router for OpenAPI."""
     return {status: {"model": ErrorBody, "description": MEANINGS[status]} for status in statuses}
 
 
 def explain_errors(app: FastAPI) -> None:
     """Give every error of `app` the one form."""
-    app.add_exception_handler(HTTPException, _told)
-    app.add_exception_handler(RequestValidationError, _unreadable)
-    app.add_exception_handler(StoreError, _no_store)
-    app.add_middleware(_LastResort)
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(StoreError, _handle_store_error)
+    app.add_middleware(_ErrorBoundary)
 
 
-async def _told(request: Request, error: Exception) -> JSONResponse:
+async def _handle_http_error(request: Request, error: Exception) -> JSONResponse:
     """What we refuse, and what the router itself refuses: an address or a method that does not exist."""
     assert isinstance(error, HTTPException)  # noqa: S101 - starlette hands over what was registered
     if isinstance(error, ApiError):
-        return error.answer()
+        return error.to_response()
     headers = error.headers or {}
     if error.status_code == _NOT_FOUND:
-        return ApiError(404, "endpoint_not_found", "There is nothing under this address.", headers=headers).answer()
+        return ApiError(404, "endpoint_not_found", "There is nothing under this address.", headers=headers).to_response()
     if error.status_code == _NOT_ALLOWED:
-        headers = {**headers, "Allow": ", ".join(_methods(request)) or headers.get("Allow", "")}
-        return ApiError(405, "method_not_allowed", "This address does not know this method.", headers=headers).answer()
+        headers = {**headers, "Allow": ", ".join(_list_methods(request)) or headers.get("Allow", "")}
+        return ApiError(405, "method_not_allowed", "This address does not know this method.", headers=headers).to_response()
     if error.status_code == _BAD_REQUEST:  # what FastAPI says of a body nested too deep, or with a number too long
-        return ApiError(400, "invalid_json", "The body cannot be read as JSON.", headers=headers).answer()
+        return ApiError(400, "invalid_json", "The body cannot be read as JSON.", headers=headers).to_response()
     status = error.status_code if error.status_code in MEANINGS else _BAD_REQUEST
-    return ApiError(status, "bad_request", MEANINGS[status], headers=headers).answer()
+    return ApiError(status, "bad_request", MEANINGS[status], headers=headers).to_response()
 
 
-def _methods(request: Request) -> list[str]:
+def _list_methods(request: Request) -> list[str]:
     """What may be done with the address: the router names the methods of the first route only."""
     routes: Sequence[APIRoute] = getattr(request.app.state, "known_routes", ())
     found = (route.methods or () for route in routes if route.matches(request.scope)[0] is not Match.NONE)
     return sorted(set().union(*found))
 
 
-async def _unreadable(request: Request, error: Exception) -> JSONResponse:
+async def _handle_validation_error(request: Request, error: Exception) -> JSONResponse:
     """A parameter of the wrong kind; its name is told, what was sent is not repeated."""
     del request
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
     faults = error.errors()
     if any(fault["type"] == "json_invalid" for fault in faults):
-        return ApiError(400, "invalid_json", "The body is no valid JSON.").answer()
+        return ApiError(400, "invalid_json", "The body is no valid JSON.").to_response()
     told = sorted({f"{'.'.join(str(part) for part in fault['loc'][1:]) or 'body'}: {fault['msg']}" for fault in faults})
-    return ApiError(400, "invalid_request", "; ".join(told)[:500]).answer()
+    return ApiError(400, "invalid_request", "; ".join(told)[:500]).to_response()
 
 
-async def _no_store(request: Request, error: Exception) -> JSONResponse:
+async def _handle_store_error(request: Request, error: Exception) -> JSONResponse:
     del request
     log.error("nothing could be stored or read: %s", error, extra={"action": "store_trouble"})
-    return ApiError(503, "unavailable", MEANINGS[503], headers={"Retry-After": "5"}).answer()
+    return ApiError(503, "unavailable", MEANINGS[503], headers={"Retry-After": "5"}).to_response()
 
 
-class _LastResort:
+class _ErrorBoundary:
     """Outermost: whatever nobody foresaw is logged here, once, and told as a 500 that reveals nothing (S004-66)."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -142,4 +142,4 @@ class _LastResort:
             log.exception("a request failed", extra={"action": "request_failed", "path": scope.get("path", "")})
             if begun or scope["type"] != "http":
                 raise
-            await ApiError(500, "internal_error", MEANINGS[500]).answer()(scope, receive, send)
+            await ApiError(500, "internal_error", MEANINGS[500]).to_response()(scope, receive, send)

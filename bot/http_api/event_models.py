@@ -9,14 +9,14 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from bot.http_api.card_models import Change, Moment, Person, Told, changes, reasons, way, words
+from bot.http_api.card_models import ApiModel, Change, Moment, Person, format_via, join_words, render_reasons, to_changes
 from bot.i18n.translate import Translator
-from bot.rendering.kinds import TEXTS, text_of
-from bot.rendering.replies import heading
-from bot.rendering.spans import plain
+from bot.rendering.kinds import RENDERERS, render_message
+from bot.rendering.replies import render_heading
+from bot.rendering.spans import to_plain_text
 from orchestrator.messages import Actor
-from orchestrator.outgoing import channel_of
-from orchestrator.reports.reading import session_of
+from orchestrator.outgoing import parse_channel
+from orchestrator.reports.reading import to_session_name
 from state.store import StoredEvent
 
 Type = Literal["message", "reply", "question", "confirmation", "decision", "decision_refused", "call", "step_refused"]
@@ -32,7 +32,7 @@ _SETTLED: Final = {"done": "executed", "not_done": "refused", "unclear": "unknow
 _CARDS: Final = frozenset({"card", "toast"})
 
 
-class AskedCard(Told):
+class AskedCard(ApiModel):
     """A confirmation as it was asked for."""
 
     method: str = Field(examples=["crm.deal.update"])
@@ -45,7 +45,7 @@ class AskedCard(Told):
     replaces: str = Field("", description="The confirmation whose place it took, when what it would change had changed.")
 
 
-class SessionEvent(Told):
+class SessionEvent(ApiModel):
     """One thing that happened in a conversation; fields that say nothing about it are left empty."""
 
     type: Type
@@ -65,23 +65,23 @@ class SessionEvent(Told):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Eyes:
+class EventReader:
     """For whom it is told."""
 
     tr: Translator
-    present: Present
+    refresh_actor: Present
 
-    def person(self, key: str, name: str = "") -> Person | None:
+    def find_person(self, key: str, name: str = "") -> Person | None:
         """Who that is; None for nobody."""
         if not key:
             return None
-        known = self.present(Actor(key=key, name=""))
+        known = self.refresh_actor(Actor(key=key, name=""))
         return Person(id=key, name=name or (known.name if known else ""))
 
 
-def public(event: StoredEvent, eyes: Eyes) -> SessionEvent | None:
+def to_session_event(event: StoredEvent, eyes: EventReader) -> SessionEvent | None:
     """The event as it is told, None for one that is not."""
-    make = _TOLD.get(event.type)
+    make = _CONVERTERS.get(event.type)
     found = make(event, eyes) if make else None
     if found is None:
         return None
@@ -89,73 +89,78 @@ def public(event: StoredEvent, eyes: Eyes) -> SessionEvent | None:
     return SessionEvent.model_validate({**common, **found})
 
 
-Made = Mapping[str, Any] | None
+EventFields = Mapping[str, Any] | None
 
 
-def _message(event: StoredEvent, eyes: Eyes) -> Made:
-    return {"type": "message", "by": eyes.person(event.actor), "text": event.data["text"] or event.data.get("quoted", "")}
+def _to_message(event: StoredEvent, eyes: EventReader) -> EventFields:
+    return {"type": "message", "by": eyes.find_person(event.actor), "text": event.data["text"] or event.data.get("quoted", "")}
 
 
-def _finished(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_finished(event: StoredEvent, eyes: EventReader) -> EventFields:
     """The words of an answer; a session of this API has them as they were given, with all that belongs to them."""
     del eyes
     text = event.data.get("text")
-    return {"type": "reply", "text": text} if text and channel_of(session_of(event.stream)) != "http" else None
+    return {"type": "reply", "text": text} if text and parse_channel(to_session_name(event.stream)) != "http" else None
 
 
-def _answered(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_reply(event: StoredEvent, eyes: EventReader) -> EventFields:
     kind, body = str(event.data["kind"]), event.data["body"]
-    if kind in _CARDS or kind not in TEXTS:
+    if kind in _CARDS or kind not in RENDERERS:
         return None
-    text = plain(text_of(kind, body, eyes.tr)) if body else ""
+    text = to_plain_text(render_message(kind, body, eyes.tr)) if body else ""
     options = [str(choice["label"]) for choice in body.get("choices") or ()]
     return {"type": "reply", "text": text, "options": options, "turn": str(event.data["cause"])} if text or event.erased else None
 
 
-def _question(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_question(event: StoredEvent, eyes: EventReader) -> EventFields:
     ask = event.data.get("ask") or {}
-    text = eyes.tr.say(str(ask["code"]), **(ask.get("args") or {})) if ask.get("code") else ""
+    text = eyes.tr.translate(str(ask["code"]), **(ask.get("args") or {})) if ask.get("code") else ""
     return {"type": "question", "text": text, "options": [str(option.get("label") or "") for option in event.data.get("options") or ()]}
 
 
-def _card(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_card(event: StoredEvent, eyes: EventReader) -> EventFields:
     data = event.data
     preview, tr = data.get("preview") or {}, eyes.tr
     items = preview.get("items") or ()
     card = AskedCard(
         method=data["method"],
-        title=words(heading(preview, data["method"], tr)),
-        rows=changes(preview),
-        commands=[words(heading(item, str(item.get("method") or ""), tr)) for item in items],
-        reasons=reasons(data.get("reasons") or (), tr),
+        title=join_words(render_heading(preview, data["method"], tr)),
+        rows=to_changes(preview),
+        commands=[join_words(render_heading(item, str(item.get("method") or ""), tr)) for item in items],
+        reasons=render_reasons(data.get("reasons") or (), tr),
         taps=data.get("taps", 1),
         expires_at=data["expires_at"],
         replaces=data.get("replaces", ""),
     )
-    by = eyes.person(data["requested_by"], data.get("requested_by_name", ""))
+    by = eyes.find_person(data["requested_by"], data.get("requested_by_name", ""))
     return {"type": "confirmation", "confirmation_id": data["confirmation_id"], "confirmation": card, "by": by, "state": "requested"}
 
 
-def _decision(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_decision(event: StoredEvent, eyes: EventReader) -> EventFields:
     data, state = event.data, _DECIDED[event.type]
-    by = eyes.person(str(data.get(f"{state}_by") or ""), str(data.get(f"{state}_by_name") or ""))
+    by = eyes.find_person(str(data.get(f"{state}_by") or ""), str(data.get(f"{state}_by_name") or ""))
     told = {"type": "decision", "confirmation_id": data["confirmation_id"], "state": state, "by": by}
-    return {**told, "via": way(str(data.get("via") or "")), "text": str(data.get("reason") or ""), "code": str(data.get("why") or "")}
+    return {
+        **told,
+        "via": format_via(str(data.get("via") or "")),
+        "text": str(data.get("reason") or ""),
+        "code": str(data.get("why") or ""),
+    }
 
 
-def _reopened(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_reopened(event: StoredEvent, eyes: EventReader) -> EventFields:
     """An approval that came to nothing, such as while writes are frozen: the card waits again."""
     del eyes
     return {"type": "decision", "confirmation_id": event.data["confirmation_id"], "state": "requested", "code": event.data["why"]}
 
 
-def _not_counted(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_refused_decision(event: StoredEvent, eyes: EventReader) -> EventFields:
     data = event.data
-    told = {"type": "decision_refused", "confirmation_id": data["confirmation_id"], "by": eyes.person(data["by"])}
-    return {**told, "via": way(data["via"]), "code": data["code"]}
+    told = {"type": "decision_refused", "confirmation_id": data["confirmation_id"], "by": eyes.find_person(data["by"])}
+    return {**told, "via": format_via(data["via"]), "code": data["code"]}
 
 
-def _call(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_call(event: StoredEvent, eyes: EventReader) -> EventFields:
     del eyes
     data = event.data
     if data.get("call_class") == "R":
@@ -164,26 +169,26 @@ def _call(event: StoredEvent, eyes: Eyes) -> Made:
     return {**told, "record": str(data.get("created") or ""), "code": str(data.get("code") or "")}
 
 
-def _settled(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_settled(event: StoredEvent, eyes: EventReader) -> EventFields:
     del eyes
     return {"type": "call", "state": _SETTLED[event.data["verdict"]], "confirmation_id": event.data.get("confirmation_id") or ""}
 
 
-def _step(event: StoredEvent, eyes: Eyes) -> Made:
+def _to_refused_step(event: StoredEvent, eyes: EventReader) -> EventFields:
     del eyes
     return {"type": "step_refused", "method": event.data["method"], "code": event.data["code"]}
 
 
-_TOLD: Final[Mapping[str, Callable[[StoredEvent, Eyes], Made]]] = {
-    "MessageReceived": _message,
-    "TurnFinished": _finished,
-    "AnswerGiven": _answered,
-    "NameAsked": _question,
-    "ConfirmationRequested": _card,
-    **dict.fromkeys(_DECIDED, _decision),
-    "ConfirmationReopened": _reopened,
-    "DecisionRefused": _not_counted,
-    **dict.fromkeys(_CALLS, _call),
-    "OutcomeReconciled": _settled,
-    "StepRefused": _step,
+_CONVERTERS: Final[Mapping[str, Callable[[StoredEvent, EventReader], EventFields]]] = {
+    "MessageReceived": _to_message,
+    "TurnFinished": _to_finished,
+    "AnswerGiven": _to_reply,
+    "NameAsked": _to_question,
+    "ConfirmationRequested": _to_card,
+    **dict.fromkeys(_DECIDED, _to_decision),
+    "ConfirmationReopened": _to_reopened,
+    "DecisionRefused": _to_refused_decision,
+    **dict.fromkeys(_CALLS, _to_call),
+    "OutcomeReconciled": _to_settled,
+    "StepRefused": _to_refused_step,
 }

@@ -5,13 +5,13 @@ from typing import Final
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.http_api.errors import ApiError, documented
+from bot.http_api.errors import ApiError, describe_errors
 from bot.http_api.identity import ClientOf, Guarded
 from bot.http_api.tokens import Client
-from orchestrator.gate.frozen import Switch
-from state.canonical import clean_text
+from orchestrator.gate.frozen import FreezeSwitch
+from state.canonical import to_storable_text
 from state.clock import Clock
-from state.freezing import LONGEST_REASON, Hand, Standing
+from state.freezing import LONGEST_REASON, FreezeState, SwitchOperator
 
 _LOOKED: Final = (401, 403, 429, 500, 503)
 _TURNED: Final = (400, 401, 403, 408, 413, 415, 429, 500, 503)
@@ -35,32 +35,32 @@ class Freeze(BaseModel):
     changed: bool = Field(False, description="Whether this request changed anything.")
 
 
-def freeze_router(switch: Switch, clock: Clock) -> APIRouter:
+def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
     """The two endpoints; `switch` is that of the gate (`orchestrator.tools.gate.means.switch`)."""
     router = APIRouter(prefix="/freeze", tags=["operation"], route_class=Guarded)
 
-    @router.get("", summary="Whether writing is stopped", responses=documented(*_LOOKED))
+    @router.get("", summary="Whether writing is stopped", responses=describe_errors(*_LOOKED))
     async def look(client: ClientOf) -> Freeze:
-        _administrator(client)
-        return _told(await switch.standing())
+        _check_admin(client)
+        return _to_status(await switch.find_freeze())
 
-    @router.post("", summary="Stop all writing, or let it start again", responses=documented(*_TURNED))
+    @router.post("", summary="Stop all writing, or let it start again", responses=describe_errors(*_TURNED))
     async def turn(client: ClientOf, body: FreezeBody) -> Freeze:
-        _administrator(client)
-        hand = Hand(key=client.actor.key, name=client.actor.name, via="http", at=clock.now())
-        reason = clean_text(body.reason).strip()
+        _check_admin(client)
+        hand = SwitchOperator(key=client.actor.key, name=client.actor.name, via="http", at=clock.now())
+        reason = to_storable_text(body.reason).strip()
         turned = await (switch.freeze(hand, reason) if body.frozen else switch.release(hand))
-        return _told(turned.standing, changed=turned.changed)
+        return _to_status(turned.state, changed=turned.changed)
 
     return router
 
 
-def _administrator(client: Client) -> None:
+def _check_admin(client: Client) -> None:
     if client.actor.role != "admin":
         raise ApiError(403, "forbidden", "Only the token of an administrator may stop and allow writing.")
 
 
-def _told(standing: Standing | None, *, changed: bool = False) -> Freeze:
+def _to_status(standing: FreezeState | None, *, changed: bool = False) -> Freeze:
     if standing is None:
         return Freeze(frozen=False, changed=changed)
     return Freeze(frozen=True, at=standing.at, by=standing.name, reason=standing.reason, changed=changed)

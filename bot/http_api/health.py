@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.http_api.errors import documented
-from bot.http_api.watchers import Watching
-from bot.monitoring.parties import Parties, Standing
-from state.clock import iso
+from bot.http_api.errors import describe_errors
+from bot.http_api.watchers import MonitoringCheck
+from bot.monitoring.parties import HealthChecks, PartyHealth
+from state.clock import format_iso
 
 
 class Alive(BaseModel):
@@ -30,7 +30,7 @@ class Ready(BaseModel):
     )
 
 
-def health_router(parties: Parties | None, may: Watching) -> APIRouter:
+def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> APIRouter:
     """The two addresses; without `parties` only the first."""
     router = APIRouter(tags=["operation"])
 
@@ -45,21 +45,21 @@ def health_router(parties: Parties | None, may: Watching) -> APIRouter:
         "/readyz",
         summary="Whether each party is well",
         response_model=Ready,
-        responses={503: {"model": Ready, "description": "At least one party is not well."}, **documented(401, 403, 429)},
+        responses={503: {"model": Ready, "description": "At least one party is not well."}, **describe_errors(401, 403, 429)},
     )
     async def readyz(request: Request) -> JSONResponse:
         knows = may(request)
-        found = await parties.look()
+        found = await parties.check_all()
         ready = all(one.ok for one in found)
-        told = Ready(ready=ready, parties={one.name: _detailed(one) if knows else _state(one) for one in found})
+        told = Ready(ready=ready, parties={one.name: _format_details(one) if knows else _format_state(one) for one in found})
         return JSONResponse(told.model_dump(), 200 if ready else 503, headers={"Cache-Control": "no-store"})
 
     return router
 
 
-def _state(one: Standing) -> str:
+def _format_state(one: PartyHealth) -> str:
     return "ok" if one.ok else "not"
 
 
-def _detailed(one: Standing) -> dict[str, str]:
-    return {"state": _state(one), "since": iso(one.since), "why": one.why}
+def _format_details(one: PartyHealth) -> dict[str, str]:
+    return {"state": _format_state(one), "since": format_iso(one.since), "why": one.why}

@@ -11,42 +11,42 @@ from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader
 
 from bot.http_api.errors import ApiError
-from bot.http_api.limits import Lockout, Rate
+from bot.http_api.limits import Lockout, RequestRate
 from bot.http_api.tokens import Client, Tokens
 from orchestrator.errors import SettingsError
-from state.clock import elapsing
+from state.clock import read_boottime
 
 log = logging.getLogger(__name__)
 
 Network = IPv4Network | IPv6Network
 _KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A token of HTTP_API_TOKENS.")
-_LINES: Final = 10
+_LINES_PER_MINUTE: Final = 10
 """Lines a minute about addresses that are locked out: whoever has thousands of addresses must not fill the log."""
-_SITE: Final = 64
+_SITE_PREFIX: Final = 64
 """Bits of an IPv6 address that name its site: whoever has one has all its addresses."""
 
 
-class Identity:
+class Authenticator:
     """Knows tokens and limits; one for the app, kept at `app.state.identity`."""
 
     def __init__(
-        self, tokens: Tokens, *, per_minute: int = 0, proxies: Sequence[Network] = (), clock: Callable[[], float] = elapsing
+        self, tokens: Tokens, *, per_minute: int = 0, proxies: Sequence[Network] = (), clock: Callable[[], float] = read_boottime
     ) -> None:
         """`proxies` may say whom they speak for; `per_minute` counts for each address and each token."""
         self._tokens, self._proxies = tokens, tuple(proxies)
-        self._rate, self._lockout = Rate(per_minute, clock), Lockout(clock)
-        self._lines = Rate(_LINES, clock)
-        self.refused = 0
+        self._rate, self._lockout = RequestRate(per_minute, clock), Lockout(clock)
+        self._lines = RequestRate(_LINES_PER_MINUTE, clock)
+        self.refused_count = 0
         """Wrong tokens and requests over a limit since the start, for the metrics."""
 
     def check(self, request: Request, presented: str | None) -> Client:
         """The client; raises ApiError 401 or 429."""
-        address = self.address(request)
+        address = self.find_address(request)
         self._wait(max(self._lockout.wait(address), self._rate.wait(f"address {address}")))
-        client = self._tokens.of(presented) if presented else None
+        client = self._tokens.find_client(presented) if presented else None
         if client is None:
-            self.refused += 1
-            if presented and self._lockout.failed(address) and not self._lines.wait("lock-out"):
+            self.refused_count += 1
+            if presented and self._lockout.record_failure(address) and not self._lines.wait("lock-out"):
                 log.warning("an address is locked out after wrong tokens", extra={"action": "api_locked_out", "address": address})
             raise ApiError(401, "unauthorized", "The header X-API-Key with a valid token is needed.")
         self._wait(self._rate.wait(f"token {client.name}"))
@@ -54,11 +54,11 @@ class Identity:
 
     def _wait(self, seconds: int) -> None:
         if seconds:
-            self.refused += 1
+            self.refused_count += 1
             sentence = "Too many requests, or too many wrong tokens, from here."
             raise ApiError(429, "too_many_requests", sentence, headers={"Retry-After": str(seconds)})
 
-    def address(self, request: Request) -> str:
+    def find_address(self, request: Request) -> str:
         """Where the request comes from; what X-Forwarded-For says counts only as far as our own proxies wrote it."""
         hops = [request.client.host if request.client else ""]
         if self._proxies:
@@ -71,7 +71,7 @@ class Identity:
                 break
             address = hop
             trusted = any(ip_address(hop) in network for network in self._proxies)
-        return _site(address)
+        return _find_network_site(address)
 
 
 def _is_address(text: str) -> bool:
@@ -83,7 +83,7 @@ def _is_address(text: str) -> bool:
 
 
 @lru_cache(256)  # of callers who write again and again
-def _site(address: str) -> str:
+def _find_network_site(address: str) -> str:
     if not _is_address(address):
         return address
     found = ip_address(address)
@@ -91,10 +91,10 @@ def _site(address: str) -> str:
         return str(found)
     if found.ipv4_mapped is not None:
         return str(found.ipv4_mapped)
-    return str(ip_network((int(found), _SITE), strict=False))
+    return str(ip_network((int(found), _SITE_PREFIX), strict=False))
 
 
-def networks(listed: str) -> list[Network]:
+def parse_networks(listed: str) -> list[Network]:
     """The proxies of HTTP_TRUSTED_PROXIES; raises SettingsError naming the faulty one."""
     found: list[Network] = []
     for entry in (part.strip() for part in listed.split(",") if part.strip()):
@@ -105,16 +105,16 @@ def networks(listed: str) -> list[Network]:
     return found
 
 
-async def client_of(request: Request, presented: Annotated[str | None, Security(_KEY)]) -> Client:
+async def resolve_client(request: Request, presented: Annotated[str | None, Security(_KEY)]) -> Client:
     """The client of this request; raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
     known: Client | None = getattr(request.state, "client", None)
     if known is not None:
         return known
-    identity: Identity = request.app.state.identity
+    identity: Authenticator = request.app.state.identity
     return identity.check(request, presented)
 
 
-ClientOf = Annotated[Client, Depends(client_of)]
+ClientOf = Annotated[Client, Depends(resolve_client)]
 
 
 class Guarded(APIRoute):
@@ -125,7 +125,7 @@ class Guarded(APIRoute):
         inner = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
-            request.state.client = await client_of(request, request.headers.get(_KEY.model.name))
+            request.state.client = await resolve_client(request, request.headers.get(_KEY.model.name))
             return await inner(request)
 
         return guarded

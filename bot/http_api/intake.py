@@ -6,36 +6,36 @@ from typing import Final
 
 from state.store import InboxRow
 
-MOST: Final = 100
+BATCH_SIZE: Final = 100
 """Inputs of one commit."""
 
 Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
-class Intake:
+class InputBatcher:
     """A hundred callers at once cost two flushes of the disk, not a hundred; one alone waits for nobody."""
 
     def __init__(self, receive: Receive) -> None:
         """Nothing waits."""
         self._receive = receive
         self._waiting: list[tuple[InboxRow, asyncio.Future[bool]]] = []
-        self._working: asyncio.Task[None] | None = None
+        self._drain_task: asyncio.Task[None] | None = None
 
     async def take(self, row: InboxRow) -> bool:
         """Whether it is new, once it is stored; raises StoreError."""
         stored: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, stored))
-        if self._working is None:
-            self._working = asyncio.ensure_future(self._work())
+        if self._drain_task is None:
+            self._drain_task = asyncio.ensure_future(self._drain())
         return await stored
 
-    async def _work(self) -> None:
+    async def _drain(self) -> None:
         try:
             while self._waiting:
-                batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+                batch, self._waiting = self._waiting[:BATCH_SIZE], self._waiting[BATCH_SIZE:]
                 await self._store(batch)
         finally:
-            self._working = None
+            self._drain_task = None
 
     async def _store(self, batch: Sequence[tuple[InboxRow, "asyncio.Future[bool]"]]) -> None:
         """All or none of them; whoever went away meanwhile hears nothing, its input is stored all the same."""

@@ -11,22 +11,22 @@ from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 
-MOST: Final = 10_000
+MAX_REMEMBERED: Final = 10_000
 """Addresses and tokens that are remembered; beyond it the one seen longest ago is forgotten."""
 FAILURES: Final = 5
-WITHIN: Final = 15 * 60.0
+FAILURE_WINDOW: Final = 15 * 60.0
 LOCKED_FOR: Final = 15 * 60.0
 _MINUTE: Final = 60.0
 
 
-class _Recent(Generic[T]):
+class _RecentKeys(Generic[T]):
     """A table that forgets whom it has not seen for longest."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self._most = most
         self._kept: OrderedDict[str, T] = OrderedDict()
 
-    def get(self, key: str) -> T | None:
+    def find(self, key: str) -> T | None:
         """What is kept for `key`, which counts as seen."""
         if key in self._kept:
             self._kept.move_to_end(key)
@@ -51,20 +51,20 @@ class _Bucket:
     at: float
 
 
-class Rate:
+class RequestRate:
     """So many requests a minute each, all of them at once if need be; 0 = no limit."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
         """Nobody has come yet."""
         self._size, self._clock = float(per_minute), clock
-        self._buckets: _Recent[_Bucket] = _Recent()
+        self._buckets: _RecentKeys[_Bucket] = _RecentKeys()
 
     def wait(self, key: str) -> int:
         """Take one request of `key`: 0, or the seconds until there is room for one."""
         if not self._size:
             return 0
         now = self._clock()
-        bucket = self._buckets.get(key)
+        bucket = self._buckets.find(key)
         if bucket is None:
             bucket = _Bucket(self._size, now)
             self._buckets.put(key, bucket)
@@ -82,26 +82,26 @@ class Lockout:
     def __init__(self, clock: Callable[[], float]) -> None:
         """Nobody has failed yet."""
         self._clock = clock
-        self._failed: _Recent[deque[float]] = _Recent()
-        self._locked: _Recent[float] = _Recent()
+        self._failed: _RecentKeys[deque[float]] = _RecentKeys()
+        self._locked: _RecentKeys[float] = _RecentKeys()
 
     def wait(self, address: str) -> int:
         """0, or the seconds that the address has to wait."""
-        until = self._locked.get(address)
+        until = self._locked.find(address)
         left = until - self._clock() if until is not None else 0.0
         if until is not None and left <= 0:
             self._locked.drop(address)
         return max(0, ceil(left))
 
-    def failed(self, address: str) -> bool:
+    def record_failure(self, address: str) -> bool:
         """Count one wrong token; whether that was the one too many."""
         now = self._clock()
-        times = self._failed.get(address)
+        times = self._failed.find(address)
         if times is None:
             times = deque(maxlen=FAILURES)
             self._failed.put(address, times)
         times.append(now)
-        if len(times) < FAILURES or now - times[0] > WITHIN:
+        if len(times) < FAILURES or now - times[0] > FAILURE_WINDOW:
             return False
         self._failed.drop(address)
         self._locked.put(address, now + LOCKED_FOR)

@@ -19,7 +19,7 @@ LOOK_EVERY: Final = 1.0
 MOST_STEPS: Final = 50
 
 
-class Happened(NamedTuple):
+class TurnEvent(NamedTuple):
     """An event as both the journal and a commit tell it."""
 
     type: str
@@ -32,20 +32,20 @@ class Ticket:
     def __init__(self, row: InboxRow) -> None:
         """Nothing is known yet."""
         self.row = row
-        self.over = row.status != "new"
+        self.is_over = row.status != "new"
         """The input is closed: its answer can be had."""
-        self.whole = row.kind != "message" and not self.over
-        """`happened` holds everything: the turn began before our eyes."""
-        self.happened: list[Happened] = []
+        self.is_complete = row.kind != "message" and not self.is_over
+        """`events` holds everything: the turn began before our eyes."""
+        self.events: list[TurnEvent] = []
         self.text = ""
         """What the model has said so far."""
         self.steps: deque[Notice] = deque(maxlen=MOST_STEPS)
         """What it did since somebody looked."""
-        self.trouble = False
+        self.has_trouble = False
         """Nothing can be stored at the moment."""
         self.news = asyncio.Event()
 
-    async def told(self, within: float) -> None:
+    async def wait_for_news(self, within: float) -> None:
         """Wait until something is new, for so many seconds at most."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
@@ -66,21 +66,21 @@ class Mailbox:
         self._look = asyncio.Event()
 
     @contextlib.contextmanager
-    def waiting(self, row: InboxRow) -> Iterator[Ticket]:
+    def open_ticket(self, row: InboxRow) -> Iterator[Ticket]:
         """A ticket for that input, for the time of the block; it is told only of the end."""
         ticket = Ticket(row)
-        with _listed(self._tickets, ticket):
+        with _register_ticket(self._tickets, ticket):
             yield ticket
 
     @contextlib.contextmanager
-    def following(self, row: InboxRow) -> Iterator[Ticket]:
+    def open_followed_ticket(self, row: InboxRow) -> Iterator[Ticket]:
         """A ticket that is told of each step too."""
-        with self.waiting(row) as ticket, _listed(self._followed, ticket):
+        with self.open_ticket(row) as ticket, _register_ticket(self._followed, ticket):
             yield ticket
 
     async def run(self) -> None:
         """Watch what is stored, until cancelled."""
-        self._store.watchers.append(self._stored)
+        self._store.watchers.append(self._observe_commit)
         self._store.listeners.append(self._look.set)
         try:
             while True:
@@ -89,28 +89,28 @@ class Mailbox:
                     async with asyncio.timeout(LOOK_EVERY):
                         await self._look.wait()
                 with contextlib.suppress(StoreError):
-                    await self._look_all()
+                    await self._check_all()
         finally:
-            self._store.watchers.remove(self._stored)
+            self._store.watchers.remove(self._observe_commit)
             self._store.listeners.remove(self._look.set)
 
-    async def look(self, ticket: Ticket) -> None:
+    async def check_closed(self, ticket: Ticket) -> None:
         """See whether the input was closed before the ticket was made. Raises StoreError."""
-        closed = await self._store.read(_closed, [ticket.row.source])
-        if closed and not ticket.over:
-            ticket.over, ticket.whole = True, False
+        closed = await self._store.read(_select_closed, [ticket.row.source])
+        if closed and not ticket.is_over:
+            ticket.is_over, ticket.is_complete = True, False
 
-    async def _look_all(self) -> None:
+    async def _check_all(self) -> None:
         """Find the inputs that were closed without our seeing it. Raises StoreError."""
-        sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].over}
+        sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].is_over}
         if not sources:
             return
-        for source in await self._store.read(_closed, list(sources)):
+        for source in await self._store.read(_select_closed, list(sources)):
             for ticket in self._tickets.get(sources[source], ()):
-                ticket.over, ticket.whole = True, False
+                ticket.is_over, ticket.is_complete = True, False
                 ticket.news.set()
 
-    async def partial(self, session: str, what: Any) -> None:
+    async def report_partial(self, session: str, what: Any) -> None:
         """Keep how far a turn is: the text so far, or a notice."""
         if isinstance(what, Notice) and what.code == "turn-begun":
             self._turns[session] = str(what.args["turn"])
@@ -123,27 +123,27 @@ class Mailbox:
                 ticket.steps.append(what)
             ticket.news.set()
 
-    async def trouble(self, session: str, notice: Notice) -> None:
+    async def report_trouble(self, session: str, notice: Notice) -> None:
         """Nothing can be stored for that session: those who wait are told so."""
         del notice
         for tickets in self._tickets.values():
             for ticket in tickets:
                 if ticket.row.session == session:
-                    ticket.trouble = True
+                    ticket.has_trouble = True
                     ticket.news.set()
 
-    def _stored(self, commit: Commit) -> None:
+    def _observe_commit(self, commit: Commit) -> None:
         if not self._tickets:
             return
         for step in (*commit.earlier, commit):
             for event in step.events:
-                self._note(event)
+                self._record_event(event)
             for row_id in step.inbox_done:
                 for ticket in self._tickets.get(row_id, ()):
-                    ticket.over = True
+                    ticket.is_over = True
                     ticket.news.set()
 
-    def _note(self, event: Event) -> None:
+    def _record_event(self, event: Event) -> None:
         match event:
             case AnswerGiven():
                 cause = event.cause
@@ -154,12 +154,12 @@ class Mailbox:
         if isinstance(event, CallSucceeded) and event.call_class == "R":
             return
         for ticket in self._tickets.get(cause, ()):
-            ticket.whole = ticket.whole or isinstance(event, MessageReceived)
-            ticket.happened.append(Happened(type(event).__name__, event.model_dump(mode="json")))
+            ticket.is_complete = ticket.is_complete or isinstance(event, MessageReceived)
+            ticket.events.append(TurnEvent(type(event).__name__, event.model_dump(mode="json")))
 
 
 @contextlib.contextmanager
-def _listed(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
+def _register_ticket(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
     """Among those of its input, for the time of the block."""
     of_input = tickets.setdefault(ticket.row.id, [])
     of_input.append(ticket)
@@ -171,6 +171,6 @@ def _listed(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
             del tickets[ticket.row.id]
 
 
-def _closed(store: Store, sources: list[str]) -> list[str]:
-    found = ((source, store.input_of(source)) for source in sources)
+def _select_closed(store: Store, sources: list[str]) -> list[str]:
+    found = ((source, store.find_inbox(source)) for source in sources)
     return [source for source, row in found if row is not None and row.status != "new"]

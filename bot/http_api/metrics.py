@@ -7,18 +7,18 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.http_api.errors import ApiError, documented
-from bot.http_api.watchers import Watching
+from bot.http_api.errors import ApiError, describe_errors
+from bot.http_api.watchers import MonitoringCheck
 from bot.monitoring.gauges import Scrape
 from bot.monitoring.meters import Meters
-from state.clock import elapsing
+from state.clock import read_boottime
 
 log = logging.getLogger(__name__)
 
-_REFUSED: Final = {401: "unauthorized", 403: "forbidden", 429: "too_many_requests"}
+_REFUSAL_REASONS: Final = {401: "unauthorized", 403: "forbidden", 429: "too_many_requests"}
 
 
-def metrics_router(scrape: Scrape, may: Watching) -> APIRouter:
+def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
     """The one address."""
     router = APIRouter(tags=["operation"])
 
@@ -26,17 +26,17 @@ def metrics_router(scrape: Scrape, may: Watching) -> APIRouter:
         "/metrics",
         summary="Counters and gauges in the text format of Prometheus",
         response_class=Response,
-        responses={200: {"content": {"text/plain": {}}}, **documented(401, 403, 429)},
+        responses={200: {"content": {"text/plain": {}}}, **describe_errors(401, 403, 429)},
     )
     async def metrics(request: Request) -> Response:
         if not may(request):
             raise ApiError(401, "unauthorized", "METRICS_TOKEN as a bearer, or the token of an admin, is needed.")
-        return Response(await scrape.text(), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+        return Response(await scrape.render(), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
 
     return router
 
 
-class HttpMeter:
+class RequestCounter:
     """Counts each request by the template of its route, never by the address that was asked."""
 
     def __init__(self, app: ASGIApp, meters: Meters) -> None:
@@ -49,25 +49,25 @@ class HttpMeter:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun, status = elapsing(), 0
+        begun, status = read_boottime(), 0
 
         async def noted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = int(message["status"])
-                self._count(scope, status, elapsing() - begun)
+                self._count(scope, status, read_boottime() - begun)
             await send(message)
 
         try:
             await self._app(scope, receive, noted)
         finally:
             if not status:  # it failed, or the caller was gone, before there was an answer
-                self._count(scope, 499, elapsing() - begun)
+                self._count(scope, 499, read_boottime() - begun)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         try:
-            self._meters.requested(str(scope["method"]), str(getattr(scope.get("route"), "path", "")), status, seconds)
-            if status in _REFUSED:
-                self._meters.turned_away(_REFUSED[status])
+            self._meters.count_request(str(scope["method"]), str(getattr(scope.get("route"), "path", "")), status, seconds)
+            if status in _REFUSAL_REASONS:
+                self._meters.count_turned_away(_REFUSAL_REASONS[status])
         except Exception:  # a request is answered whether it is counted or not
             log.exception("a request was not counted", extra={"action": "watcher_failed"})

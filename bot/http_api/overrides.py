@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from bot.http_api.errors import ApiError
-from bot.http_api.tokens import lower
+from bot.http_api.tokens import pick_lower_mode
 from orchestrator.messages import MODES, Actor, Mode
 
 
@@ -27,15 +27,15 @@ class Overrides:
             raise ApiError(400, "overrides_off", f"{', '.join(wanted)} cannot be set by a request: HTTP_ALLOW_OVERRIDES is off here.")
         for name in self.folders.keys() & wanted.keys():
             self._check(name, wanted[name])
-        return self._lowered(actor, wanted["mode"]) if "mode" in wanted else actor
+        return self._reduce_mode(actor, wanted["mode"]) if "mode" in wanted else actor
 
-    def _lowered(self, actor: Actor, wanted: str) -> Actor:
+    def _reduce_mode(self, actor: Actor, wanted: str) -> Actor:
         known: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
         mode = known.get(wanted)
         if mode is None:
             raise ApiError(400, "invalid_mode", f"mode must be one of {', '.join(MODES)}.")
-        highest = lower(self.mode, actor.max_mode)
-        if lower(mode, highest) != mode:
+        highest = pick_lower_mode(self.mode, actor.max_mode)
+        if pick_lower_mode(mode, highest) != mode:
             raise ApiError(400, "mode_too_high", f"mode may only be lowered: the highest here is {highest}.")
         return actor.model_copy(update={"max_mode": mode})
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from bot.http_api.corked import Corked
-from state.clock import elapsing
+from bot.http_api.corked import BufferedTransport
+from state.clock import read_boottime
 
 HEAD_WITHIN: Final = 10.0
 """Seconds from the beginning of a connection, or of a further request on it, to the end of the request's head."""
@@ -16,42 +16,42 @@ REST_WITHIN: Final = 5.0
 """Seconds in which a body that nobody reads any more, as its request is answered, must end."""
 
 
-class PatientOnce(H11Protocol):
+class LimitedProtocol(H11Protocol):
     """Closes connections whose request has no head in time; heads above 64 KB are refused by h11 itself."""
 
     most = 1000
-    """Connections at once; `bounded_by` makes a class with another number."""
+    """Connections at once; `build_protocol` makes a class with another number."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Nothing is awaited yet."""
         super().__init__(*args, **kwargs)
         self._head: asyncio.TimerHandle | None = None
         self._rest: asyncio.TimerHandle | None = None
-        self._since = elapsing()
+        self._since = read_boottime()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The time of the first request begins; where there are too many, whoever has said nothing for longest goes."""
-        super().connection_made(Corked(transport, self.loop))  # type: ignore[arg-type]
-        if len(self.connections) > self.most and not self._displaced():
-            transport.write(_refusal(503, "unavailable", "Too many connections."))
+        super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
+        if len(self.connections) > self.most and not self._discard_idle():
+            transport.write(_build_refusal(503, "unavailable", "Too many connections."))
             transport.close()
             return
-        self._await_head()
+        self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
         """The time of the head ends with it, and begins with the first byte of the next one."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
-            self._forget_head()
+            self._cancel_head_timer()
         elif self._head is None and not self.transport.is_closing() and self.conn.trailing_data[0]:
-            self._await_head()
+            self._start_head_timer()
         if self._rest is not None and self.conn.their_state is not h11.SEND_BODY:
             self._rest.cancel()
             self._rest = None
 
     def on_response_complete(self) -> None:
         """What is left of a body that was not wanted may come for a while, or the caller would lose the answer."""
-        self._since = elapsing()
+        self._since = read_boottime()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY and self._rest is None and not self.transport.is_closing():
             self._rest = self.loop.call_later(REST_WITHIN, self.transport.abort)
@@ -60,23 +60,23 @@ class PatientOnce(H11Protocol):
         """What is no HTTP is refused in the form of all refusals; it is not logged, as anybody can send as much of it as they like."""
         del msg
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            self.transport.write(_refusal(400, "invalid_http", "This is no HTTP/1.1 request."))
+            self.transport.write(_build_refusal(400, "invalid_http", "This is no HTTP/1.1 request."))
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing is awaited any more."""
-        self._forget_head()
+        self._cancel_head_timer()
         if self._rest is not None:
             self._rest.cancel()
         super().connection_lost(exc)
 
-    def _displaced(self) -> bool:
+    def _discard_idle(self) -> bool:
         """Whether one that has begun no request made room."""
-        idle = [other for other in self.connections if isinstance(other, PatientOnce) and other is not self and other.is_idle]
+        idle = [other for other in self.connections if isinstance(other, LimitedProtocol) and other is not self and other.is_idle]
         if not idle:
             return False
         eldest = min(idle, key=lambda other: other._since)  # noqa: SLF001 - one of our own
-        eldest._forget_head()  # noqa: SLF001 - as above
+        eldest._cancel_head_timer()  # noqa: SLF001 - as above
         self.connections.discard(eldest)
         eldest.transport.abort()
         return True
@@ -86,26 +86,26 @@ class PatientOnce(H11Protocol):
         """Nothing is being answered here."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _await_head(self) -> None:
-        self._since = elapsing()
-        self._head = self.loop.call_later(HEAD_WITHIN, self._too_slow)
+    def _start_head_timer(self) -> None:
+        self._since = read_boottime()
+        self._head = self.loop.call_later(HEAD_WITHIN, self._close_slow)
 
-    def _too_slow(self) -> None:
+    def _close_slow(self) -> None:
         self._head = None
         self.transport.close()
 
-    def _forget_head(self) -> None:
+    def _cancel_head_timer(self) -> None:
         if self._head is not None:
             self._head.cancel()
             self._head = None
 
 
-def bounded_by(most: int) -> type[PatientOnce]:
+def build_protocol(most: int) -> type[LimitedProtocol]:
     """The protocol with so many connections at once."""
-    return type("PatientOnce", (PatientOnce,), {"most": most})
+    return type("PatientOnce", (LimitedProtocol,), {"most": most})
 
 
-def _refusal(status: int, code: str, message: str) -> bytes:
+def _build_refusal(status: int, code: str, message: str) -> bytes:
     body = json.dumps({"error": {"code": code, "message": message}}).encode()
     words = {400: "Bad Request", 503: "Service Unavailable"}[status]
     head = f"HTTP/1.1 {status} {words}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"

@@ -10,17 +10,17 @@ from typing import Final
 import uvicorn
 from fastapi import FastAPI
 
-from bot.http_api.protocol import bounded_by
+from bot.http_api.protocol import build_protocol
 from orchestrator.errors import SettingsError
 
-_AT_ONCE: Final = 2000
+_MAX_CONNECTIONS: Final = 2000
 """Connections, well above a storm of events: what comes beyond is answered 503, and the portal does not post it again."""
-_NOT_OURS: Final = 256
+_RESERVED_FILES: Final = 256
 """Open files that are left to the database, the portal, the model and Telegram, however many connections come."""
-_ACCEPTED_IN_ONE_GO: Final = 64
+_ACCEPT_BATCH: Final = 64
 _UNREAD_MS: Final = 30_000
 """A caller that takes nothing of its answer for so long is gone."""
-_STOP_WITHIN: Final = 5
+_STOP_TIMEOUT: Final = 5
 
 
 class _Server(uvicorn.Server):
@@ -30,7 +30,7 @@ class _Server(uvicorn.Server):
         """What is accepted in one go is bounded: asyncio takes as many as may wait, before the first is turned away again."""
         await super().startup(sockets=sockets)
         for listener in sockets or ():
-            listener.listen(_AT_ONCE)
+            listener.listen(_MAX_CONNECTIONS)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -38,11 +38,11 @@ class _Server(uvicorn.Server):
         yield
 
 
-def listening(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """A socket bound to that address; raises SettingsError when it is taken or not ours."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        made = socket.create_server((host, port), family=family, backlog=_AT_ONCE)
+        made = socket.create_server((host, port), family=family, backlog=_MAX_CONNECTIONS)
     except OverflowError:
         raise SettingsError(f"HTTP_PORT: {port} is no port") from None
     except OSError as error:
@@ -53,9 +53,9 @@ def listening(host: str, port: int) -> socket.socket:
     return made
 
 
-def most_connections(files: int) -> int:
+def calculate_max_connections(files: int) -> int:
     """How many connections a process that may open so many files (`ulimit -n`) can bear without harm to its other work."""
-    return _AT_ONCE if files < 0 else min(_AT_ONCE, max(files - _NOT_OURS, files // 2))
+    return _MAX_CONNECTIONS if files < 0 else min(_MAX_CONNECTIONS, max(files - _RESERVED_FILES, files // 2))
 
 
 async def serve(app: FastAPI, listener: socket.socket) -> None:
@@ -67,12 +67,12 @@ async def serve(app: FastAPI, listener: socket.socket) -> None:
         access_log=False,
         lifespan="off",
         proxy_headers=False,  # whom to believe says HTTP_TRUSTED_PROXIES alone, in `identity`
-        http=bounded_by(most_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])),
+        http=build_protocol(calculate_max_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])),
         ws="none",
         server_header=False,
-        backlog=_ACCEPTED_IN_ONE_GO,
-        timeout_keep_alive=_STOP_WITHIN,
-        timeout_graceful_shutdown=_STOP_WITHIN,
+        backlog=_ACCEPT_BATCH,
+        timeout_keep_alive=_STOP_TIMEOUT,
+        timeout_graceful_shutdown=_STOP_TIMEOUT,
     )
     server = _Server(config)
     serving = asyncio.ensure_future(server.serve(sockets=[listener]))

@@ -10,6 +10,6 @@ HEARTBEAT: Final = b": still here\n\n"
 """A comment: it keeps proxies from closing a line on which nothing is said."""
 
 
-def event(name: str, identity: str, data: Mapping[str, Any]) -> bytes:
+def format_event(name: str, identity: str, data: Mapping[str, Any]) -> bytes:
     """One event. JSON holds no line end of its own, so each is three lines."""
     return f"event: {name}\nid: {identity}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"

@@ -47,24 +47,24 @@ class Tokens:
         """How many there are."""
         return len(self._clients)
 
-    def of(self, presented: str) -> Client | None:
+    def find_client(self, presented: str) -> Client | None:
         """Whose token that is, with the rights of now; takes the same time for every wrong one."""
-        digest = _digest(presented)
+        digest = _hash_token(presented)
         found: Client | None = None
         for client in self._clients.values():
             if hmac.compare_digest(client.digest, digest):
                 found = client
-        return self._granted(found) if found is not None else None
+        return self._apply_grant(found) if found is not None else None
 
-    def present(self, actor: Actor) -> Actor | None:
+    def refresh_actor(self, actor: Actor) -> Actor | None:
         """The rights of now behind a stored actor "http:…", no mode above the stored one; None where its token is gone."""
         client = self._clients.get(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
         if client is None:
             return None
-        now = self._granted(client).actor
-        return now.model_copy(update={"max_mode": lower(now.max_mode, actor.max_mode)})
+        now = self._apply_grant(client).actor
+        return now.model_copy(update={"max_mode": pick_lower_mode(now.max_mode, actor.max_mode)})
 
-    def _granted(self, client: Client) -> Client:
+    def _apply_grant(self, client: Client) -> Client:
         grant = self._grants(client.name)
         if grant is None:
             return client
@@ -78,7 +78,7 @@ class Tokens:
         return replace(client, actor=client.actor.model_copy(update=rights), customers=grant.customers)
 
 
-def lower(one: Mode, other: Mode) -> Mode:
+def pick_lower_mode(one: Mode, other: Mode) -> Mode:
     """The mode that allows less."""
     return min(one, other, key=MODES.index)
 
@@ -86,7 +86,7 @@ def lower(one: Mode, other: Mode) -> Mode:
 def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
     """The clients of HTTP_API_TOKENS (S004-62); raises SettingsError that names an entry by its place."""
     entries = [entry.strip() for entry in listed.get_secret_value().split(",")] if listed is not None else []
-    clients = [_client(entry, number, mode) for number, entry in enumerate(entries, start=1) if entry]
+    clients = [_parse_client(entry, number, mode) for number, entry in enumerate(entries, start=1) if entry]
     if listed is not None and not clients:
         raise SettingsError("HTTP_API_TOKENS: no token is listed; write name=token:role:mode, or leave it out for no API")
     for number, client in enumerate(clients):
@@ -98,7 +98,7 @@ def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
     return clients
 
 
-def _client(entry: str, number: int, mode: Mode) -> Client:
+def _parse_client(entry: str, number: int, mode: Mode) -> Client:
     """ "name=token:role:mode", "name=token" or a bare token; without a role it may not approve."""
 
     def wrong(why: str) -> SettingsError:
@@ -114,11 +114,11 @@ def _client(entry: str, number: int, mode: Mode) -> Client:
         raise wrong("has a role and no name")
     if len(rights) > len(("role", "mode")):
         raise wrong("has more than a role and a mode")
-    role = _one_of(rights[0], get_args(Role)) if rights else "manager"
-    highest = _one_of(rights[1], MODES) if len(rights) > 1 else mode
+    role = _match_word(rights[0], get_args(Role)) if rights else "manager"
+    highest = _match_word(rights[1], MODES) if len(rights) > 1 else mode
     if role is None or highest is None:
         raise wrong(f"has no role of {', '.join(get_args(Role))} or no mode of {', '.join(MODES)}")
-    digest = _digest(token)
+    digest = _hash_token(token)
     name = name if named else f"token-{digest.hex()[:12]}"
     actor = Actor.model_validate(
         {"key": PREFIX + name, "name": name, "role": role, "max_mode": highest, "sees": "all", "may_approve": bool(rights)}
@@ -126,9 +126,9 @@ def _client(entry: str, number: int, mode: Mode) -> Client:
     return Client(name=name, actor=actor, digest=digest)
 
 
-def _one_of(word: str, known: Sequence[str]) -> str | None:
+def _match_word(word: str, known: Sequence[str]) -> str | None:
     return word if word in known else None
 
 
-def _digest(token: str) -> bytes:
+def _hash_token(token: str) -> bytes:
     return sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -3,13 +3,13 @@
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from state.clock import new_id
-from state.trace import HEADER, traced
+from state.clock import generate_id
+from state.trace import HEADER, bind_trace
 
-_ALWAYS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_FIXED_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
-class Traced:
+class TraceHeaders:
     """Outermost of all; answers of the API are for their caller only, so nobody keeps them."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -21,15 +21,15 @@ class Traced:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        trace = new_id()
+        trace = generate_id()
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
                 headers.setdefault(HEADER, trace)
-                for name, value in _ALWAYS.items():
+                for name, value in _FIXED_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        with traced(trace):
+        with bind_trace(trace):
             await self._app(scope, receive, marked)

@@ -12,25 +12,25 @@ from fastapi import Request
 from pydantic import SecretStr
 
 from bot.http_api.errors import ApiError
-from bot.http_api.identity import Identity
+from bot.http_api.identity import Authenticator
 
-Watching = Callable[[Request], bool]
+MonitoringCheck = Callable[[Request], bool]
 """Whether the request may see all; False where it presents nothing. Raises ApiError 401, 403 or 429 for a token that may not."""
 _UNAUTHORIZED: Final = "A valid token is needed."
 
 
-def watching(token: SecretStr | None) -> Watching:
+def build_monitoring_check(token: SecretStr | None) -> MonitoringCheck:
     """By `Authorization: Bearer METRICS_TOKEN`, or an admin's token as bearer or X-API-Key."""
-    wanted = _digest(token.get_secret_value()) if token is not None else None
+    wanted = _hash_metrics_token(token.get_secret_value()) if token is not None else None
 
     def may(request: Request) -> bool:
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         presented = request.headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")
         if not presented:
             return False
-        if wanted is not None and hmac.compare_digest(_digest(presented), wanted):
+        if wanted is not None and hmac.compare_digest(_hash_metrics_token(presented), wanted):
             return True
-        identity: Identity | None = getattr(request.app.state, "identity", None)
+        identity: Authenticator | None = getattr(request.app.state, "identity", None)
         if identity is None:
             raise ApiError(401, "unauthorized", _UNAUTHORIZED)
         if identity.check(request, presented).actor.role != "admin":
@@ -40,5 +40,5 @@ def watching(token: SecretStr | None) -> Watching:
     return may
 
 
-def _digest(token: str) -> bytes:
+def _hash_metrics_token(token: str) -> bytes:
     return sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -18,9 +18,9 @@ _FOLDER = Path(__file__).parent
 _PLAIN = (str, int, float)
 _LONG = 2000
 """Characters of a value that goes past Fluent, which shows «{???}» for one of more than 2500: a transcript, the portal's words."""
-_NESTED = {"code", "args"}
+_NOTICE_KEYS = {"code", "args"}
 """The keys of a notice that stands within another one; several are listed in one sentence."""
-_NAMING = frozenset({"id", "number", "employee", "record"})
+_IDENTIFYING = frozenset({"id", "number", "employee", "record"})
 """Numbers that name something: 999999 stands as it is, never as 999 999."""
 _MARK = re.compile("\ue000(\\w+)\ue001")
 
@@ -32,67 +32,67 @@ class Translator:
         """The catalogues are read once per process."""
         self.locale: Locale = locale
         self._zone = ZoneInfo(time_zone)
-        self._bundle = _bundle(locale)
+        self._bundle = _load_bundle(locale)
 
-    def say(self, code: str, /, **args: Any) -> str:
+    def translate(self, code: str, /, **args: Any) -> str:
         """The sentence of `code`; a code without one is shown as itself, so that nothing is ever lost."""
         if not self._bundle.has_message(code):
             return code
         pattern = self._bundle.get_message(code).value
         if pattern is None:
             return code
-        values = {key: self._value(key, value) for key, value in args.items()}
+        values = {key: self._format_value(key, value) for key, value in args.items()}
         if isinstance(at := args.get("at"), str):
-            values["on"] = self._on(at) if at else ""
+            values["on"] = self._format_event_time(at) if at else ""
         long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
         marks = {key: f"\ue000{key}\ue001" for key in long}
         text, _ = self._bundle.format_pattern(pattern, values | marks)
         return _MARK.sub(lambda found: long.get(found[1], found[0]), str(text)) if long else str(text)
 
-    def notice(self, notice: Notice) -> str:
+    def translate_notice(self, notice: Notice) -> str:
         """The sentence of a notice."""
-        return self.say(notice.code, **notice.args)
+        return self.translate(notice.code, **notice.args)
 
-    def knows(self, code: str) -> bool:
+    def has_message(self, code: str) -> bool:
         """Whether there is a sentence for `code`."""
         return bool(self._bundle.has_message(code))
 
-    def clock(self, moment: str | datetime, now: datetime | None = None) -> str:
+    def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
         """ "18:30", or "22.11 18:30" on another day than `now`."""
         here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
         today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
         return here.strftime("%H:%M" if here.date() == today else "%d.%m %H:%M")
 
-    def _on(self, moment: str) -> str:
+    def _format_event_time(self, moment: str) -> str:
         """ "в 18:30", or "22.11 в 18:30" on another day: for sentences that tell when something happened."""
-        *day, hour = self.clock(moment).split(" ")
+        *day, hour = self.format_time(moment).split(" ")
         words = ["в"] if self.locale == "ru" else ["at"]
         on = day if self.locale == "ru" or not day else ["on", *day]
         return " ".join([*on, *words, hour])
 
-    def _value(self, key: str, value: Any) -> Any:
-        if key in _NAMING and isinstance(value, int):
+    def _format_value(self, key: str, value: Any) -> Any:
+        if key in _IDENTIFYING and isinstance(value, int):
             return str(value)
         if key == "at" and isinstance(value, str) and value:
-            return self.clock(value)
+            return self.format_time(value)
         if isinstance(value, bool):
             return "yes" if value else "no"
-        if isinstance(value, Mapping) and value.keys() == _NESTED:
-            return self.say(value["code"], **value["args"])
+        if isinstance(value, Mapping) and value.keys() == _NOTICE_KEYS:
+            return self.translate(value["code"], **value["args"])
         if isinstance(value, list | tuple):
-            return "; ".join(str(self._value("", item)) for item in value)
+            return "; ".join(str(self._format_value("", item)) for item in value)
         return value if isinstance(value, _PLAIN) else str(value)
 
 
 @cache
-def _bundle(locale: Locale) -> FluentBundle:
+def _load_bundle(locale: Locale) -> FluentBundle:
     bundle = FluentBundle([locale], use_isolating=False)
     for path in sorted((_FOLDER / locale).glob("*.ftl")):
         bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
     return bundle
 
 
-def codes(locale: Locale) -> set[str]:
+def list_message_ids(locale: Locale) -> set[str]:
     """Every message id of a language; a test compares the languages."""
     found: set[str] = set()
     for path in (_FOLDER / locale).glob("*.ftl"):

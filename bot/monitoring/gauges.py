@@ -10,9 +10,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
 from orchestrator.measuring import OTHER
-from state.clock import Clock, elapsing, iso, parse_iso
-from state.sql.figures import OPEN, Figures, Waiting
-from state.worker import Worker
+from state.clock import Clock, format_iso, parse_iso, read_boottime
+from state.sql.figures import OPEN, Backlog, Waiting
+from state.worker import ThreadWorker
 
 log = logging.getLogger(__name__)
 
@@ -31,85 +31,85 @@ LANES: Final = ("turn", "express")
 class Gauges:
     """Looks in a thread of its own, one look at a time; a collector of the registry that it was given."""
 
-    def __init__(self, look: Callable[[str], Figures], clock: Clock) -> None:
+    def __init__(self, look: Callable[[str], Backlog], clock: Clock) -> None:
         """`look` is `FiguresReader.look`: it may raise, and it may hang."""
         self._look, self._clock = look, clock
-        self._worker = Worker("gauges")
-        self._looking: asyncio.Task[None] | None = None
+        self._worker = ThreadWorker("gauges")
+        self._refresh_task: asyncio.Task[None] | None = None
         self._next = 0.0
-        self._figures: Figures | None = None
+        self._figures: Backlog | None = None
         self._up = False
 
     async def refresh(self) -> None:
         """Have figures that are fresh, or what there is after PATIENCE; raises nothing."""
-        if self._looking is None or self._looking.done():
-            if elapsing() < self._next:
+        if self._refresh_task is None or self._refresh_task.done():
+            if read_boottime() < self._next:
                 return
-            self._looking = asyncio.create_task(self._refreshed())
-        await asyncio.wait([self._looking], timeout=PATIENCE)
-        if not self._looking.done():
+            self._refresh_task = asyncio.create_task(self._read_figures())
+        await asyncio.wait([self._refresh_task], timeout=PATIENCE)
+        if not self._refresh_task.done():
             self._up = False
 
     async def aclose(self) -> None:
         """End the thread, unless it hangs: it is a daemon and ends with the process."""
-        if self._looking is None or self._looking.done():
+        if self._refresh_task is None or self._refresh_task.done():
             await self._worker.aclose()
 
-    async def _refreshed(self) -> None:
-        begun = elapsing()
+    async def _read_figures(self) -> None:
+        begun = read_boottime()
         try:
-            self._figures = await self._worker.call(self._look, iso(self._clock.now()))
+            self._figures = await self._worker.call(self._look, format_iso(self._clock.now()))
             self._up = True
         except Exception as error:  # noqa: BLE001 - a scrape without gauges, whatever it is
             self._up = False
             log.warning("the database gives no figures: %s", error, extra={"action": "no_figures"})
-        took = elapsing() - begun
-        self._next = elapsing() + max(FRESH, took * SHARE)
+        took = read_boottime() - begun
+        self._next = read_boottime() + max(FRESH, took * SHARE)
 
     def collect(self) -> Iterable[Metric]:
         """The gauges of the last look that succeeded."""
-        yield _one("sdelka_database_up", "Whether the last look into the database gave figures.", float(self._up))
+        yield _build_gauge("sdelka_database_up", "Whether the last look into the database gave figures.", float(self._up))
         if self._figures is not None:
-            yield from self._of(self._figures)
+            yield from self._build_gauges(self._figures)
 
-    def _of(self, found: Figures) -> Iterable[Metric]:
+    def _build_gauges(self, found: Backlog) -> Iterable[Metric]:
         cards = GaugeMetricFamily("sdelka_effects", "Calls that change something, by where they stand.", labels=["state"])
         since = GaugeMetricFamily("sdelka_effects_oldest_seconds", "Age of the oldest that is not over.", labels=["state"])
         for state in STATES:
             cards.add_metric([state], found.effects.get(state, Waiting()).count)
         for state in OPEN:
-            since.add_metric([state], self._age(found.effects.get(state, Waiting())))
+            since.add_metric([state], self._measure_age(found.effects.get(state, Waiting())))
         yield from (cards, since)
-        yield _one("sdelka_writes_frozen", "1 while somebody has stopped all writing.", float(found.frozen))
-        yield _one("sdelka_unknown_outcomes_open", "Calls of which nobody knows what became.", _count(found, "unknown"))
-        yield _one("sdelka_confirmations_waiting", "Cards that wait for a decision.", _count(found, "requested"))
-        oldest = self._age(found.effects.get("requested", Waiting()))
-        yield _one("sdelka_confirmation_oldest_seconds", "Age of the card that waits longest.", oldest)
-        yield from self._inbox(found)
-        yield from self._outbox(found)
-        yield _one("sdelka_timers", "Timers that are set.", found.timers)
-        yield _one("sdelka_timers_due", "Timers whose moment has come.", found.timers_due)
-        yield _one("sdelka_database_bytes", "Size of the database.", found.database_bytes)
+        yield _build_gauge("sdelka_writes_frozen", "1 while somebody has stopped all writing.", float(found.frozen))
+        yield _build_gauge("sdelka_unknown_outcomes_open", "Calls of which nobody knows what became.", _count_effects(found, "unknown"))
+        yield _build_gauge("sdelka_confirmations_waiting", "Cards that wait for a decision.", _count_effects(found, "requested"))
+        oldest = self._measure_age(found.effects.get("requested", Waiting()))
+        yield _build_gauge("sdelka_confirmation_oldest_seconds", "Age of the card that waits longest.", oldest)
+        yield from self._build_inbox_gauges(found)
+        yield from self._build_outbox_gauges(found)
+        yield _build_gauge("sdelka_timers", "Timers that are set.", found.timers)
+        yield _build_gauge("sdelka_timers_due", "Timers whose moment has come.", found.timers_due)
+        yield _build_gauge("sdelka_database_bytes", "Size of the database.", found.database_bytes)
 
-    def _inbox(self, found: Figures) -> Iterable[Metric]:
+    def _build_inbox_gauges(self, found: Backlog) -> Iterable[Metric]:
         depth = GaugeMetricFamily("sdelka_inbox_depth", "Inputs that are not worked yet.", labels=["lane"])
         since = GaugeMetricFamily("sdelka_inbox_oldest_seconds", "Age of the oldest.", labels=["lane"])
         for lane in LANES:
             depth.add_metric([lane], found.inbox.get(lane, Waiting()).count)
-            since.add_metric([lane], self._age(found.inbox.get(lane, Waiting())))
+            since.add_metric([lane], self._measure_age(found.inbox.get(lane, Waiting())))
         yield from (depth, since)
 
-    def _outbox(self, found: Figures) -> Iterable[Metric]:
+    def _build_outbox_gauges(self, found: Backlog) -> Iterable[Metric]:
         depth = GaugeMetricFamily("sdelka_outbox_depth", "Messages that are not delivered yet.", labels=["channel"])
         since = GaugeMetricFamily("sdelka_outbox_oldest_seconds", "Age of the oldest.", labels=["channel"])
         failed = GaugeMetricFamily("sdelka_outbox_failed", "Messages that were given up.", labels=["channel"])
         for channel in (*sorted(CHANNELS), OTHER):
-            depth.add_metric([channel], sum(one.count for one in _of_channel(found, channel, "new")))
-            since.add_metric([channel], max((self._age(one) for one in _of_channel(found, channel, "new")), default=0.0))
-            failed.add_metric([channel], sum(one.count for one in _of_channel(found, channel, "failed")))
+            depth.add_metric([channel], sum(one.count for one in _select_waiting(found, channel, "new")))
+            since.add_metric([channel], max((self._measure_age(one) for one in _select_waiting(found, channel, "new")), default=0.0))
+            failed.add_metric([channel], sum(one.count for one in _select_waiting(found, channel, "failed")))
         yield from (depth, since, failed)
 
-    def _age(self, waiting: Waiting) -> float:
+    def _measure_age(self, waiting: Waiting) -> float:
         return max(0.0, (self._clock.now() - parse_iso(waiting.oldest)).total_seconds()) if waiting.oldest else 0.0
 
 
@@ -120,18 +120,18 @@ class Scrape:
         """`gauges` are registered; without any the counters stand alone."""
         self._registry, self._gauges = registry, gauges
         self._text, self._made_at = b"", float("-inf")
-        self._one_by_one = asyncio.Lock()
-        self._worker = Worker("scrape")
+        self._lock = asyncio.Lock()
+        self._worker = ThreadWorker("scrape")
         if gauges is not None:
             registry.register(gauges)
 
-    async def text(self) -> bytes:
+    async def render(self) -> bytes:
         """The exposition; takes PATIENCE at most."""
-        async with self._one_by_one:
-            if elapsing() - self._made_at >= TEXT_FOR:
+        async with self._lock:
+            if read_boottime() - self._made_at >= TEXT_FOR:
                 if self._gauges is not None:
                     await self._gauges.refresh()
-                self._text, self._made_at = await self._worker.call(generate_latest, self._registry), elapsing()
+                self._text, self._made_at = await self._worker.call(generate_latest, self._registry), read_boottime()
         return self._text
 
     async def aclose(self) -> None:
@@ -141,7 +141,7 @@ class Scrape:
             await self._gauges.aclose()
 
 
-def _of_channel(found: Figures, channel: str, status: str) -> list[Waiting]:
+def _select_waiting(found: Backlog, channel: str, status: str) -> list[Waiting]:
     return [
         waiting
         for (name, standing), waiting in found.outbox.items()
@@ -149,9 +149,9 @@ def _of_channel(found: Figures, channel: str, status: str) -> list[Waiting]:
     ]
 
 
-def _count(found: Figures, state: str) -> float:
+def _count_effects(found: Backlog, state: str) -> float:
     return found.effects.get(state, Waiting()).count
 
 
-def _one(name: str, text: str, value: float) -> GaugeMetricFamily:
+def _build_gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, text, value=value)

@@ -5,55 +5,55 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bitrix.errors import NoAccess, NotSent, OutcomeUnknown, Refused
-from state.clock import elapsing
+from state.clock import read_boottime
 
 _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "EXPIRED_TOKEN"})
 
 
 @dataclass
-class Heard:
+class Reachability:
     """The last word about one party. `why` is a word or two of our own, never what the party wrote."""
 
     answers: bool | None = None
     why: str = "nothing was heard yet"
     at: float = 0.0
-    clock: Callable[[], float] = field(default=elapsing)
+    clock: Callable[[], float] = field(default=read_boottime)
 
-    def note(self, *, answers: bool, why: str = "") -> None:
+    def record(self, *, answers: bool, why: str = "") -> None:
         """A call ended like that."""
         self.answers, self.why, self.at = answers, why, self.clock()
 
-    def silent_for(self) -> float:
+    def measure_silence(self) -> float:
         """Seconds since the last word."""
         return float("inf") if self.answers is None else self.clock() - self.at
 
 
 @dataclass(frozen=True)
-class Ears:
+class ReachabilityTracker:
     """Where the clients of one process tell how their calls ended."""
 
-    portal: Heard = field(default_factory=Heard)
-    model: Heard = field(default_factory=Heard)
-    telegram: Heard = field(default_factory=Heard)
-    waited: Callable[[float], None] = lambda _: None
+    portal: Reachability = field(default_factory=Reachability)
+    model: Reachability = field(default_factory=Reachability)
+    telegram: Reachability = field(default_factory=Reachability)
+    record_wait: Callable[[float], None] = lambda _: None
     """Told how long each call of the portal waited for its place."""
     probes: dict[str, Callable[[], Any]] = field(default_factory=dict)
     """A cheap question to each party, by its name; `bootstrap` knows the clients."""
 
-    def of_portal(self, error: Exception | None) -> None:
+    def record_portal_call(self, error: Exception | None) -> None:
         """How one request to the portal ended: any answer but one that takes our access away counts as one."""
         match error:
             case NoAccess():
-                self.portal.note(answers=False, why="no access")
+                self.portal.record(answers=False, why="no access")
             case Refused(code=code) if code.upper() in _NO_ACCESS:
-                self.portal.note(answers=False, why="no access")
+                self.portal.record(answers=False, why="no access")
             case OutcomeUnknown():
-                self.portal.note(answers=False, why="no answer")
+                self.portal.record(answers=False, why="no answer")
             case NotSent(status=None, code=""):
-                self.portal.note(answers=False, why="no connection")
+                self.portal.record(answers=False, why="no connection")
             case _:
-                self.portal.note(answers=True)
+                self.portal.record(answers=True)
 
-    def of_model(self, error: Exception | None) -> None:
+    def record_model_call(self, error: Exception | None) -> None:
         """How one request to the model ended."""
-        self.model.note(answers=error is None, why="" if error is None else "no answer")
+        self.model.record(answers=error is None, why="" if error is None else "no answer")

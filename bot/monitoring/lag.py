@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-EVERY: Final = 1.0
+LAG_INTERVAL: Final = 1.0
 
 
-async def watch_loop(note: Callable[[float], None], every: float = EVERY) -> None:
+async def watch_loop_lag(note: Callable[[float], None], every: float = LAG_INTERVAL) -> None:
     """Tell `note` how much later than asked the loop came back, until cancelled."""
     loop = asyncio.get_running_loop()
     while True:

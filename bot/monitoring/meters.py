@@ -31,14 +31,14 @@ class Labels:
 
     def __init__(self, most: int, plain: re.Pattern[str]) -> None:
         """None was met yet."""
-        self._most, self._plain = most, plain
+        self._most, self._pattern = most, plain
         self._known: set[str] = set()
 
-    def of(self, value: str) -> str:
+    def resolve(self, value: str) -> str:
         """The label for that value."""
         if value in self._known:
             return value
-        if len(self._known) >= self._most or not self._plain.fullmatch(value):
+        if len(self._known) >= self._most or not self._pattern.fullmatch(value):
             return OTHER
         self._known.add(value)
         return value
@@ -69,18 +69,18 @@ class Meters:
         self._turned_away = Counter("sdelka_http_refused", "Requests without a valid token, or over a limit.", ["reason"], registry=made)
         self._lag = Histogram("sdelka_event_loop_lag_seconds", "How late the loop was.", buckets=_LAGS, registry=made)
         Info("sdelka_build", "What runs.", registry=made).info(
-            {"version": _version(), "python": platform.python_version(), "database": database}
+            {"version": _find_version(), "python": platform.python_version(), "database": database}
         )
         ProcessCollector(registry=made)
         GCCollector(registry=made)
 
-    def turn_ended(self, result: str) -> None:
+    def count_turn(self, result: str) -> None:
         """See `Meter`."""
         self._turns.labels(result).inc()
 
-    def model_answered(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
+    def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
         """See `Meter`."""
-        name = self._models.of(model)
+        name = self._models.resolve(model)
         self._iterations.labels("answered").inc()
         self._latency.labels(name).observe(max(0.0, seconds))
         self._tokens.labels(name, "prompt").inc(max(0, prompt))
@@ -89,42 +89,42 @@ class Meters:
         if cost is not None:
             self._cost.labels(name, cost[1]).inc(cost[0])
 
-    def model_failed(self) -> None:
+    def count_model_failure(self) -> None:
         """See `Meter`."""
         self._iterations.labels("failed").inc()
 
-    def call_ended(self, call_class: str, outcome: str) -> None:
+    def count_call(self, call_class: str, outcome: str) -> None:
         """See `Meter`."""
         self._calls.labels(call_class, outcome).inc()
 
-    def refused(self, code: str) -> None:
+    def count_refusal(self, code: str) -> None:
         """See `Meter`."""
         self._refused.labels(code).inc()
 
-    def confirmation(self, became: str) -> None:
+    def count_confirmation(self, became: str) -> None:
         """See `Meter`."""
         self._cards.labels(became).inc()
 
-    def waited(self, seconds: float) -> None:
+    def observe_wait(self, seconds: float) -> None:
         """A call of the portal had its place after that time."""
         self._waits.observe(max(0.0, seconds))
 
-    def requested(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered; `route` is the template of our own, "" where there is none."""
         route = route or "none"
         self._requests.labels(method if method in _VERBS else OTHER, route, str(status)).inc()
         self._served.labels(route).observe(max(0.0, seconds))
 
-    def turned_away(self, reason: str) -> None:
+    def count_turned_away(self, reason: str) -> None:
         """A request was not heard; `reason` is a word of our own."""
         self._turned_away.labels(reason).inc()
 
-    def lagged(self, seconds: float) -> None:
+    def observe_lag(self, seconds: float) -> None:
         """The loop came to a task of ours that much too late."""
         self._lag.observe(max(0.0, seconds))
 
 
-def _version() -> str:
+def _find_version() -> str:
     try:
         return version("sdelka")
     except PackageNotFoundError:

@@ -8,17 +8,17 @@ from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramNetworkE
 from aiogram.methods import Response, TelegramMethod
 from aiogram.methods.base import TelegramType
 
-from bot.monitoring.heard import Heard
+from bot.monitoring.heard import Reachability
 
 _NO_ANSWER: Final = (TelegramNetworkError, TelegramServerError, TelegramUnauthorizedError, ClientDecodeError)
 
 
-class Listening(BaseRequestMiddleware):
+class ReachabilityMiddleware(BaseRequestMiddleware):
     """For `bot.session.middleware`."""
 
-    def __init__(self, ear: Heard) -> None:
+    def __init__(self, ear: Reachability) -> None:
         """Tell `ear`."""
-        self._ear = ear
+        self._reachability = ear
 
     async def __call__(
         self, make_request: NextRequestMiddlewareType[TelegramType], bot: Bot, method: TelegramMethod[TelegramType]
@@ -29,7 +29,7 @@ class Listening(BaseRequestMiddleware):
         except AiogramError as error:
             broken = isinstance(error, _NO_ANSWER)
             why = "token not accepted" if isinstance(error, TelegramUnauthorizedError) else "no answer"
-            self._ear.note(answers=not broken, why=why if broken else "")
+            self._reachability.record(answers=not broken, why=why if broken else "")
             raise
-        self._ear.note(answers=True)
+        self._reachability.record(answers=True)
         return answer

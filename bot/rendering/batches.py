@@ -6,8 +6,8 @@ from typing import Any
 
 from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
-from bot.rendering.replies import heading
-from bot.rendering.spans import Span, Spans, bold, joined, plain, quoted, spans
+from bot.rendering.replies import render_heading
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks, to_plain_text
 
 Body = Mapping[str, Any]
 
@@ -18,76 +18,81 @@ _COLUMNS = ("card-file-record", "card-file-number", "card-file-action", "card-fi
 _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
 
 
-def items_of(preview: Body, body: Body, tr: Translator) -> list[Spans]:
+def render_commands(preview: Body, body: Body, tr: Translator) -> list[Spans]:
     """Every command: one line each, or, when there are many, one line for all that do the same to their records."""
     items = preview.get("items") or []
     reports = {report["key"]: report for report in body.get("commands") or ()}
     if len(items) > MAX_ITEMS:
-        return _grouped(items, reports, tr)
+        return _render_grouped(items, reports, tr)
     rows = []
     for number, item in enumerate(items, start=1):
         changes = "; ".join(f"{line['name']}: {line['before'] or '—'} → {line['after']}" for line in item.get("lines") or ())
-        mark = _mark(item, reports)
-        rows.append(spans(f"{number}. {mark}", heading(item, item.get("method", ""), tr), f" — {changes}" if changes else ""))
+        mark = _find_mark(item, reports)
+        rows.append(build_spans(f"{number}. {mark}", render_heading(item, item.get("method", ""), tr), f" — {changes}" if changes else ""))
     return rows
 
 
-def failed_of(body: Body, tr: Translator) -> list[str]:
+def render_failed_commands(body: Body, tr: Translator) -> list[str]:
     """The commands that the portal turned down, with its words; those that never ran are only marked."""
     items = {str(item.get("key")): item for item in (body.get("preview") or {}).get("items") or ()}
     wrong = [report for report in body.get("commands") or () if report["status"] == "error" and report.get("error")]
     rows = [
-        tr.say("card-failed-one", what=plain(_named(items.get(report["key"]) or {}, report, tr)), text=report["error"])
+        tr.translate(
+            "card-failed-one", what=to_plain_text(_render_command_name(items.get(report["key"]) or {}, report, tr)), text=report["error"]
+        )
         for report in wrong[:MAX_FAILED]
     ]
-    return [*rows, tr.say("card-more", count=len(wrong) - MAX_FAILED)] if len(wrong) > MAX_FAILED else rows
+    return [*rows, tr.translate("card-more", count=len(wrong) - MAX_FAILED)] if len(wrong) > MAX_FAILED else rows
 
 
-def _named(item: Body, report: Body, tr: Translator) -> Spans:
+def _render_command_name(item: Body, report: Body, tr: Translator) -> Spans:
     title = str(item.get("title") or "")
-    return spans(quoted(title)) if title else heading(item, str(report.get("method", "")), tr)
+    return build_spans(format_title(title)) if title else render_heading(item, str(report.get("method", "")), tr)
 
 
-def batch_sheet(body: Body, tr: Translator) -> Sheet | None:
+def build_batch_sheet(body: Body, tr: Translator) -> Sheet | None:
     """Everything that a batch of many commands will write, a row for each value; None where the card itself lists its commands."""
     items = (body.get("preview") or {}).get("items") or []
     if len(items) <= MAX_ITEMS or body.get("status") != "requested":
         return None
-    found = [row for number, item in enumerate(items, start=1) for row in _cells(number, item, tr)]
+    found = [row for number, item in enumerate(items, start=1) for row in _build_rows(number, item, tr)]
     return Sheet(
-        columns=tuple(tr.say(code) for code in _COLUMNS), rows=tuple(row for row, _ in found), links=tuple(link for _, link in found)
+        columns=tuple(tr.translate(code) for code in _COLUMNS), rows=tuple(row for row, _ in found), links=tuple(link for _, link in found)
     )
 
 
-def _cells(number: int, item: Body, tr: Translator) -> Iterator[tuple[tuple[Cell, ...], str]]:
-    action = plain(heading({**item, "title": ""}, item.get("method", ""), tr))
+def _build_rows(number: int, item: Body, tr: Translator) -> Iterator[tuple[tuple[Cell, ...], str]]:
+    action = to_plain_text(render_heading({**item, "title": ""}, item.get("method", ""), tr))
     title, link = str(item.get("title") or item.get("id") or "?"), str(item.get("url") or "")
     for line in item.get("lines") or [{"name": "", "before": "", "after": ""}]:
         yield (title, number, action, str(line["name"]), str(line.get("before") or ""), str(line["after"])), link
 
 
-def _grouped(items: Sequence[Body], reports: Mapping[str, Body], tr: Translator) -> list[Spans]:
+def _render_grouped(items: Sequence[Body], reports: Mapping[str, Body], tr: Translator) -> list[Spans]:
     """One line for all commands that do the same; what stood there before is said with its count where it differs."""
     groups: dict[tuple[str, ...], list[Body]] = {}
     for item in items:
         changes = (f"{line['name']} → {line['after']}" for line in item.get("lines") or ())
-        words = plain(heading({**item, "title": ""}, item.get("method", ""), tr))
+        words = to_plain_text(render_heading({**item, "title": ""}, item.get("method", ""), tr))
         groups.setdefault((words, *changes), []).append(item)
-    return [_group(words, members, reports, tr) for (words, *_), members in groups.items()]
+    return [_render_group(words, members, reports, tr) for (words, *_), members in groups.items()]
 
 
-def _group(words: str, members: Sequence[Body], reports: Mapping[str, Body], tr: Translator) -> Spans:
+def _render_group(words: str, members: Sequence[Body], reports: Mapping[str, Body], tr: Translator) -> Spans:
     same = zip(*(item.get("lines") or () for item in members), strict=True)  # the members of a group have equally many lines
-    changes = "; ".join(_change_of_all(lines, tr) for lines in same)
-    marked = any(_mark(item, reports) != _MARKS["success"] for item in members)  # that all went well stands below
+    changes = "; ".join(_render_shared_change(lines, tr) for lines in same)
+    marked = any(_find_mark(item, reports) != _MARKS["success"] for item in members)  # that all went well stands below
     names = [
-        spans(_mark(item, reports) if marked else "", Span(str(item.get("title") or item.get("id") or "?"), url=str(item.get("url") or "")))
+        build_spans(
+            _find_mark(item, reports) if marked else "",
+            Span(str(item.get("title") or item.get("id") or "?"), url=str(item.get("url") or "")),
+        )
         for item in members
     ]
-    return spans(bold(f"{words} × {len(members)}"), f" — {changes}: " if changes else ": ", joined(names, ", "))
+    return build_spans(format_bold(f"{words} × {len(members)}"), f" — {changes}: " if changes else ": ", join_blocks(names, ", "))
 
 
-def _change_of_all(lines: Sequence[Body], tr: Translator) -> str:
+def _render_shared_change(lines: Sequence[Body], tr: Translator) -> str:
     """ "Ответственный: Анна (9), Вера (2) → Борис": the commonest values before, and how many others there are."""
     name, after = lines[0]["name"], lines[0]["after"]
     befores = Counter(str(line.get("before") or "") for line in lines)
@@ -96,12 +101,12 @@ def _change_of_all(lines: Sequence[Body], tr: Translator) -> str:
     if len(befores) == 1:
         return f"{name}: {next(iter(befores))} → {after}"
     named = befores.most_common(MAX_BEFORES)
-    said = [tr.say("card-group-before", value=value or "—", count=count) for value, count in named]
+    said = [tr.translate("card-group-before", value=value or "—", count=count) for value, count in named]
     if len(befores) > MAX_BEFORES:
         left = len(lines) - sum(count for _, count in named)
-        said.append(tr.say("card-group-rest", kinds=len(befores) - MAX_BEFORES, count=left))
+        said.append(tr.translate("card-group-rest", kinds=len(befores) - MAX_BEFORES, count=left))
     return f"{name}: {', '.join(said)} → {after}"
 
 
-def _mark(item: Body, reports: Mapping[str, Body]) -> str:
+def _find_mark(item: Body, reports: Mapping[str, Body]) -> str:
     return _MARKS.get(str((reports.get(str(item.get("key"))) or {}).get("status", "")), "")

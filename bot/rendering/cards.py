@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.batches import MAX_ITEMS, failed_of, items_of
-from bot.rendering.replies import heading
-from bot.rendering.spans import Span, Spans, bold, joined, spans
+from bot.rendering.batches import MAX_ITEMS, render_commands, render_failed_commands
+from bot.rendering.replies import render_heading
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from state.clock import parse_iso
 
-__all__ = ["MAX_ITEMS", "MAX_LINES", "OPEN_LINES", "card_text", "waits_for_lead", "wants_second_tap"]
+__all__ = ["MAX_ITEMS", "MAX_LINES", "OPEN_LINES", "is_second_tap_due", "is_waiting_for_lead", "render_card"]
 
 Body = Mapping[str, Any]
 
@@ -24,7 +24,7 @@ MAX_LINES = 40
 LONG = 160
 """Characters of a change that stands in a folded block of its own."""
 _SECONDS = 60
-_SHARP = frozenset({"gate-sum-jump", "gate-sum-lost", "gate-sum-steps"})
+_SUM_REASONS = frozenset({"gate-sum-jump", "gate-sum-lost", "gate-sum-steps"})
 """Reasons that say by themselves that the field changes."""
 _MONEY_AND_PEOPLE = frozenset({
     "OPPORTUNITY", "CURRENCY_ID", "TAX_VALUE", "PRICE", "IS_MANUAL_OPPORTUNITY",
@@ -38,57 +38,57 @@ _OWN_ORIGINS = ("edit:", "again:", _UNDO)
 """Slots of wishes that a person made with a button: that their card was asked for is no doubt of the bot."""
 
 
-def card_text(body: Body, tr: Translator) -> Spans:
+def render_card(body: Body, tr: Translator) -> Spans:
     """What the call does, before → after, why it asks, who asked, and how it stands."""
     preview = body.get("preview") or {}
-    blocks = [_head(preview, body, tr)]
-    changes = _lines(preview, tr) or joined(items_of(preview, body, tr), "\n")
+    blocks = [_render_head(preview, body, tr)]
+    changes = _render_lines(preview, tr) or join_blocks(render_commands(preview, body, tr), "\n")
     if changes:
         blocks.append(changes)
     if body["status"] == "requested":
-        blocks.extend(_waiting(body, tr))
+        blocks.extend(_render_waiting(body, tr))
     else:
-        blocks.append(_state(body, tr))
-    return joined(blocks, "\n\n")
+        blocks.append(_render_state(body, tr))
+    return join_blocks(blocks, "\n\n")
 
 
-def waits_for_lead(body: Body) -> bool:
+def is_waiting_for_lead(body: Body) -> bool:
     """Whether somebody else than its reader decides: the requester sees the card of a call that a lead must approve."""
     return bool(body.get("told_names")) and not body.get("home")
 
 
-def wants_second_tap(body: Body) -> bool:
+def is_second_tap_due(body: Body) -> bool:
     """Whether the first of two taps was made."""
     return body.get("stage") == 2  # noqa: PLR2004 - the second of two taps
 
 
-def _head(preview: Body, body: Body, tr: Translator) -> Spans:
-    head = bold(heading(preview, body["method"], tr))
+def _render_head(preview: Body, body: Body, tr: Translator) -> Spans:
+    head = format_bold(render_heading(preview, body["method"], tr))
     if _is_undo(body):
-        head = spans(bold(tr.say("card-undo")), "\n", head)
+        head = build_spans(format_bold(tr.translate("card-undo")), "\n", head)
     if not preview.get("items") or not preview.get("sum"):
         return head
-    return spans(head, "\n", bold(tr.say("card-sum", sum=preview["sum"])))
+    return build_spans(head, "\n", format_bold(tr.translate("card-sum", sum=preview["sum"])))
 
 
-def _waiting(body: Body, tr: Translator) -> Iterator[Spans]:
+def _render_waiting(body: Body, tr: Translator) -> Iterator[Spans]:
     """Why it asks, which mode it is in, who is asked and until when."""
-    reasons = _reasons(body, tr)
-    badge = tr.say("card-risk", level=_risk(body))
+    reasons = _render_reasons(body, tr)
+    badge = tr.translate("card-risk", level=_evaluate_risk(body))
     if reasons:
-        yield spans(badge, " ", Span(". ".join(reasons), "italic"))
+        yield build_spans(badge, " ", Span(". ".join(reasons), "italic"))
     if (preview := body.get("preview") or {}).get("mode") in {"canary", "shadow"}:
-        yield spans(tr.say("card-mode", mode=preview["mode"]))
-    until = tr.clock(body["expires_at"])
-    if waits_for_lead(body):
-        yield bold(tr.say("card-waits-for-lead", who=", ".join(body["told_names"]), until=until))
+        yield build_spans(tr.translate("card-mode", mode=preview["mode"]))
+    until = tr.format_time(body["expires_at"])
+    if is_waiting_for_lead(body):
+        yield format_bold(tr.translate("card-waits-for-lead", who=", ".join(body["told_names"]), until=until))
     else:
-        yield spans(tr.say("card-asked-by", who=body.get("requested_by_name", ""), until=until))
-    if wants_second_tap(body):
-        yield bold(tr.say("card-sure" if "D" in str(body.get("call_class") or "") else "card-sure-twice"))
+        yield build_spans(tr.translate("card-asked-by", who=body.get("requested_by_name", ""), until=until))
+    if is_second_tap_due(body):
+        yield format_bold(tr.translate("card-sure" if "D" in str(body.get("call_class") or "") else "card-sure-twice"))
 
 
-def _risk(body: Body) -> str:
+def _evaluate_risk(body: Body) -> str:
     classes = set(str(body.get("call_class") or ""))
     if "D" in classes or body.get("taps", 1) > 1:
         return "high"
@@ -97,10 +97,10 @@ def _risk(body: Body) -> str:
     return "mid" if touched or body.get("four_eyes") or body.get("lead") else "low"
 
 
-def _reasons(body: Body, tr: Translator) -> list[str]:
+def _render_reasons(body: Body, tr: Translator) -> list[str]:
     """Why it asks; the same reason for many commands of a batch is said once."""
     found: dict[str, list[str]] = {}
-    sharp = {(reason.get("args") or {}).get("field") for reason in body.get("reasons") or () if reason["code"] in _SHARP}
+    sharp = {(reason.get("args") or {}).get("field") for reason in body.get("reasons") or () if reason["code"] in _SUM_REASONS}
     own = str(body.get("slot") or "").startswith(_OWN_ORIGINS)
     for reason in body.get("reasons") or ():
         if own and reason["code"] == "gate-model-asks":
@@ -109,127 +109,130 @@ def _reasons(body: Body, tr: Translator) -> list[str]:
         if reason["code"] == "gate-critical" and args.get("field") in sharp:
             continue
         code = str(args.get("reason") or reason["code"]) if reason["code"] == "gate-batch-asks" else reason["code"]
-        text = tr.say(code, **args)
+        text = tr.translate(code, **args)
         if text not in found.setdefault(code, []):
             found[code].append(text)
-    return [texts[0] if len(texts) == 1 else tr.say("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
+    return [texts[0] if len(texts) == 1 else tr.translate("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
 
 
-def _lines(preview: Body, tr: Translator) -> Spans:
+def _render_lines(preview: Body, tr: Translator) -> Spans:
     """The first lines as they are, further ones folded, and how many there are beyond."""
-    lines = [line for line in preview.get("lines") or () if not _names_the_new(line, preview)]
+    lines = [line for line in preview.get("lines") or () if not _is_named_in_heading(line, preview)]
     if not lines:
         return ()
-    folded = "\n".join(_flat(line) for line in lines[OPEN_LINES:MAX_LINES])
-    more = tr.say("card-more", count=len(lines) - MAX_LINES) if len(lines) > MAX_LINES else ""
-    return joined([*(_line(line) for line in lines[:OPEN_LINES]), spans(Span(folded, "quote")), spans(more)], "\n")
+    folded = "\n".join(_render_flat_line(line) for line in lines[OPEN_LINES:MAX_LINES])
+    more = tr.translate("card-more", count=len(lines) - MAX_LINES) if len(lines) > MAX_LINES else ""
+    return join_blocks([*(_render_line(line) for line in lines[:OPEN_LINES]), build_spans(Span(folded, "quote")), build_spans(more)], "\n")
 
 
-def _names_the_new(line: Body, preview: Body) -> bool:
+def _is_named_in_heading(line: Body, preview: Body) -> bool:
     """Whether the heading says it already: the whole title of a record that is to be created."""
     return preview.get("verb") == "add" and str(line.get("field") or "").upper() == "TITLE" and line["after"] == preview.get("title")
 
 
-def _line(line: Body) -> Spans:
+def _render_line(line: Body) -> Spans:
     if len(str(line.get("before") or "")) + len(str(line["after"])) > LONG:
-        return spans(f"{line['name']}:\n", Span(_change(line), "quote"))
+        return build_spans(f"{line['name']}:\n", Span(_format_change(line), "quote"))
     before = f"{line['before']} → " if line.get("before") else ""
-    return spans(f"{line['name']}: {before}", bold(line["after"]))
+    return build_spans(f"{line['name']}: {before}", format_bold(line["after"]))
 
 
-def _flat(line: Body) -> str:
-    return f"{line['name']}: {_change(line)}"
+def _render_flat_line(line: Body) -> str:
+    return f"{line['name']}: {_format_change(line)}"
 
 
-def _change(line: Body) -> str:
+def _format_change(line: Body) -> str:
     return f"{line['before']} → {line['after']}" if line.get("before") else str(line["after"])
 
 
-def _state(body: Body, tr: Translator) -> Spans:
+def _render_state(body: Body, tr: Translator) -> Spans:
     status = body["status"]
     who = body.get("approved_by_name") or body.get("denied_by_name") or ""
     at = body.get(f"{status}_at") or ""
     match status:
         case "approved":
-            return bold(tr.say("card-running", who=who))
+            return format_bold(tr.translate("card-running", who=who))
         case "denied":
             reason = str(body.get("reason") or "")
             own = body.get("told_names") and body.get("denied_by") == body.get("requested_by")  # whoever decides alone declines
-            said = bold(tr.say("card-withdrawn" if own else "card-denied-by", who=who, at=at))
-            return spans(said, f"\n{tr.say('card-denied-why')} ", Span(reason, "italic")) if reason else said
+            said = format_bold(tr.translate("card-withdrawn" if own else "card-denied-by", who=who, at=at))
+            return build_spans(said, f"\n{tr.translate('card-denied-why')} ", Span(reason, "italic")) if reason else said
         case "refused":
-            return bold(_refused(body, tr))
+            return format_bold(_render_refusal(body, tr))
         case "expired":
-            return bold(tr.say("card-expired-at", at=at))
+            return format_bold(tr.translate("card-expired-at", at=at))
         case "superseded":
-            return bold(tr.say("card-superseded-edited" if body.get("why") == "edited" else "card-superseded-by"))
+            return format_bold(tr.translate("card-superseded-edited" if body.get("why") == "edited" else "card-superseded-by"))
         case "elsewhere":  # of a copy: others decide now
-            return bold(tr.say("card-elsewhere", who=", ".join(body.get("told_names") or ())))
+            return format_bold(tr.translate("card-elsewhere", who=", ".join(body.get("told_names") or ())))
         case "unknown" if body.get("commands"):
-            return bold(_partly_known(body, tr))
+            return format_bold(_render_partial_outcome(body, tr))
         case "unknown":
-            return bold(tr.say("card-unknown"))
+            return format_bold(tr.translate("card-unknown"))
         case _:
-            return _executed(body, tr, who, at)
+            return _render_executed(body, tr, who, at)
 
 
-def _refused(body: Body, tr: Translator) -> str:
+def _render_refusal(body: Body, tr: Translator) -> str:
     """Only where it is proven that nothing was changed."""
     code = str(body.get("code") or "")
     undo = _is_undo(body)
     if not code:  # nobody refused it: a look at the portal showed that it did not happen
-        return tr.say("card-undo-not-done" if undo else "card-not-done")
-    known = tr.say(code, **(body.get("args") or {})) if tr.knows(code) else str(body.get("detail") or "")
+        return tr.translate("card-undo-not-done" if undo else "card-not-done")
+    known = tr.translate(code, **(body.get("args") or {})) if tr.has_message(code) else str(body.get("detail") or "")
     if code.startswith(_UNDO_CODES):  # the sentence says it all
         return f"⚠️ {known}"
-    return tr.say("card-undo-refused" if undo else "card-refused", text=known)
+    return tr.translate("card-undo-refused" if undo else "card-refused", text=known)
 
 
 def _is_undo(body: Body) -> bool:
     return str(body.get("slot") or "").startswith(_UNDO)
 
 
-def _executed(body: Body, tr: Translator, who: str, at: str) -> Spans:
+def _render_executed(body: Body, tr: Translator, who: str, at: str) -> Spans:
     commands = body.get("commands") or []
     failed = [report for report in commands if report["status"] != "success"]
     if any(report["status"] == "unknown" for report in commands):
-        decided = spans(tr.say("card-decided", who=who, at=at))
-        return joined([bold(_partly_known(body, tr)), decided, *(spans(line) for line in failed_of(body, tr))], "\n")
+        decided = build_spans(tr.translate("card-decided", who=who, at=at))
+        return join_blocks(
+            [format_bold(_render_partial_outcome(body, tr)), decided, *(build_spans(line) for line in render_failed_commands(body, tr))],
+            "\n",
+        )
     if failed:
-        partly = tr.say("card-partly", failed=len(failed), count=len(commands), who=who, at=at)
-        return joined([bold(partly), *(spans(line) for line in failed_of(body, tr))], "\n")
-    done = tr.say("card-executed", who=who, at=at, took=_took(body, tr))
+        partly = tr.translate("card-partly", failed=len(failed), count=len(commands), who=who, at=at)
+        return join_blocks([format_bold(partly), *(build_spans(line) for line in render_failed_commands(body, tr))], "\n")
+    done = tr.translate("card-executed", who=who, at=at, took=_format_duration(body, tr))
     preview = body.get("preview") or {}
-    left_out = [bold(line) for line in _left_out(body.get("unchanged") or (), preview, tr)]
-    return joined([bold(done), _made(body, preview, tr), *left_out, _taken_back(body, tr)], "\n")
+    left_out = [format_bold(line) for line in _render_unwritten_fields(body.get("unchanged") or (), preview, tr)]
+    return join_blocks([format_bold(done), _render_created_record(body, preview, tr), *left_out, _render_undo(body, tr)], "\n")
 
 
-def _partly_known(body: Body, tr: Translator) -> str:
+def _render_partial_outcome(body: Body, tr: Translator) -> str:
     """What became of so many commands of a batch; which ones stands at their marks."""
     found = Counter(report["status"] for report in body["commands"])
     failed = found["error"] + found["not_run"]
-    return tr.say("card-partly-known", done=found["success"], count=len(body["commands"]), failed=failed, unknown=found["unknown"])
+    return tr.translate("card-partly-known", done=found["success"], count=len(body["commands"]), failed=failed, unknown=found["unknown"])
 
 
-def _taken_back(body: Body, tr: Translator) -> Spans:
+def _render_undo(body: Body, tr: Translator) -> Spans:
     """Until when it can be, or that it was."""
     if body.get("undone_at"):
-        return bold(tr.say("card-undone", at=body["undone_at"], who=body.get("undone_by", "")))
+        return format_bold(tr.translate("card-undone", at=body["undone_at"], who=body.get("undone_by", "")))
     offered = body.get("undo_until") and not body.get("home")  # a lead's copy has no button for it
-    return spans(tr.say("card-undo-until", until=tr.clock(body["undo_until"]))) if offered else ()
+    return build_spans(tr.translate("card-undo-until", until=tr.format_time(body["undo_until"]))) if offered else ()
 
 
-def _took(body: Body, tr: Translator) -> str:
+def _format_duration(body: Body, tr: Translator) -> str:
     """How long it took from the decision to the answer; nothing where a stop lay between."""
     begun, over = body.get("approved_at"), body.get("executed_at")
     seconds = (parse_iso(over) - parse_iso(begun)).total_seconds() if begun and over else -1.0
     if not 0 <= seconds < _SECONDS:
         return ""
     number = f"{max(seconds, 0.1):.1f}"
-    return tr.say("card-took", seconds=number.replace(".", ",") if tr.locale == "ru" else number)
+    return tr.translate("card-took", seconds=number.replace(".", ",") if tr.locale == "ru" else number)
 
 
-def _made(body: Body, preview: Body, tr: Translator) -> Spans:
+def _render_created_record(body: Body, preview: Body, tr: Translator) -> Spans:
     """The number of the record and the way to it; nothing of a record that the heading leads to."""
     created = str(body.get("created") or "").rpartition(":")[2]
     if not created and preview.get("title") and preview.get("url"):
@@ -237,10 +240,10 @@ def _made(body: Body, preview: Body, tr: Translator) -> Spans:
     number, url = created or str(preview.get("id") or ""), str(preview.get("url") or "")
     if created:
         url = str(preview.get("made_url") or "").replace("{id}", created)
-    return spans(Span(tr.say("card-number", number=number), url=url)) if number else ()
+    return build_spans(Span(tr.translate("card-number", number=number), url=url)) if number else ()
 
 
-def _left_out(written: Sequence[str], preview: Body, tr: Translator) -> Iterator[str]:
+def _render_unwritten_fields(written: Sequence[str], preview: Body, tr: Translator) -> Iterator[str]:
     """What the portal said yes to and did not do: a new record lacks it, an old one is as it was."""
     added: list[str] = []
     kept: list[str] = []
@@ -250,6 +253,6 @@ def _left_out(written: Sequence[str], preview: Body, tr: Translator) -> Iterator
         known = {line.get("field"): str(line["name"]) for line in item.get("lines") or ()}
         (added if item.get("verb") == "add" else kept).append(known.get(field) or code)
     if added:
-        yield tr.say("not-taken", field=added[0], more=len(added) - 1)
+        yield tr.translate("not-taken", field=added[0], more=len(added) - 1)
     if kept:
-        yield tr.say("card-unchanged", fields=", ".join(kept))
+        yield tr.translate("card-unchanged", fields=", ".join(kept))

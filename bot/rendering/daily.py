@@ -6,8 +6,8 @@ from datetime import date
 from typing import Any, Final, NamedTuple
 
 from bot.i18n.translate import Translator
-from bot.rendering.replies import heading, table_text
-from bot.rendering.spans import Span, Spans, bold, joined, spans
+from bot.rendering.replies import render_heading, render_table
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.directory.date_format import format_day
 from orchestrator.messages import Notice, Table
 
@@ -27,136 +27,147 @@ ROWS: Final = 5
 """So many of each list of a digest are shown."""
 
 
-class Button(NamedTuple):
+class ReminderButton(NamedTuple):
     """What it says and what it sends back."""
 
     text: str
     data: str
 
 
-def daily_text(body: Body, tr: Translator) -> Spans:
+def render_daily(body: Body, tr: Translator) -> Spans:
     """A body of kind "daily"."""
     if body["what"] == "lost":
-        return joined([spans(tr.say("daily-lost")), spans(tr.say("daily-off"))], "\n\n")
-    return _evening(body, tr) if body["what"] == "evening" else _agenda(body, tr)
+        return join_blocks([build_spans(tr.translate("daily-lost")), build_spans(tr.translate("daily-off"))], "\n\n")
+    return _render_evening(body, tr) if body["what"] == "evening" else _render_agenda(body, tr)
 
 
-def reminder_text(body: Body, tr: Translator) -> Spans:
+def render_reminder(body: Body, tr: Translator) -> Spans:
     """A body of kind "reminder"."""
     if body["what"] == "elsewhere":
-        return spans(tr.say("reminder-elsewhere"))
+        return build_spans(tr.translate("reminder-elsewhere"))
     if body["what"] == "list":
-        return _listed(body, tr)
-    told = tr.say(_REMINDER[body["what"]], when=body["hour"] if body["what"] == "late" and body["hour"] else body["when"])
-    return spans(bold(told), " ", Span(str(body["text"]), url=str(body.get("url") or "")))
+        return _render_reminder_list(body, tr)
+    told = tr.translate(_REMINDER[body["what"]], when=body["hour"] if body["what"] == "late" and body["hour"] else body["when"])
+    return build_spans(format_bold(told), " ", Span(str(body["text"]), url=str(body.get("url") or "")))
 
 
-def reminder_buttons(body: Body, tr: Translator) -> list[list[Button]]:
+def build_reminder_buttons(body: Body, tr: Translator) -> list[list[ReminderButton]]:
     """The rows of buttons under a body of kind "reminder"."""
     match body["what"]:
         case "set" | "moved":
-            return [[Button(tr.say("button-reminder-drop"), _data(body, "d", str(body["place"])))]]
+            return [[ReminderButton(tr.translate("button-reminder-drop"), _build_callback_data(body, "d", str(body["place"])))]]
         case "due" | "late":
             place = str(body["place"])
-            hour, morning = tr.say("button-reminder-hour"), tr.say("button-reminder-morning")
-            return [[Button(hour, _data(body, "h", place)), Button(morning, _data(body, "m", place))]]
+            hour, morning = tr.translate("button-reminder-hour"), tr.translate("button-reminder-morning")
+            return [
+                [
+                    ReminderButton(hour, _build_callback_data(body, "h", place)),
+                    ReminderButton(morning, _build_callback_data(body, "m", place)),
+                ]
+            ]
         case "list":
-            drop = tr.say("button-reminder-drop")
-            return [[Button(f"{drop}: {_short(item['text'])}", _data(item, "d", "list"))] for item in body["items"]]
+            drop = tr.translate("button-reminder-drop")
+            return [
+                [ReminderButton(f"{drop}: {_trim_label(item['text'])}", _build_callback_data(item, "d", "list"))] for item in body["items"]
+            ]
         case _:
             return []
 
 
-def reminder_press(data: str) -> dict[str, str] | None:
+def parse_reminder_click(data: str) -> dict[str, str] | None:
     """What a button of ours asks for, as the body of an input of kind "reminder"; None for anything else."""
     found = _DATA.fullmatch(data)
     return {"reminder": found[1], "action": _ACTIONS[found[2]], "place": found[3]} if found else None
 
 
-def _data(item: Body, action: str, place: str) -> str:
+def _build_callback_data(item: Body, action: str, place: str) -> str:
     return f"r1:{item['reminder']}:{action}:{place}"
 
 
-def _short(text: str) -> str:
+def _trim_label(text: str) -> str:
     return text if len(text) <= _ON_BUTTON else f"{text[: _ON_BUTTON - 1]}…"
 
 
-def _listed(body: Body, tr: Translator) -> Spans:
+def _render_reminder_list(body: Body, tr: Translator) -> Spans:
     if not body["items"]:
-        return spans(tr.say("reminder-none"))
-    lines = [spans("• ", item["when"], " — ", Span(str(item["text"]), url=str(item["url"]))) for item in body["items"]]
-    more = spans(tr.say("daily-more", count=body["more"])) if body["more"] else ()
-    return spans(bold(tr.say("reminder-list")), "\n", joined([*lines, more], "\n"))
+        return build_spans(tr.translate("reminder-none"))
+    lines = [build_spans("• ", item["when"], " — ", Span(str(item["text"]), url=str(item["url"]))) for item in body["items"]]
+    more = build_spans(tr.translate("daily-more", count=body["more"])) if body["more"] else ()
+    return build_spans(format_bold(tr.translate("reminder-list")), "\n", join_blocks([*lines, more], "\n"))
 
 
-def _agenda(body: Body, tr: Translator) -> Spans:
+def _render_agenda(body: Body, tr: Translator) -> Spans:
     """Headed lists, the team's numbers, what could not be read; a friendly sentence where there is nothing."""
     day = date.fromisoformat(body["day"])
-    title = tr.say("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body["what"] == "digest" else ""
-    blocks = [bold(title)] if title else []
+    title = tr.translate("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body["what"] == "digest" else ""
+    blocks = [format_bold(title)] if title else []
     for section in body["sections"]:
-        name = tr.notice(Notice(code=section["code"]))
-        blocks.append(spans(bold(name), "\n", table_text(_beginning(Table.model_validate(section["table"])), tr, gap="\n")))
+        name = tr.translate_notice(Notice(code=section["code"]))
+        blocks.append(build_spans(format_bold(name), "\n", render_table(_trim_table(Table.model_validate(section["table"])), tr, gap="\n")))
     if body.get("without_user"):  # stored bodies of older versions do not tell
-        blocks.append(spans(tr.say("no-bitrix-user")))
+        blocks.append(build_spans(tr.translate("no-bitrix-user")))
     elif not body["sections"] and not body["unread"]:
-        blocks.append(spans(tr.say("daily-free")))
-    blocks.append(_team(body["team"], tr))
+        blocks.append(build_spans(tr.translate("daily-free")))
+    blocks.append(_render_team(body["team"], tr))
     if body["unread"]:
-        blocks.append(spans(tr.say("daily-unread", lists=", ".join(f"«{tr.say(code)}»" for code in body["unread"]))))
+        blocks.append(build_spans(tr.translate("daily-unread", lists=", ".join(f"«{tr.translate(code)}»" for code in body["unread"]))))
     if body["what"] == "digest":
-        blocks.append(spans(tr.say("daily-off")))
-    return joined(blocks, "\n\n")
+        blocks.append(build_spans(tr.translate("daily-off")))
+    return join_blocks(blocks, "\n\n")
 
 
-def _beginning(table: Table) -> Table:
+def _trim_table(table: Table) -> Table:
     """A morning needs what is most urgent: the lists are sorted, and their foot tells how many there are."""
     return table.model_copy(update={"rows": table.rows[:ROWS]})
 
 
-def _team(lines: Sequence[Body], tr: Translator) -> Spans:
+def _render_team(lines: Sequence[Body], tr: Translator) -> Spans:
     if not lines:
         return ()
     rows = [
-        spans("• ", line["name"], ": ", _numbers(line, tr)) if line["name"] else spans(tr.say("daily-team-all"), " ", _numbers(line, tr))
+        build_spans("• ", line["name"], ": ", _render_team_numbers(line, tr))
+        if line["name"]
+        else build_spans(tr.translate("daily-team-all"), " ", _render_team_numbers(line, tr))
         for line in lines
     ]
-    return spans(bold(tr.say("today-team")), "\n", joined(rows, "\n"))
+    return build_spans(format_bold(tr.translate("today-team")), "\n", join_blocks(rows, "\n"))
 
 
-def _numbers(line: Body, tr: Translator) -> str:
-    return tr.say("daily-team-line", **{key: int(line[key]) for key in ("overdue", "due", "closing", "idle")})
+def _render_team_numbers(line: Body, tr: Translator) -> str:
+    return tr.translate("daily-team-line", **{key: int(line[key]) for key in ("overdue", "due", "closing", "idle")})
 
 
-def _evening(body: Body, tr: Translator) -> Spans:
+def _render_evening(body: Body, tr: Translator) -> Spans:
     """What was changed, by person; what waits; what is unknown."""
     day = date.fromisoformat(body["day"])
-    blocks = [bold(tr.say("daily-evening", day=format_day(day, today=day, locale=tr.locale)))]
-    blocks.extend(_person(person, tr) for person in body["people"])
+    blocks = [format_bold(tr.translate("daily-evening", day=format_day(day, today=day, locale=tr.locale)))]
+    blocks.extend(_render_person(person, tr) for person in body["people"])
     if not body["people"]:
-        blocks.append(spans(tr.say("daily-evening-nothing")))
+        blocks.append(build_spans(tr.translate("daily-evening-nothing")))
     for code, group in (("daily-evening-waiting", body["waiting"]), ("daily-evening-unknown", body["unknown"])):
         if group["count"]:
-            lines = [_open(line, tr) for line in group["lines"]]
-            more = spans(tr.say("daily-more", count=group["more"])) if group["more"] else ()
-            blocks.append(spans(bold(tr.say(code, count=group["count"])), "\n", joined([*lines, more], "\n")))
-    return joined([*blocks, spans(tr.say("daily-off"))], "\n\n")
+            lines = [_render_open_item(line, tr) for line in group["lines"]]
+            more = build_spans(tr.translate("daily-more", count=group["more"])) if group["more"] else ()
+            blocks.append(build_spans(format_bold(tr.translate(code, count=group["count"])), "\n", join_blocks([*lines, more], "\n")))
+    return join_blocks([*blocks, build_spans(tr.translate("daily-off"))], "\n\n")
 
 
-def _person(person: Body, tr: Translator) -> Spans:
-    lines = [spans("• ", _call(line, tr)) for line in person["lines"]]
-    more = spans(tr.say("daily-more", count=person["more"])) if person["more"] else ()
-    head = bold(tr.say("daily-evening-person", name=person["name"], count=person["count"]))
-    return spans(head, "\n", joined([*lines, more], "\n"))
+def _render_person(person: Body, tr: Translator) -> Spans:
+    lines = [build_spans("• ", _render_call(line, tr)) for line in person["lines"]]
+    more = build_spans(tr.translate("daily-more", count=person["more"])) if person["more"] else ()
+    head = format_bold(tr.translate("daily-evening-person", name=person["name"], count=person["count"]))
+    return build_spans(head, "\n", join_blocks([*lines, more], "\n"))
 
 
-def _open(line: Body, tr: Translator) -> Spans:
+def _render_open_item(line: Body, tr: Translator) -> Spans:
     """A card that waits, or a call of unknown outcome."""
     if "preview" not in line:
-        return spans("• ", line["who"], ": ", _call(line, tr))
-    until = tr.say("daily-until", at=line["until"]) if line["until"] else ""
-    return spans("• ", line["who"], ": ", heading(line["preview"], line["method"], tr), f" · {until}" if until else "")
+        return build_spans("• ", line["who"], ": ", _render_call(line, tr))
+    until = tr.translate("daily-until", at=line["until"]) if line["until"] else ""
+    return build_spans("• ", line["who"], ": ", render_heading(line["preview"], line["method"], tr), f" · {until}" if until else "")
 
 
-def _call(line: Body, tr: Translator) -> str:
-    return tr.say("call-named", **(line["named"] or {"method": line["method"], "verb": "other", "entity": "", "count": 1, "parts": "none"}))
+def _render_call(line: Body, tr: Translator) -> str:
+    return tr.translate(
+        "call-named", **(line["named"] or {"method": line["method"], "verb": "other", "entity": "", "count": 1, "parts": "none"})
+    )

@@ -4,32 +4,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.batches import items_of
-from bot.rendering.replies import heading
-from bot.rendering.spans import Spans, bold, joined, spans
+from bot.rendering.batches import render_commands
+from bot.rendering.replies import render_heading
+from bot.rendering.spans import Spans, build_spans, format_bold, join_blocks
 
 Body = Mapping[str, Any]
 
 
-def details_text(body: Body, tr: Translator) -> Spans:
+def render_details(body: Body, tr: Translator) -> Spans:
     """A body of kind "details", which is that of a card."""
     preview: Body = body.get("preview") or {}
     number = f" №{preview['id']}" if preview.get("id") else ""
-    head = bold(spans(heading(preview, str(body["method"]), tr), number))
-    lines = [spans(f"{line['name']}: ", _before(line), bold(str(line["after"]))) for line in preview.get("lines") or ()]
-    values = joined(lines or items_of(preview, body, tr), "\n")
-    total = spans(tr.say("card-sum", sum=preview["sum"])) if preview.get("sum") else ()
-    asked = spans(tr.say("details-asked", who=str(body.get("requested_by_name") or "")))
-    return joined([head, total, values, _why(body, tr), asked], "\n\n")
+    head = format_bold(build_spans(render_heading(preview, str(body["method"]), tr), number))
+    lines = [build_spans(f"{line['name']}: ", _format_before(line), format_bold(str(line["after"]))) for line in preview.get("lines") or ()]
+    values = join_blocks(lines or render_commands(preview, body, tr), "\n")
+    total = build_spans(tr.translate("card-sum", sum=preview["sum"])) if preview.get("sum") else ()
+    asked = build_spans(tr.translate("details-asked", who=str(body.get("requested_by_name") or "")))
+    return join_blocks([head, total, values, _render_all_reasons(body, tr), asked], "\n\n")
 
 
-def _before(line: Body) -> str:
+def _format_before(line: Body) -> str:
     return f"{line['before']} → " if line.get("before") else ""
 
 
-def _why(body: Body, tr: Translator) -> Spans:
+def _render_all_reasons(body: Body, tr: Translator) -> Spans:
     """Each reason once; rules of the company speak for themselves."""
-    said = dict.fromkeys(tr.say(reason["code"], **(reason.get("args") or {})) for reason in body.get("reasons") or ())
+    said = dict.fromkeys(tr.translate(reason["code"], **(reason.get("args") or {})) for reason in body.get("reasons") or ())
     if not said:
         return ()
-    return spans(bold(tr.say("details-why")), "\n", joined([spans(f"• {text}") for text in said], "\n"))
+    return build_spans(format_bold(tr.translate("details-why")), "\n", join_blocks([build_spans(f"• {text}") for text in said], "\n"))

@@ -32,37 +32,37 @@ class Sheet:
     links: tuple[str, ...] = ()
 
 
-def sheet_of(table: Table, *, heading: str) -> Sheet:
+def build_sheet(table: Table, *, heading: str) -> Sheet:
     """The rows of a list as they were shown, each a link to its record."""
     return Sheet(columns=(heading,), rows=tuple((row.label,) for row in table.rows), links=tuple(row.url for row in table.rows))
 
 
-def xlsx(sheet: Sheet, *, name: str) -> bytes:
+def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
     """The list as a workbook with one sheet: headings fixed and filtered, links pressed, every text a text."""
     import xlsxwriter  # type: ignore[import-untyped] # noqa: PLC0415 - the library has no types, and takes a third of a second to import
 
     made = io.BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     with xlsxwriter.Workbook(made, options) as book:
-        page = book.add_worksheet(_sheet_name(name))
+        page = book.add_worksheet(_build_sheet_name(name))
         head = book.add_format({"bold": True, "bottom": 1})
         for column, title in enumerate(sheet.columns):
-            page.write_string(0, column, _clean(title), head)
+            page.write_string(0, column, _strip_unprintable(title), head)
         for number, row in enumerate(sheet.rows, start=1):
             _write_row(page, number, row, sheet.links[number - 1] if number <= len(sheet.links) else "")
         page.freeze_panes(1, 0)
         page.autofilter(0, 0, len(sheet.rows), max(len(sheet.columns) - 1, 0))
         for column, title in enumerate(sheet.columns):
-            page.set_column(column, column, _width(title, sheet.rows, column))
+            page.set_column(column, column, _measure_width(title, sheet.rows, column))
     return made.getvalue()
 
 
-def csv_text(sheet: Sheet) -> bytes:
+def render_csv(sheet: Sheet) -> bytes:
     """The list as CSV: with a mark for UTF-8 and semicolons, so that Russian Excel opens it by a double click."""
     made = io.StringIO(newline="")
     writer = csv.writer(made, delimiter=";", lineterminator="\r\n")
-    writer.writerow([_harmless(title) for title in sheet.columns])
-    writer.writerows([_csv_cell(cell) for cell in row] for row in sheet.rows)
+    writer.writerow([_escape_formula(title) for title in sheet.columns])
+    writer.writerows([_format_csv_cell(cell) for cell in row] for row in sheet.rows)
     return b"\xef\xbb\xbf" + made.getvalue().encode("utf-8")
 
 
@@ -71,9 +71,9 @@ def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:
         if not isinstance(cell, str):
             page.write_number(number, column, cell)
         elif column == 0 and _is_address(link):
-            page.write_url(number, column, link, string=_clean(cell))
+            page.write_url(number, column, link, string=_strip_unprintable(cell))
         else:
-            page.write_string(number, column, _clean(cell))
+            page.write_string(number, column, _strip_unprintable(cell))
 
 
 def _is_address(link: str) -> bool:
@@ -81,26 +81,26 @@ def _is_address(link: str) -> bool:
     return link.startswith(("https://", "http://")) and len(link) < _LONGEST_LINK
 
 
-def _csv_cell(cell: Cell) -> str:
+def _format_csv_cell(cell: Cell) -> str:
     """Numbers with a comma, as the Russian Excel that splits at semicolons reads them."""
-    return _harmless(cell) if isinstance(cell, str) else str(cell).replace(".", ",")
+    return _escape_formula(cell) if isinstance(cell, str) else str(cell).replace(".", ",")
 
 
-def _harmless(text: str) -> str:
+def _escape_formula(text: str) -> str:
     """Text that no spreadsheet takes for a formula: an apostrophe stands in front of what looks like one."""
-    cleaned = _clean(text)
+    cleaned = _strip_unprintable(text)
     return f"'{cleaned}" if cleaned.lstrip(_BLANK).startswith(_RISKY) or cleaned.startswith(_RISKY) else cleaned
 
 
-def _clean(text: str) -> str:
+def _strip_unprintable(text: str) -> str:
     return _UNPRINTABLE.sub("", text)[:_LONGEST]
 
 
-def _sheet_name(name: str) -> str:
+def _build_sheet_name(name: str) -> str:
     """At most 31 characters, without those that Excel keeps for itself."""
-    return re.sub(r"[\[\]:*?/\\]", " ", _clean(name))[:31].strip("' ") or "1"
+    return re.sub(r"[\[\]:*?/\\]", " ", _strip_unprintable(name))[:31].strip("' ") or "1"
 
 
-def _width(title: str, rows: Sequence[Sequence[Cell]], column: int) -> int:
+def _measure_width(title: str, rows: Sequence[Sequence[Cell]], column: int) -> int:
     longest = max((len(str(row[column])) for row in rows if column < len(row)), default=0)
     return min(max(longest, len(title)) + 2, _WIDEST)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Span, Spans, bold, joined, quoted, spans
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
 
 Body = Mapping[str, Any]
 _LINES: Final = 8
@@ -19,77 +19,81 @@ class HistoryButton(NamedTuple):
     words: tuple[str, ...]
 
 
-def history_text(body: Body, tr: Translator) -> Spans:
+def render_history(body: Body, tr: Translator) -> Spans:
     """A body of kind "history": whose it is, the changes of the page, where in the whole it stands."""
-    blocks = [_head(body, tr)]
-    blocks.extend(_entry(entry, tr) for entry in body["entries"])
+    blocks = [_render_head(body, tr)]
+    blocks.extend(_render_entry(entry, tr) for entry in body["entries"])
     if not body["entries"]:
-        blocks.append(spans(tr.say("history-none")))
+        blocks.append(build_spans(tr.translate("history-none")))
     if body["pages"] > 1:
-        blocks.append(spans(Span(tr.say("history-page", page=body["page"] + 1, pages=body["pages"], total=body["total"]), "italic")))
-    return joined(blocks, "\n\n")
+        blocks.append(
+            build_spans(Span(tr.translate("history-page", page=body["page"] + 1, pages=body["pages"], total=body["total"]), "italic"))
+        )
+    return join_blocks(blocks, "\n\n")
 
 
-def history_buttons(body: Body, tr: Translator) -> list[list[HistoryButton]]:
+def build_history_buttons(body: Body, tr: Translator) -> list[list[HistoryButton]]:
     """To what is newer and to what is older, as far as there is any."""
     page, row = int(body["page"]), []
     if page > 0:
-        row.append(HistoryButton(tr.say("button-history-newer"), _words(body, page - 1)))
+        row.append(HistoryButton(tr.translate("button-history-newer"), _build_page_words(body, page - 1)))
     if page + 1 < int(body["pages"]):
-        row.append(HistoryButton(tr.say("button-history-older"), _words(body, page + 1)))
+        row.append(HistoryButton(tr.translate("button-history-older"), _build_page_words(body, page + 1)))
     return [row] if row else []
 
 
-def _words(body: Body, page: int) -> tuple[str, ...]:
+def _build_page_words(body: Body, page: int) -> tuple[str, ...]:
     return ("history", str(body["record"]).replace(":", "."), str(page), str(body["screen"]))
 
 
-def _head(body: Body, tr: Translator) -> Spans:
-    title = quoted(str(body["title"])) if body["title"] else ""
+def _render_head(body: Body, tr: Translator) -> Spans:
+    title = format_title(str(body["title"])) if body["title"] else ""
     name = Span(f"{title} №{body['number']}".strip(), url=str(body.get("url") or ""))
-    gone = f" · {tr.say('history-deleted')}" if body["deleted"] else ""
-    return bold(spans(f"{tr.say('history-head', entity=body['entity'])} ", name, gone))
+    gone = f" · {tr.translate('history-deleted')}" if body["deleted"] else ""
+    return format_bold(build_spans(f"{tr.translate('history-head', entity=body['entity'])} ", name, gone))
 
 
-def _entry(entry: Body, tr: Translator) -> Spans:
+def _render_entry(entry: Body, tr: Translator) -> Spans:
     if entry["what"] == "portal":
-        return joined([spans(bold(str(entry["when"])), f" · {tr.say('history-portal')}"), *_lines(entry, tr)], "\n")
-    said = [str(entry["by"]), tr.say("history-call", status=entry["status"]), *_decided(entry, tr)]
+        return join_blocks(
+            [build_spans(format_bold(str(entry["when"])), f" · {tr.translate('history-portal')}"), *_render_lines(entry, tr)], "\n"
+        )
+    said = [str(entry["by"]), tr.translate("history-call", status=entry["status"]), *_render_decision(entry, tr)]
     if entry["undo"]:
-        said.append(tr.say("history-undo"))
-    head = spans(bold(str(entry["when"])), " · ", " · ".join(part for part in said if part))
-    undone = [spans(tr.say("history-undone", when=str(entry["undone"])))] if entry["undone"] else []
-    return joined([head, *_what(entry, tr), *_lines(entry, tr), *undone], "\n")
+        said.append(tr.translate("history-undo"))
+    head = build_spans(format_bold(str(entry["when"])), " · ", " · ".join(part for part in said if part))
+    undone = [build_spans(tr.translate("history-undone", when=str(entry["undone"])))] if entry["undone"] else []
+    return join_blocks([head, *_render_deed(entry, tr), *_render_lines(entry, tr), *undone], "\n")
 
 
-def _decided(entry: Body, tr: Translator) -> list[str]:
+def _render_decision(entry: Body, tr: Translator) -> list[str]:
     """Who gave their leave, and in which way; of what ran without asking that it did."""
     if not entry["decided"]:
-        return [tr.say("history-free")] if entry["status"] == "succeeded" else []
-    who = str(entry["decided_by"]) or tr.say("history-self")
-    way = tr.say("history-via", via=entry["via"]) if entry["via"] else ""
-    return [", ".join(part for part in (tr.say("history-decided", who=who, status=entry["status"]), way) if part)]
+        return [tr.translate("history-free")] if entry["status"] == "succeeded" else []
+    who = str(entry["decided_by"]) or tr.translate("history-self")
+    way = tr.translate("history-via", via=entry["via"]) if entry["via"] else ""
+    return [", ".join(part for part in (tr.translate("history-decided", who=who, status=entry["status"]), way) if part)]
 
 
-def _what(entry: Body, tr: Translator) -> list[Spans]:
+def _render_deed(entry: Body, tr: Translator) -> list[Spans]:
     """What was done where no field says it: a state, a new record, a comment."""
     if entry["verb"] == "update" and entry["lines"]:
         return []
     code = f"verb-{entry['verb']}-{entry['entity']}"
-    return [spans(tr.say(code) if tr.knows(code) else tr.say("history-other", method=entry["method"]))]
+    return [build_spans(tr.translate(code) if tr.has_message(code) else tr.translate("history-other", method=entry["method"]))]
 
 
-def _lines(entry: Body, tr: Translator) -> list[Spans]:
+def _render_lines(entry: Body, tr: Translator) -> list[Spans]:
     lines = entry["lines"]
-    told = [_line(line) for line in lines[:_LINES]]
-    return [*told, spans(tr.say("card-more", count=len(lines) - _LINES))] if len(lines) > _LINES else told
+    told = [_render_line(line) for line in lines[:_LINES]]
+    return [*told, build_spans(tr.translate("card-more", count=len(lines) - _LINES))] if len(lines) > _LINES else told
 
 
-def _line(line: Body) -> Spans:
-    before = f"{_cut(line['before'])} → " if line["before"] else ""
-    return spans(f"{line['name']}: {before}", bold(_cut(line["after"])))
+def _render_line(line: Body) -> Spans:
+    before = f"{_trim_value(line['before'])} → " if line["before"] else ""
+    return build_spans(f"{line['name']}: {before}", format_bold(_trim_value(line["after"])))
 
 
-def _cut(value: Any) -> str:
+def _trim_value(value: Any) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"

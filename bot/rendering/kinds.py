@@ -4,49 +4,49 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bot.i18n.translate import Translator, as_notice
-from bot.rendering.cards import card_text
-from bot.rendering.daily import daily_text, reminder_text
-from bot.rendering.details import details_text
-from bot.rendering.history import history_text
-from bot.rendering.news import news_text
-from bot.rendering.people import people_text
-from bot.rendering.questions import edit_text, waiting_text
-from bot.rendering.replies import reply_text
-from bot.rendering.spans import Span, Spans, spans
+from bot.rendering.cards import render_card
+from bot.rendering.daily import render_daily, render_reminder
+from bot.rendering.details import render_details
+from bot.rendering.history import render_history
+from bot.rendering.news import render_news
+from bot.rendering.people import render_people_message
+from bot.rendering.questions import render_edit, render_waiting_cards
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import Span, Spans, build_spans
 from orchestrator.messages import Reply
 
-Draw = Callable[[Mapping[str, Any], Translator], Spans]
+Renderer = Callable[[Mapping[str, Any], Translator], Spans]
 
 
-def _reply(body: Mapping[str, Any], tr: Translator) -> Spans:
-    return reply_text(Reply.model_validate(body), tr)
+def _render_reply(body: Mapping[str, Any], tr: Translator) -> Spans:
+    return render_reply(Reply.model_validate(body), tr)
 
 
-def _toast(body: Mapping[str, Any], tr: Translator) -> Spans:
-    return spans(tr.notice(as_notice(body["notice"])))
+def _render_toast(body: Mapping[str, Any], tr: Translator) -> Spans:
+    return build_spans(tr.translate_notice(as_notice(body["notice"])))
 
 
-def _code(body: Mapping[str, Any], tr: Translator) -> Spans:
+def _render_code(body: Mapping[str, Any], tr: Translator) -> Spans:
     del tr
-    return spans(Span(str(body["text"]), "code"))
+    return build_spans(Span(str(body["text"]), "code"))
 
 
-TEXTS: Final[Mapping[str, Draw]] = {
-    "reply": _reply,
-    "toast": _toast,
-    "code": _code,
-    "card": card_text,
-    "details": details_text,
-    "news": news_text,
-    "daily": daily_text,
-    "reminder": reminder_text,
-    "people": people_text,
-    "edit": edit_text,
-    "waiting": waiting_text,
-    "history": history_text,
+RENDERERS: Final[Mapping[str, Renderer]] = {
+    "reply": _render_reply,
+    "toast": _render_toast,
+    "code": _render_code,
+    "card": render_card,
+    "details": render_details,
+    "news": render_news,
+    "daily": render_daily,
+    "reminder": render_reminder,
+    "people": render_people_message,
+    "edit": render_edit,
+    "waiting": render_waiting_cards,
+    "history": render_history,
 }
 
 
-def text_of(kind: str, body: Mapping[str, Any], tr: Translator) -> Spans:
+def render_message(kind: str, body: Mapping[str, Any], tr: Translator) -> Spans:
     """What a row of that kind says; KeyError for a kind that nobody draws, pydantic's error for a reply that is none."""
-    return TEXTS[kind](body, tr)
+    return RENDERERS[kind](body, tr)

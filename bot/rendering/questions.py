@@ -4,47 +4,49 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.i18n.translate import Translator, as_notice
-from bot.rendering.replies import heading
-from bot.rendering.spans import Span, Spans, bold, joined, spans
+from bot.rendering.replies import render_heading
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 
 Body = Mapping[str, Any]
 
 
-def edit_text(body: Body, tr: Translator) -> Spans:
+def render_edit(body: Body, tr: Translator) -> Spans:
     """A body of kind "edit": which field, which value, or what became of it."""
     match body["what"]:
         case "fields":
-            return spans(bold(tr.say("edit-which")))
+            return build_spans(format_bold(tr.translate("edit-which")))
         case "value":
-            return _value(body, tr)
+            return _render_value_question(body, tr)
         case _:
-            return spans(tr.notice(as_notice(body["notice"])))
+            return build_spans(tr.translate_notice(as_notice(body["notice"])))
 
 
-def _value(body: Body, tr: Translator) -> Spans:
-    objection = spans("⚠️ ", tr.notice(as_notice(body["objection"]))) if body.get("objection") else ()
-    asked = spans(bold(tr.say("edit-new-value", field=body["name"])), "\n", tr.say("edit-now", value=body["value"]))
-    options = joined([spans(f"{number}. {label}") for number, label in enumerate(body.get("options") or (), start=1)], "\n")
-    how = spans(Span(tr.say("edit-how-options" if options else "edit-how", kind=body.get("field_kind", "")), "italic"))
-    return joined([objection, asked, options, how], "\n\n")
+def _render_value_question(body: Body, tr: Translator) -> Spans:
+    objection = build_spans("⚠️ ", tr.translate_notice(as_notice(body["objection"]))) if body.get("objection") else ()
+    asked = build_spans(
+        format_bold(tr.translate("edit-new-value", field=body["name"])), "\n", tr.translate("edit-now", value=body["value"])
+    )
+    options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(body.get("options") or (), start=1)], "\n")
+    how = build_spans(Span(tr.translate("edit-how-options" if options else "edit-how", kind=body.get("field_kind", "")), "italic"))
+    return join_blocks([objection, asked, options, how], "\n\n")
 
 
-def waiting_text(body: Body, tr: Translator) -> Spans:
+def render_waiting_cards(body: Body, tr: Translator) -> Spans:
     """A body of kind "waiting": what waits in a group, each with the way to its card."""
-    rows = [_waits(card, str(body["chat"]), tr) for card in body["cards"]]
+    rows = [_render_waiting_card(card, str(body["chat"]), tr) for card in body["cards"]]
     more = body["count"] - len(rows)
-    tail = spans(tr.say("card-more", count=more)) if more > 0 else ()
-    return spans(bold(tr.say("pending", count=body["count"])), "\n", joined([*rows, tail], "\n"))
+    tail = build_spans(tr.translate("card-more", count=more)) if more > 0 else ()
+    return build_spans(format_bold(tr.translate("pending", count=body["count"])), "\n", join_blocks([*rows, tail], "\n"))
 
 
-def _waits(card: Body, chat: str, tr: Translator) -> Spans:
-    what = joined([spans(Span(span.text)) for span in heading(card["preview"], card["method"], tr)], "")
+def _render_waiting_card(card: Body, chat: str, tr: Translator) -> Spans:
+    what = join_blocks([build_spans(Span(span.text)) for span in render_heading(card["preview"], card["method"], tr)], "")
     words = "".join(span.text for span in what)
-    told = tr.say("card-asked-by", who=card["who"], until=tr.clock(card["until"]))
-    return spans("• ", Span(words, url=message_link(chat, str(card["ref"]))), f" · {told}")
+    told = tr.translate("card-asked-by", who=card["who"], until=tr.format_time(card["until"]))
+    return build_spans("• ", Span(words, url=build_message_link(chat, str(card["ref"]))), f" · {told}")
 
 
-def message_link(session: str, ref: str) -> str:
+def build_message_link(session: str, ref: str) -> str:
     """The address of a message in a supergroup, "" for chats where messages have none. `ref` says where it is if the group has moved."""
     _, chat, *thread = session.split(":")
     number, _, place = ref.partition("@")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Span, Spans, bold, joined, quoted, spans
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
 from orchestrator.messages import Notice, Reply, Table, Text
 
 MAX_ROWS = 30
@@ -38,61 +38,64 @@ _SIGNS = ("⚠️", "⛔")
 """A sentence that begins with one of these warns by itself."""
 
 
-def reply_text(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
+def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
     """The whole reply, empty when there is nothing to say; of lists longer than `MAX_ROWS` the `first` rows."""
-    blocks = [spans(part.text) if isinstance(part, Text) else table_text(part, tr, first=first) for part in reply.parts]
-    blocks.extend(spans(bold(tr.notice(title)), "\n", table_text(table, tr, first=first, gap="\n")) for title, table in reply.sections)
-    blocks.extend(_notice(notice, reply, tr) for notice in reply.notices)
-    return joined(blocks, "\n\n")
+    blocks = [build_spans(part.text) if isinstance(part, Text) else render_table(part, tr, first=first) for part in reply.parts]
+    blocks.extend(
+        build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
+        for title, table in reply.sections
+    )
+    blocks.extend(_render_notice(notice, reply, tr) for notice in reply.notices)
+    return join_blocks(blocks, "\n\n")
 
 
-def table_text(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
+def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
     """A list with links, and count and sum below."""
     if not table.rows:
-        return spans(tr.say("list-empty"))
+        return build_spans(tr.translate("list-empty"))
     shown = len(table.rows) if len(table.rows) <= MAX_ROWS else first
     lines: list[Spans] = []
     for number, row in enumerate(table.rows[:shown], start=1):
         title, dot, rest = row.label.partition(" · ")
-        lines.append(spans(f"{number}. ", Span(title, url=row.url), dot + rest))
+        lines.append(build_spans(f"{number}. ", Span(title, url=row.url), dot + rest))
     code = ("list-total" if table.total > shown else "list-all") + ("-sum" if table.sum_text else "")
-    foot = tr.say(code, shown=shown, total=table.total, sum=table.sum_text)
-    return spans(joined(lines, "\n"), gap, bold(foot))
+    foot = tr.translate(code, shown=shown, total=table.total, sum=table.sum_text)
+    return build_spans(join_blocks(lines, "\n"), gap, format_bold(foot))
 
 
-def _notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
+def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     if notice.code == "shadow-plan":
-        lines = [spans("• ", plan_line(item, tr)) for item in notice.args["items"]]
-        return spans(bold(tr.say("shadow-plan")), "\n", joined(lines, "\n"))
+        lines = [build_spans("• ", render_planned_call(item, tr)) for item in notice.args["items"]]
+        return build_spans(format_bold(tr.translate("shadow-plan")), "\n", join_blocks(lines, "\n"))
     if notice.code == "made":
-        before, name, after = tr.notice(notice).rpartition(str(notice.args.get("name") or "\0"))
-        return spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
+        before, name, after = tr.translate_notice(notice).rpartition(str(notice.args.get("name") or "\0"))
+        return build_spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
     if notice.code in _PLAIN:
-        return spans(tr.notice(notice))
-    said = tr.notice(notice)
+        return build_spans(tr.translate_notice(notice))
+    said = tr.translate_notice(notice)
     alone = not reply.parts and len(reply.notices) == 1
-    return spans(said if alone or reply.choices or said.startswith(_SIGNS) else f"⚠️ {said}")
+    return build_spans(said if alone or reply.choices or said.startswith(_SIGNS) else f"⚠️ {said}")
 
 
-def plan_line(item: Mapping[str, Any], tr: Translator) -> Spans:
+def render_planned_call(item: Mapping[str, Any], tr: Translator) -> Spans:
     """One planned call as a person would say it."""
     preview = item.get("preview") or {}
     lines = [
         f"{line['name']}: {line['before']} → {line['after']}" if line.get("before") else f"{line['name']}: {line['after']}"
         for line in preview.get("lines", ())
     ]
-    head = heading(preview, item["method"], tr)
-    return spans(head, " — ", "; ".join(lines)) if lines else spans(head)
+    head = render_heading(preview, item["method"], tr)
+    return build_spans(head, " — ", "; ".join(lines)) if lines else build_spans(head)
 
 
-def heading(preview: Mapping[str, Any], method: str, tr: Translator) -> Spans:
+def render_heading(preview: Mapping[str, Any], method: str, tr: Translator) -> Spans:
     """What a call does and to what: «Изменить сделку «Ромашка»» with a link to the record."""
     if preview.get("items"):
-        return spans(tr.say("card-batch", count=preview.get("count") or len(preview["items"])))
+        return build_spans(tr.translate("card-batch", count=preview.get("count") or len(preview["items"])))
     verb, entity = preview.get("verb", ""), preview.get("entity", "")
     code = f"verb-{verb}-{entity}"
     title = str(preview.get("title") or "")
-    words = tr.say(code) if tr.knows(code) else tr.say("planned-other", method=method)
+    words = tr.translate(code) if tr.has_message(code) else tr.translate("planned-other", method=method)
     if not title:
-        return spans(words)
-    return spans(words, " ", Span(quoted(title), url=str(preview.get("url") or "")))
+        return build_spans(words)
+    return build_spans(words, " ", Span(format_title(title), url=str(preview.get("url") or "")))

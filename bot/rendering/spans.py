@@ -20,7 +20,7 @@ class Span:
 Spans = tuple[Span, ...]
 
 
-def spans(*parts: "str | Span | Spans") -> Spans:
+def build_spans(*parts: "str | Span | Spans") -> Spans:
     """Parts in order as one text; empty ones vanish."""
     flat: list[Span] = []
     for part in parts:
@@ -33,18 +33,18 @@ def spans(*parts: "str | Span | Spans") -> Spans:
     return tuple(span for span in flat if span.text)
 
 
-def quoted(title: str) -> str:
+def format_title(title: str) -> str:
     """«title»; quotes that stand in it become inner ones: «Позвонить в „Ромашку“»."""
     return f"«{title.replace('«', '„').replace('»', '“')}»"
 
 
-def bold(part: str | Spans) -> Spans:
+def format_bold(part: str | Spans) -> Spans:
     """Everything of `part` in bold, links kept."""
-    pieces = spans(part)
+    pieces = build_spans(part)
     return tuple(Span(piece.text, "bold", piece.url) for piece in pieces)
 
 
-def joined(blocks: Iterable[Spans], between: str) -> Spans:
+def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
     """The non-empty blocks with `between` them."""
     flat: list[Span] = []
     for block in blocks:
@@ -55,6 +55,6 @@ def joined(blocks: Iterable[Spans], between: str) -> Spans:
     return tuple(flat)
 
 
-def plain(text: Spans) -> str:
+def to_plain_text(text: Spans) -> str:
     """The words alone; links show their address behind them."""
     return "".join(f"{span.text} ({span.url})" if span.url else span.text for span in text)

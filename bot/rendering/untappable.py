@@ -8,66 +8,68 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
-from orchestrator.links import hosts_in, known_links_only
+from orchestrator.links import extract_hosts, strip_unknown_links
 
 JOINER: Final = "\u2060"
 """WORD JOINER: nobody sees it, and no address, mention or command goes on behind it. A zero-width joiner may be part of an address."""
-_WAYS: Final = frozenset({"url", "made_url", "links"})
+_URL_FIELDS: Final = frozenset({"url", "made_url", "links"})
 """Made by us: where a record is in the portal."""
-_OURS: Final = _WAYS | {"method", "commands"}
-_DECIDED_ON: Final = frozenset({"card", "details", "edit", "waiting", "people"})
-_OTHERS: Final = frozenset({"history", "news", "daily", "reminder"})
+_CODE_FIELDS: Final = _URL_FIELDS | {"method", "commands"}
+_ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people"})
+_ADDRESSES_HIDDEN: Final = frozenset({"history", "news", "daily", "reminder"})
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+|www\.\S+|(?<![\w@.-])(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w@-])(?:[/:?#]\S*)?", re.IGNORECASE)
 _STOP = re.compile(r":(?=//)|\.(?=\w)")
 _MENTION = re.compile(r"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)")
 
 
-def untappable(kind: str, body: Mapping[str, Any], *, locale: str) -> Mapping[str, Any]:
+def disable_message_links(kind: str, body: Mapping[str, Any], *, locale: str) -> Mapping[str, Any]:
     """The body of an outgoing message as it is to be drawn; of a reply only what code put in: the model's prose was looked at before."""
-    hosts = frozenset(host for address in _ways(body) for host in hosts_in(address))
+    hosts = frozenset(host for address in _find_own_addresses(body) for host in extract_hosts(address))
     match kind:
-        case _ if kind in _DECIDED_ON:
-            return {name: _tamed(name, value, hosts, locale="") for name, value in body.items()}
-        case _ if kind in _OTHERS:
-            return {name: _tamed(name, value, hosts, locale=locale) for name, value in body.items()}
+        case _ if kind in _ADDRESSES_SHOWN:
+            return {name: _disable_nested_links(name, value, hosts, locale="") for name, value in body.items()}
+        case _ if kind in _ADDRESSES_HIDDEN:
+            return {name: _disable_nested_links(name, value, hosts, locale=locale) for name, value in body.items()}
         case "reply":
-            return {name: _of_reply(name, value, hosts, locale) for name, value in body.items()}
+            return {name: _disable_reply_links(name, value, hosts, locale) for name, value in body.items()}
         case _:
             return body
 
 
-def dead(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
+def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
     """`text` with nothing to tap but addresses of `hosts`; it looks the same."""
-    kept = _ADDRESS.sub(lambda found: found[0] if hosts_in(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text)
+    kept = _ADDRESS.sub(
+        lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text
+    )
     return _MENTION.sub(lambda found: found[0] + JOINER, kept) if "@" in kept or "/" in kept else kept
 
 
-def _of_reply(name: str, value: Any, hosts: AbstractSet[str], locale: str) -> Any:
+def _disable_reply_links(name: str, value: Any, hosts: AbstractSet[str], locale: str) -> Any:
     if name == "parts":
-        return [part if "text" in part else _tamed("", part, hosts, locale=locale) for part in value]
-    return _tamed(name, value, hosts, locale="") if name in {"notices", "sections"} else value
+        return [part if "text" in part else _disable_nested_links("", part, hosts, locale=locale) for part in value]
+    return _disable_nested_links(name, value, hosts, locale="") if name in {"notices", "sections"} else value
 
 
-def _tamed(name: str, value: Any, hosts: AbstractSet[str], *, locale: str) -> Any:
+def _disable_nested_links(name: str, value: Any, hosts: AbstractSet[str], *, locale: str) -> Any:
     """All texts below `value`; addresses go where a locale is given, which says what stands in their place."""
     if isinstance(value, str):
-        if name in _OURS:
+        if name in _CODE_FIELDS:
             return value
-        return dead(known_links_only(value, hosts, locale=locale) if locale else value, hosts)
+        return disable_links(strip_unknown_links(value, hosts, locale=locale) if locale else value, hosts)
     if isinstance(value, Mapping):
-        return {key: _tamed(str(key), item, hosts, locale=locale) for key, item in value.items()}
+        return {key: _disable_nested_links(str(key), item, hosts, locale=locale) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_tamed(name if name in _WAYS else "", item, hosts, locale=locale) for item in value]
+        return [_disable_nested_links(name if name in _URL_FIELDS else "", item, hosts, locale=locale) for item in value]
     return value
 
 
-def _ways(value: Any, name: str = "") -> Iterator[str]:
+def _find_own_addresses(value: Any, name: str = "") -> Iterator[str]:
     """The addresses that code has made."""
-    if isinstance(value, str) and name in _WAYS:
+    if isinstance(value, str) and name in _URL_FIELDS:
         yield value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _ways(item, str(key))
+            yield from _find_own_addresses(item, str(key))
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _ways(item, name)
+            yield from _find_own_addresses(item, name)

@@ -8,24 +8,24 @@ from datetime import datetime
 from typing import Final
 
 from bot.access import Access
-from bot.telegram.parts import chat_of
-from orchestrator.leads.choosing import Leads
-from orchestrator.messages import Notice, say
+from bot.telegram.parts import parse_chat
+from orchestrator.leads.choosing import LeadApprovers
+from orchestrator.messages import Notice, build_reply
 from orchestrator.people.screens import KIND
 from state.store import OutboxRow
 
-STRANGER: Final = "not shown: the person has no access any more"
+NO_ACCESS: Final = "not shown: the person has no access any more"
 NO_LEAD: Final = "not shown: the person decides about cards of others no more"
-_DECIDE: Final = frozenset({"lead", "admin"})
+_DECIDING_ROLES: Final = frozenset({"lead", "admin"})
 _FOR_STRANGERS: Final = ("people-link-", "people-lost-")
 """Sentences about a link that does not fit, and about access that is gone; nothing of the company is in them."""
-_GONE: Final = say(Notice(code="no-access-any-more")).model_dump(mode="json")
+_ACCESS_LOST: Final = build_reply(Notice(code="no-access-any-more")).model_dump(mode="json")
 """All that an input comes to whose sender has lost access before it was worked."""
 
 
-def admitting(access: Access) -> Callable[[int], bool]:
+def build_admission_check(access: Access) -> Callable[[int], bool]:
     """Whether a chat may be shown what is the company's: a group, or the private chat of somebody with access."""
-    return lambda chat: chat < 0 or access.actor(chat) is not None
+    return lambda chat: chat < 0 or access.find_actor(chat) is not None
 
 
 def is_for_anyone(row: OutboxRow) -> bool:
@@ -33,18 +33,22 @@ def is_for_anyone(row: OutboxRow) -> bool:
     if row.kind == KIND:
         return str(row.body.get("code", "")).startswith(_FOR_STRANGERS)
     if row.kind == "reply":
-        return row.body == _GONE
+        return row.body == _ACCESS_LOST
     return row.kind == "card" and row.body.get("why") == "no-access" and bool(row.sent_ref)
 
 
-def withheld(row: OutboxRow, access: Access, now: datetime) -> str:
+def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> str:
     """Why this row is not to be shown by the rights of this moment, "" where it may be. A toast has other words then instead."""
-    chat = chat_of(row.session)[0]
+    chat = parse_chat(row.session)[0]
     if chat < 0 or row.kind == "toast" or is_for_anyone(row):
         return ""
-    actor = access.actor(chat)
+    actor = access.find_actor(chat)
     if actor is None:
-        return STRANGER
+        return NO_ACCESS
     of_another = row.kind == "card" and bool(row.body.get("home"))
     ends = row.body.get("status") != "requested" and bool(row.sent_ref)  # of what was seen there with the right to see it
-    return NO_LEAD if of_another and not ends and Leads(access, lambda: now).acting(actor).role not in _DECIDE else ""
+    return (
+        NO_LEAD
+        if of_another and not ends and LeadApprovers(access, lambda: now).apply_delegation(actor).role not in _DECIDING_ROLES
+        else ""
+    )

@@ -5,11 +5,11 @@ import re
 from aiogram.enums import ContentType
 from aiogram.types import Message, User
 
-from bot.telegram.quoting import is_of_others
-from orchestrator.commands import FOR_ADMINS, NAMES
-from state.canonical import clean_text
+from bot.telegram.quoting import is_foreign
+from orchestrator.commands import ADMIN_COMMANDS, COMMANDS
+from state.canonical import to_storable_text
 
-_SENT = frozenset(
+_CONTENT_TYPES = frozenset(
     {
         ContentType.TEXT,
         ContentType.ANIMATION,
@@ -37,37 +37,37 @@ _SENT = frozenset(
 _COMMAND = re.compile(r"/(?P<name>[^\s@]*)(?:@(?P<addressee>\w+))?")
 
 
-def is_for(message: Message, me: User) -> bool:
+def is_addressed_to(message: Message, me: User) -> bool:
     """True for what asks for an answer: in private all that was sent, in a group commands, mentions of `me` and replies to it.
 
     A command that names another bot is that bot's everywhere; one without a name is ours in a group only when we have it.
     """
-    if message.content_type not in _SENT:
+    if message.content_type not in _CONTENT_TYPES:
         return False
-    command = None if is_of_others(message) else _COMMAND.match(_text(message).strip())
+    command = None if is_foreign(message) else _COMMAND.match(_extract_text(message).strip())
     if command is not None and command["addressee"]:
-        return command["addressee"].lower() == _name(me)
-    if message.chat.type == "private" or _replies(message, me):
+        return command["addressee"].lower() == _find_username(me)
+    if message.chat.type == "private" or _is_reply_to(message, me):
         return True
-    return command["name"].lower() in (*NAMES, *FOR_ADMINS) if command is not None else _mentions(message, me)
+    return command["name"].lower() in (*COMMANDS, *ADMIN_COMMANDS) if command is not None else _has_mention(message, me)
 
 
-def words(message: Message, me: User) -> str:
+def extract_words(message: Message, me: User) -> str:
     """What was said, without the mention it begins with; a mention alone stays."""
-    text = _text(message).strip()
-    return re.sub(rf"^@{re.escape(_name(me))}\b[\s,:]*(?=\S)", "", text, count=1, flags=re.IGNORECASE)
+    text = _extract_text(message).strip()
+    return re.sub(rf"^@{re.escape(_find_username(me))}\b[\s,:]*(?=\S)", "", text, count=1, flags=re.IGNORECASE)
 
 
-def _text(message: Message) -> str:
+def _extract_text(message: Message) -> str:
     """As it can be stored, with every offset where it was."""
-    return clean_text(message.text or message.caption or "")
+    return to_storable_text(message.text or message.caption or "")
 
 
-def _name(me: User) -> str:
+def _find_username(me: User) -> str:
     return (me.username or "").lower()
 
 
-def _replies(message: Message, me: User) -> bool:
+def _is_reply_to(message: Message, me: User) -> bool:
     """In a topic every message replies to the note that opened it, whoever that was: no reply to the bot."""
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.forum_topic_created is not None:
@@ -75,12 +75,12 @@ def _replies(message: Message, me: User) -> bool:
     return answered.from_user.id == me.id
 
 
-def _mentions(message: Message, me: User) -> bool:
-    if is_of_others(message):
+def _has_mention(message: Message, me: User) -> bool:
+    if is_foreign(message):
         return False
-    text = _text(message)
+    text = _extract_text(message)
     for entity in message.entities or message.caption_entities or ():
-        if entity.type == "mention" and entity.extract_from(text).lower() == f"@{_name(me)}":
+        if entity.type == "mention" and entity.extract_from(text).lower() == f"@{_find_username(me)}":
             return True
         if entity.type == "text_mention" and entity.user is not None and entity.user.id == me.id:
             return True

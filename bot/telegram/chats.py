@@ -37,68 +37,68 @@ class Chats:
     async def load(self) -> None:
         """Read what this or another process stored."""
         async with self._changing:
-            await self._read()
+            await self._load()
 
-    async def _read(self) -> None:
+    async def _load(self) -> None:
         stored: dict[str, Any] = loads(await self._store.get_value(self._key) or "{}")
         self._moved = {int(old): int(new) for old, new in stored.get("moved", {}).items()}
         self._closed = {int(chat): str(why) for chat, why in stored.get("closed", {}).items()}
 
-    def address(self, chat: int) -> int:
+    def find_current_id(self, chat: int) -> int:
         """Where a chat is now."""
         return self._moved.get(chat, chat)
 
-    def home(self, chat: int) -> int:
+    def find_origin_id(self, chat: int) -> int:
         """The number under which a chat was first known: its conversation goes on under it."""
         return next((old for old, new in self._moved.items() if new == chat), chat)
 
-    def closed(self, chat: int) -> str:
+    def find_closed_reason(self, chat: int) -> str:
         """Why the bot does not write there, "" where it does."""
-        return self._closed.get(self.address(chat), "")
+        return self._closed.get(self.find_current_id(chat), "")
 
-    def sent(self, chat: int, message_id: int) -> None:
+    def record_sent(self, chat: int, message_id: int) -> None:
         """A message of the bot's has appeared there."""
-        self._last[self.home(chat)] = message_id
+        self._last[self.find_origin_id(chat)] = message_id
 
-    def last(self, chat: int) -> int:
+    def find_last_message(self, chat: int) -> int:
         """The bot's last message in that chat since this process began, 0 where there was none."""
-        return self._last.get(self.home(chat), 0)
+        return self._last.get(self.find_origin_id(chat), 0)
 
     async def move(self, old: int, new: int) -> None:
         """A group became a supergroup and has another number."""
-        async with self._change():
-            if old == new or self._moved.get(self.home(old)) == new:
+        async with self._begin_change():
+            if old == new or self._moved.get(self.find_origin_id(old)) == new:
                 return
             log.info("a group has a new number", extra={"action": "chat_moved", "chat": old, "now": new})
-            self._moved[self.home(old)] = new
-            await self._keep()
+            self._moved[self.find_origin_id(old)] = new
+            await self._save()
 
     async def close(self, chat: int, why: str) -> None:
         """The bot is kept out; noted once."""
-        async with self._change():
-            place = self.address(chat)
+        async with self._begin_change():
+            place = self.find_current_id(chat)
             if self._closed.get(place) == why:
                 return
             log.info("a chat is closed to the bot: %s", why, extra={"action": "chat_closed", "chat": place})
             self._closed[place] = why
-            await self._keep()
+            await self._save()
 
     async def open(self, chat: int) -> None:
         """Somebody wrote there, or let the bot in again."""
-        async with self._change():
-            place = self.address(chat)
+        async with self._begin_change():
+            place = self.find_current_id(chat)
             if self._closed.pop(place, None) is not None:
                 log.info("a chat is open to the bot again", extra={"action": "chat_opened", "chat": place})
-                await self._keep()
+                await self._save()
 
-    async def note(self, update: Update) -> None:
+    async def observe_update(self, update: Update) -> None:
         """What an update tells of its chat."""
         message = update.message
         if message is not None and message.migrate_to_chat_id is not None:
             await self.move(message.chat.id, message.migrate_to_chat_id)
         elif message is not None and message.migrate_from_chat_id is not None:
             await self.move(message.migrate_from_chat_id, message.chat.id)
-        match _about(update):
+        match _find_subject(update):
             case ChatMemberUpdated() as change if _is_out(change):
                 await self.close(change.chat.id, change.new_chat_member.status)
             case ChatMemberUpdated() as change:
@@ -110,28 +110,28 @@ class Chats:
             case _:
                 return
 
-    def at_home(self, update: Update) -> Update:
+    def restore_origin_chat(self, update: Update) -> Update:
         """The update with the number that its chat was first known by, so that the conversation and its cards stay one."""
         message = update.message or update.edited_message
-        if message is not None and self.home(message.chat.id) != message.chat.id:
+        if message is not None and self.find_origin_id(message.chat.id) != message.chat.id:
             name = "message" if update.message is not None else "edited_message"
-            return update.model_copy(update={name: self._moved_home(message)})
+            return update.model_copy(update={name: self._replace_chat(message)})
         query = update.callback_query
-        if query is not None and query.message is not None and self.home(query.message.chat.id) != query.message.chat.id:
-            return update.model_copy(update={"callback_query": query.model_copy(update={"message": self._moved_home(query.message)})})
+        if query is not None and query.message is not None and self.find_origin_id(query.message.chat.id) != query.message.chat.id:
+            return update.model_copy(update={"callback_query": query.model_copy(update={"message": self._replace_chat(query.message)})})
         return update
 
     @contextlib.asynccontextmanager
-    async def _change(self) -> AsyncIterator[None]:
+    async def _begin_change(self) -> AsyncIterator[None]:
         """One change at a time, each of what is stored: another process may have written there since."""
         async with self._changing:
-            await self._read()
+            await self._load()
             yield
 
-    def _moved_home(self, message: Any) -> Any:
-        return message.model_copy(update={"chat": message.chat.model_copy(update={"id": self.home(message.chat.id)})})
+    def _replace_chat(self, message: Any) -> Any:
+        return message.model_copy(update={"chat": message.chat.model_copy(update={"id": self.find_origin_id(message.chat.id)})})
 
-    async def _keep(self) -> None:
+    async def _save(self) -> None:
         moved = {str(old): new for old, new in self._moved.items()}
         closed = {str(chat): why for chat, why in self._closed.items()}
         await self._store.set_value(self._key, dumps({"moved": moved, "closed": closed}))
@@ -143,5 +143,5 @@ def _is_out(change: ChatMemberUpdated) -> bool:
     return member.status in _OUTSIDE or (isinstance(member, ChatMemberRestricted) and not member.is_member)
 
 
-def _about(update: Update) -> Message | CallbackQuery | ChatMemberUpdated | None:
+def _find_subject(update: Update) -> Message | CallbackQuery | ChatMemberUpdated | None:
     return update.message or update.callback_query or update.my_chat_member

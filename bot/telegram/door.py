@@ -17,33 +17,33 @@ from aiogram.types import Message, Update
 from aiogram.utils.token import TokenValidationError, validate_token
 from fastapi import APIRouter
 
-from bot.leading import Lead
+from bot.leading import LeaderElection
 from bot.telegram.delivery import Delivery
-from bot.telegram.ingest import Intake, Poller
-from bot.telegram.menu import introduce
-from bot.telegram.pacing import Pacer
-from bot.telegram.people import People
-from bot.telegram.queueing import Queue
-from bot.telegram.restored import Restored
-from bot.telegram.router import Card, Routed, route, session_of
+from bot.telegram.ingest import Poller, UpdateIntake
+from bot.telegram.menu import publish_menus
+from bot.telegram.pacing import RateLimiter
+from bot.telegram.people import ChatPeople
+from bot.telegram.queueing import QueueNotices
+from bot.telegram.restored import RestoreGuard
+from bot.telegram.router import OpenCard, ParsedUpdate, format_session, parse_update
 from bot.telegram.typed import may_decide
-from bot.telegram.webhook import Webhook, drop_webhook, keep_webhook, make_router
+from bot.telegram.webhook import Webhook, build_webhook_router, drop_webhook, keep_webhook
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Notice
-from orchestrator.queries import open_cards
+from orchestrator.queries import list_open_cards
 from orchestrator.workers import Orchestrator
-from state.clock import Clock, new_id
+from state.clock import Clock, generate_id
 from state.store import InboxRow, StoreError, StoreUnwritable
 from state.worker import AsyncStore
 
 log = logging.getLogger(__name__)
 
 _STORE_TROUBLE = Notice(code="store-trouble")
-_KEPT = Response[Message], Response[bool], Response[list[dict[str, Any]]]
+_CACHED_RESPONSES = Response[Message], Response[bool], Response[list[dict[str, Any]]]
 """What answers are read with: pydantic forgets a model that nobody holds, and making it anew takes milliseconds a call."""
 
 
-def make_bot(token: str, api_base: str) -> Bot:
+def build_bot(token: str, api_base: str) -> Bot:
     """A bot that talks to `api_base`; raises SettingsError for a token that cannot be one."""
     try:
         validate_token(token)
@@ -57,72 +57,79 @@ class TelegramDoor:
     """Runs until cancelled; `delivery` is also the way to reach a chat when nothing can be stored."""
 
     def __init__(
-        self, bot: Bot, store: AsyncStore, people: People, clock: Clock, *, webhook: Webhook | None = None, pacer: Pacer | None = None
+        self,
+        bot: Bot,
+        store: AsyncStore,
+        people: ChatPeople,
+        clock: Clock,
+        *,
+        webhook: Webhook | None = None,
+        pacer: RateLimiter | None = None,
     ) -> None:
         """The orchestrator is given to `run`, since it needs `delivery` first. Without a webhook the door polls."""
         self.bot = bot
-        self._lead = Lead(store, clock, f"door:telegram:{bot.id}")
-        self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._lead.held, pacer=pacer)
+        self._election = LeaderElection(store, clock, f"door:telegram:{bot.id}")
+        self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._election.is_leader, pacer=pacer)
         self._store = store
         self._people = people
         self._clock = clock
         self._webhook = webhook
-        self._queue = Queue(store, self.delivery.trouble)
-        self._intake = Intake(bot, self._accept, self._quarantine)
+        self._queue = QueueNotices(store, self.delivery.report_trouble)
+        self._intake = UpdateIntake(bot, self._accept, self._quarantine)
         self._orchestrator: Orchestrator | None = None
-        self._taking: asyncio.Task[None] | None = None
-        self._closing = False
-        self._told = False
-        self._restored = Restored(store)
+        self._intake_task: asyncio.Task[None] | None = None
+        self._is_closing = False
+        self._is_trouble_reported = False
+        self._restored = RestoreGuard(store)
 
     async def run(self, orchestrator: Orchestrator) -> None:
         """Take in and deliver whenever no other process of ours does, until cancelled; raises at a wrong token or a stranger who polls."""
         self._orchestrator = orchestrator
-        self.delivery.progress.allow(orchestrator.tools.hosts)
+        self.delivery.progress.set_hosts(orchestrator.tools.allowed_hosts)
         orchestrator.listeners.append(self.delivery.wake)
         self._store.listeners.append(self.delivery.wake)
         try:
             async with asyncio.TaskGroup() as group:
                 showing = group.create_task(self.delivery.progress.run())
                 try:
-                    await self._lead.run(self._serve)
+                    await self._election.run(self._serve)
                 finally:
                     showing.cancel()
         finally:
             self._queue.close()
             await self.bot.session.close()
 
-    def delivers(self) -> bool:
+    def is_delivering(self) -> bool:
         """Whether this process serves Telegram now; of several one does."""
-        return self._lead.held
+        return self._election.is_leader
 
-    def router(self) -> APIRouter | None:
+    def build_router(self) -> APIRouter | None:
         """What the HTTP door serves for the webhook; every process may take updates, one delivers. None while polling."""
-        return make_router(self._webhook, self._posted) if self._webhook is not None else None
+        return build_webhook_router(self._webhook, self._accept_raw) if self._webhook is not None else None
 
     def close(self) -> None:
         """Take nothing more in: the program stops. What is not taken is not confirmed, and comes again after the start."""
-        self._closing = True
-        if self._taking is not None:
-            self._taking.cancel()
+        self._is_closing = True
+        if self._intake_task is not None:
+            self._intake_task.cancel()
 
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(introduce(self.bot, self._people.admins()))
+            group.create_task(publish_menus(self.bot, self._people.list_admins()))
             group.create_task(self.delivery.run())
-            self._taking = group.create_task(self._take())
-            if self._closing:
-                self._taking.cancel()
+            self._intake_task = group.create_task(self._take_updates())
+            if self._is_closing:
+                self._intake_task.cancel()
 
-    async def _take(self) -> None:
+    async def _take_updates(self) -> None:
         if self._webhook is not None:
             await keep_webhook(self.bot, self._webhook)
         await drop_webhook(self.bot)  # until it is: a poll beside a webhook is refused as if somebody else polled
         await Poller(self.bot, self._intake).run()
 
-    async def _posted(self, raw: Mapping[str, Any]) -> None:
+    async def _accept_raw(self, raw: Mapping[str, Any]) -> None:
         """One update of the webhook. Raises StoreError: Telegram repeats it."""
-        if self._orchestrator is None or self._closing:
+        if self._orchestrator is None or self._is_closing:
             raise StoreUnwritable("the door is not open")
         try:
             await self.bot.me()  # asked once and kept: whoever accepts must know which commands and mentions are for this bot
@@ -132,48 +139,48 @@ class TelegramDoor:
 
     async def _accept(self, update: Update) -> None:
         """Store what the update means; raises StoreError, then it is not taken. Nobody waits for Telegram here."""
-        await self.delivery.chats.note(update)
-        update = self.delivery.chats.at_home(update)
-        routed = await self._restored.guarded(update, await self._routed(update))
+        await self.delivery.chats.observe_update(update)
+        update = self.delivery.chats.restore_origin_chat(update)
+        routed = await self._restored.filter_update(update, await self._parse_update(update))
         if routed.rows:
             await self._store_rows(routed)
-            await self._left_behind(update, routed)
+            await self._remove_duplicate_card(update, routed)
         if routed.callback_id and (not routed.rows or routed.rows[0].kind != "decision"):
-            text = self._people.translator(routed.session).notice(routed.toast) if routed.toast else None
-            self.delivery.answer(routed.callback_id, text)
+            text = self._people.build_translator(routed.session).translate_notice(routed.toast) if routed.toast else None
+            self.delivery.reply_to_click(routed.callback_id, text)
         if routed.say is not None and routed.session:
-            await self.delivery.trouble(routed.session, routed.say)
+            await self.delivery.report_trouble(routed.session, routed.say)
 
-    async def _routed(self, update: Update) -> Routed:
+    async def _parse_update(self, update: Update) -> ParsedUpdate:
         me, now = await self.bot.me(), self._clock.now()
-        routed = route(update, self._people.access, me, await self._cards(update), now)
-        rows, said = self._people.calmed(routed.rows, routed.say, now)
-        return self._answerable(update, replace(routed, rows=rows, say=said))
+        routed = parse_update(update, self._people.access, me, await self._find_open_cards(update), now)
+        rows, said = self._people.throttle_strangers(routed.rows, routed.say, now)
+        return self._refuse_stale_click(update, replace(routed, rows=rows, say=said))
 
-    def _answerable(self, update: Update, routed: Routed) -> Routed:
+    def _refuse_stale_click(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
         """A press that nobody here would work is answered at once: a button of another version, or «Stop» of a turn that is over."""
         query, row = update.callback_query, next(iter(routed.rows), None)
         if query is None or query.message is None or row is None or self._orchestrator is None:
             return routed
-        if row.kind == "press" and row.body["words"][0] not in self._orchestrator.tools.handlers.presses:
-            return Routed(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
+        if row.kind == "press" and row.body["words"][0] not in self._orchestrator.tools.handlers.buttons:
+            return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
         stops = row.kind == "command" and row.body["name"] == "stop"
-        if stops and self.delivery.progress.stands_elsewhere(row.session, query.message.message_id):
-            return Routed(session=routed.session, callback_id=query.id, toast=Notice(code="nothing-to-stop"))
+        if stops and self.delivery.progress.is_shown_elsewhere(row.session, query.message.message_id):
+            return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="nothing-to-stop"))
         return routed
 
-    async def _left_behind(self, update: Update, routed: Routed) -> None:
+    async def _remove_duplicate_card(self, update: Update, routed: ParsedUpdate) -> None:
         """A second message of a card, left by a stop between its delivery and the note of it: pressed once, it points to the other one."""
         query = update.callback_query
         if query is None or query.message is None or routed.rows[0].kind != "decision":
             return
         shown = ""
         with contextlib.suppress(StoreError):  # the decision is stored, and this is for the eye
-            shown = await self._store.sent_ref(routed.session, f"card:{routed.rows[0].body['confirmation_id']}")
+            shown = await self._store.find_sent_ref(routed.session, f"card:{routed.rows[0].body['confirmation_id']}")
         if shown.isdecimal() and query.message.message_id < int(shown):
-            self.delivery.retire(routed.session, query.message.message_id)
+            self.delivery.remove_buttons(routed.session, query.message.message_id)
 
-    async def _store_rows(self, routed: Routed) -> None:
+    async def _store_rows(self, routed: ParsedUpdate) -> None:
         """Durably: an update that is not stored must not be confirmed. The person is told once for each time the store gives out."""
         if self._orchestrator is None:
             msg = "the door is not running"
@@ -182,26 +189,26 @@ class TelegramDoor:
         try:
             fresh = await self._orchestrator.receive(routed.rows)
         except StoreError:
-            if not self._told:
-                self._told = True
-                await self.delivery.trouble(routed.session, _STORE_TROUBLE)
+            if not self._is_trouble_reported:
+                self._is_trouble_reported = True
+                await self.delivery.report_trouble(routed.session, _STORE_TROUBLE)
             raise
-        self._told = False
+        self._is_trouble_reported = False
         requests = [row for new, row in zip(fresh, routed.rows, strict=True) if new and row.kind in {"message", "voice"}]
         if requests:
-            self.delivery.progress.seen(routed.session)
-            self._queue.joined(requests, busy=busy)
+            self.delivery.progress.show_typing(routed.session)
+            self._queue.watch_requests(requests, busy=busy)
 
-    async def _cards(self, update: Update) -> tuple[Card, ...]:
+    async def _find_open_cards(self, update: Update) -> tuple[OpenCard, ...]:
         """The open cards of the chat, only looked up for texts that could be an answer."""
         message = update.message
         if message is None or not may_decide(message):
             return ()
-        session, last = session_of(message), self.delivery.chats.last(message.chat.id)
+        session, last = format_session(message), self.delivery.chats.find_last_message(message.chat.id)
         found = []
-        for entry in await open_cards(self._store, session):
-            shown = await self._store.sent_ref(session, f"card:{entry['confirmation_id']}")
-            card = Card(
+        for entry in await list_open_cards(self._store, session):
+            shown = await self._store.find_sent_ref(session, f"card:{entry['confirmation_id']}")
+            card = OpenCard(
                 confirmation_id=entry["confirmation_id"],
                 nonce=entry["nonce"],
                 message_id=shown,
@@ -214,7 +221,7 @@ class TelegramDoor:
 
     async def _quarantine(self, update_id: int, why: str) -> None:
         row = InboxRow(
-            id=new_id(),
+            id=generate_id(),
             source=f"telegram:{(await self.bot.me()).id}:{update_id}",
             session="tg:0",
             lane="turn",

@@ -10,7 +10,7 @@ from aiohttp import ClientError
 
 from orchestrator.talking.voice import FileUnavailable
 
-WITHIN: Final = 30
+DOWNLOAD_TIMEOUT: Final = 30
 """Seconds for one file."""
 
 
@@ -24,7 +24,7 @@ class TelegramFiles:
     async def read(self, file_id: str, limit: int) -> bytes:
         """The file; raises FileUnavailable where Telegram does not give it, in time or at all, and for one above `limit` bytes."""
         try:
-            async with asyncio.timeout(WITHIN):
+            async with asyncio.timeout(DOWNLOAD_TIMEOUT):
                 return await self._read(file_id, limit)
         except TimeoutError:
             raise FileUnavailable("it did not come in time") from None
@@ -35,12 +35,12 @@ class TelegramFiles:
         file = await self._bot.get_file(file_id)
         if file.file_path is None or (file.file_size or 0) > limit:
             raise FileUnavailable("it is too large")
-        held = _Bounded(limit)
-        await self._bot.download_file(file.file_path, held, timeout=WITHIN)
+        held = _LimitedBuffer(limit)
+        await self._bot.download_file(file.file_path, held, timeout=DOWNLOAD_TIMEOUT)
         return held.getvalue()
 
 
-class _Bounded(BytesIO):
+class _LimitedBuffer(BytesIO):
     """Takes no more than it was told; what Telegram said of the size need not be so."""
 
     def __init__(self, limit: int) -> None:

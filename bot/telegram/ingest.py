@@ -24,7 +24,7 @@ from state.store import StoreError
 
 log = logging.getLogger(__name__)
 
-ALLOWED = ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"]
+ALLOWED_UPDATES = ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"]
 """Said with each poll and with the webhook: what is not named does not come, and what is not said stays as it was."""
 LONG_POLL = 25
 STORE_PAUSE = 1.0
@@ -48,7 +48,7 @@ class RawUpdates(TelegramMethod[list[dict[str, Any]]]):
     allowed_updates: list[str] | None = None
 
 
-class Intake:
+class UpdateIntake:
     """One raw update into the inbox, however it came."""
 
     def __init__(self, bot: Bot, accept: Accept, quarantine: Quarantine) -> None:
@@ -85,7 +85,7 @@ class Intake:
 class Poller:
     """Polls until cancelled."""
 
-    def __init__(self, bot: Bot, intake: Intake) -> None:
+    def __init__(self, bot: Bot, intake: UpdateIntake) -> None:
         """`intake` stores what comes."""
         self._bot = bot
         self._intake = intake
@@ -96,7 +96,7 @@ class Poller:
         failures = 0
         while True:
             try:
-                await self._round()
+                await self._poll_once()
                 failures = 0
             except (TelegramUnauthorizedError, TelegramConflictError):
                 raise
@@ -107,15 +107,15 @@ class Poller:
                 log.warning("telegram did not answer: %s", type(error).__name__, extra={"action": "poll_failed"})
                 await asyncio.sleep(PAUSES[min(failures, len(PAUSES)) - 1])
 
-    async def _round(self) -> None:
+    async def _poll_once(self) -> None:
         await self._bot.me()  # asked once and kept: whoever accepts must know which commands and mentions are for this bot
-        method = RawUpdates(offset=self._offset, timeout=LONG_POLL, allowed_updates=ALLOWED)
+        method = RawUpdates(offset=self._offset, timeout=LONG_POLL, allowed_updates=ALLOWED_UPDATES)
         for raw in await self._bot(method, request_timeout=LONG_POLL + 15):
-            number = await self._taken(raw)
+            number = await self._take_until_stored(raw)
             if number is not None:
                 self._offset = number + 1  # the next poll confirms it
 
-    async def _taken(self, raw: Mapping[str, Any]) -> int | None:
+    async def _take_until_stored(self, raw: Mapping[str, Any]) -> int | None:
         """Stored, however long the store takes: until then nothing is confirmed."""
         while True:
             try:

@@ -18,7 +18,7 @@ def import_aiogram() -> None:
     if "aiogram" in sys.modules:
         return
     building = vars(BaseModel)["model_rebuild"]
-    BaseModel.model_rebuild = classmethod(_put_off)  # type: ignore[method-assign,assignment]
+    BaseModel.model_rebuild = classmethod(_defer_rebuild)  # type: ignore[method-assign,assignment]
     try:
         from aiogram.methods.base import Response, TelegramMethod  # noqa: PLC0415 - only here is it imported so
         from aiogram.types.base import TelegramObject  # noqa: PLC0415 - as above
@@ -26,16 +26,16 @@ def import_aiogram() -> None:
         BaseModel.model_rebuild = building  # type: ignore[method-assign]
     if _names:
         for root in (TelegramObject, TelegramMethod, Response):
-            root.model_rebuild = classmethod(_built)  # type: ignore[method-assign,assignment]
+            root.model_rebuild = classmethod(_rebuild_model)  # type: ignore[method-assign,assignment]
 
 
-def _put_off(cls: type[BaseModel], /, *, _types_namespace: dict[str, Any] | None = None, **_: Any) -> None:
+def _defer_rebuild(cls: type[BaseModel], /, *, _types_namespace: dict[str, Any] | None = None, **_: Any) -> None:
     """In place of `model_rebuild` during the import."""
     del cls
     _names.update(_types_namespace or {})
 
 
-def _built(cls: type[BaseModel], /, *, force: bool = False, raise_errors: bool = True, **named: Any) -> bool | None:
+def _rebuild_model(cls: type[BaseModel], /, *, force: bool = False, raise_errors: bool = True, **named: Any) -> bool | None:
     """`model_rebuild` with aiogram's names; pydantic calls it at the first use of a type."""
     names = named.get("_types_namespace") or _names
     build = BaseModel.model_rebuild.__func__  # type: ignore[attr-defined]

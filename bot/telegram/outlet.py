@@ -27,7 +27,7 @@ from aiogram.methods import DeleteMessage, EditMessageText, SendDocument, SendMe
 from aiogram.types import Message
 
 from bot.telegram.chats import Chats
-from bot.telegram.pacing import Pacer, Rank, Stopped
+from bot.telegram.pacing import Rank, RateLimiter, Stopped
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -39,7 +39,7 @@ SEND_WITHIN = 20
 UPLOAD_WITHIN = 120
 _FLOOD = "Too Many Requests"
 """A 429 that names no wait, or 0, reaches us as an error of no special kind: aiogram keeps only Telegram's words of it."""
-_MENDS: tuple[tuple[str, dict[str, Any]], ...] = (
+_STRIPPABLE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("entit", {"entities": None, "caption_entities": None}),
     ("button", {"reply_markup": None}),
     ("keyboard", {"reply_markup": None}),
@@ -51,7 +51,7 @@ _MENDS: tuple[tuple[str, dict[str, Any]], ...] = (
 """What Telegram does not take of a message, and the message without it: words that arrive plain are better than none. In whatever case."""
 
 
-class NotOurs(Exception):
+class NotDelivering(Exception):
     """While it waited its turn, this process ceased to be the one that delivers, or began to stop."""
 
 
@@ -63,11 +63,11 @@ class NotAdmitted(Exception):
     """The chat is that of somebody who has no access any more; nothing was asked of Telegram."""
 
 
-class Outlet:
+class Sender:
     """Makes calls for one bot."""
 
     def __init__(
-        self, bot: Bot, pacer: Pacer, chats: Chats, may_send: Callable[[], bool], admits: Callable[[int], bool] = lambda _: True
+        self, bot: Bot, pacer: RateLimiter, chats: Chats, may_send: Callable[[], bool], admits: Callable[[int], bool] = lambda _: True
     ) -> None:
         """`may_send`, and for which chats it `admits` anything, are asked again after each wait."""
         self._bot = bot
@@ -76,91 +76,95 @@ class Outlet:
         self._may_send = may_send
         self._admits = admits
 
-    def for_anyone(self) -> "Outlet":
+    def build_unrestricted(self) -> "Sender":
         """The same way for the few words that strangers may read too."""
-        return Outlet(self._bot, self._pacer, self._chats, self._may_send)
+        return Sender(self._bot, self._pacer, self._chats, self._may_send)
 
     async def send(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
         """Make the call in its turn; raises aiogram's errors, ChatClosed, NotAdmitted or NotOurs. What Telegram cannot read is left out."""
-        if rank is not Rank.TOAST and self._chats.closed(chat):
-            raise ChatClosed(self._chats.closed(chat))
+        if rank is not Rank.TOAST and self._chats.find_closed_reason(chat):
+            raise ChatClosed(self._chats.find_closed_reason(chat))
         try:
-            return await self._paced(method, chat, rank)
+            return await self._send_in_turn(method, chat, rank)
         except TelegramMigrateToChat as moved:
-            await self._chats.move(self._chats.address(chat), moved.migrate_to_chat_id)
+            await self._chats.move(self._chats.find_current_id(chat), moved.migrate_to_chat_id)
             gone: TelegramMethod[Any] = method
             if isinstance(method, EditMessageText | DeleteMessage):  # its number means another message there, or none
                 raise TelegramBadRequest(method=gone, message="message to edit not found") from None
-            return await self._paced(method, chat, rank)
+            return await self._send_in_turn(method, chat, rank)
         except TelegramForbiddenError as shut:
             await self._chats.close(chat, shut.message)
             raise
         except TelegramBadRequest as error:
-            mended = _mended(method, error)
+            mended = _strip_rejected(method, error)
             if mended is None:
                 raise
             log.warning("a message is sent without what Telegram does not take: %s", error.message, extra={"action": "message_mended"})
             return await self.send(mended, chat, rank)  # each time it is less, so this ends
 
-    def place(self, chat: int) -> int:
+    def find_current_chat(self, chat: int) -> int:
         """Where the chat is now."""
-        return self._chats.address(chat)
+        return self._chats.find_current_id(chat)
 
     def is_open(self, chat: int) -> bool:
         """Whether anything may be shown in this chat now, and Telegram takes it."""
-        return self._admits(chat) and not self._chats.closed(chat) and not self._pacer.held(self._chats.address(chat))
+        return (
+            self._admits(chat)
+            and not self._chats.find_closed_reason(chat)
+            and not self._pacer.measure_hold(self._chats.find_current_id(chat))
+        )
 
     def may_show(self, chat: int, *, draft: bool) -> bool:
         """Whether a sign of progress may be shown now; it counts then, and `show` is to follow."""
-        place = self._chats.address(chat)
-        if self._chats.closed(chat) or not self._admits(chat):
+        place = self._chats.find_current_id(chat)
+        if self._chats.find_closed_reason(chat) or not self._admits(chat):
             return False
-        return self._pacer.admits_draft(place) if draft else self._pacer.admits_now(place)
+        return self._pacer.may_draft_now(place) if draft else self._pacer.may_show_now(place)
 
     async def show(self, method: TelegramMethod[T], chat: int) -> T:
         """Make a call that nobody misses, unpaced; raises AiogramError where Telegram refused it."""
-        return await self._made(method, chat)
+        return await self._call(method, chat)
 
-    async def _paced(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
+    async def _send_in_turn(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
         with contextlib.suppress(Stopped):
-            await self._pacer.admit(self._chats.address(chat), rank)
+            await self._pacer.admit(self._chats.find_current_id(chat), rank)
             if not self._admits(chat):
                 raise NotAdmitted
             if self._may_send():
-                return await self._made(method, chat)
-        raise NotOurs
+                return await self._call(method, chat)
+        raise NotDelivering
 
-    async def _made(self, method: TelegramMethod[T], chat: int) -> T:
-        place = self._chats.address(chat)
+    async def _call(self, method: TelegramMethod[T], chat: int) -> T:
+        place = self._chats.find_current_id(chat)
         if place != chat and "chat_id" in type(method).model_fields:
             method = method.model_copy(update={"chat_id": place})
         try:
             shown = await self._bot(method, request_timeout=UPLOAD_WITHIN if isinstance(method, SendDocument) else SEND_WITHIN)
         except AiogramError as error:
-            wait = flood_wait(error)
+            wait = parse_flood_wait(error)
             if wait is not None:
                 self._pacer.hold(place, wait)
             raise
         if isinstance(shown, Message) and isinstance(method, SendMessage | SendDocument):
-            self._chats.sent(chat, shown.message_id)
+            self._chats.record_sent(chat, shown.message_id)
         return shown
 
 
-def flood_wait(error: Exception) -> float | None:
+def parse_flood_wait(error: Exception) -> float | None:
     """The seconds to wait that a 429 asks for, at least one; None for anything else."""
     if isinstance(error, TelegramRetryAfter):
         return min(max(error.retry_after, 1), LONGEST_WAIT)
     return 1 if isinstance(error, TelegramAPIError) and _FLOOD in str(error.message) else None
 
 
-def retry_wait(error: Exception, attempts: int) -> float | None:
+def calculate_retry_wait(error: Exception, attempts: int) -> float | None:
     """Seconds until the next try; None for what no waiting mends.
 
     A token that is not taken (any more) is no fault of the message: it waits, and the door ends by itself. A broken connection, a 5xx or
     an answer that is no answer (a proxy's page) leaves open whether the message was shown: it is sent again, and may then be there twice.
     A message too many is a nuisance, a lost answer is a broken promise.
     """
-    wait = flood_wait(error)
+    wait = parse_flood_wait(error)
     if isinstance(error, TelegramRetryAfter):
         return wait
     if isinstance(error, TelegramEntityTooLarge):  # a network error by its class only: it would hold up its chat for a day
@@ -170,9 +174,9 @@ def retry_wait(error: Exception, attempts: int) -> float | None:
     return min(60, 2 ** min(attempts, 6)) if passing or wait is not None else None
 
 
-def _mended(method: TelegramMethod[T], error: TelegramBadRequest) -> TelegramMethod[T] | None:
+def _strip_rejected(method: TelegramMethod[T], error: TelegramBadRequest) -> TelegramMethod[T] | None:
     """The message without what Telegram complains of; None where it complains of something else, or of what is not there."""
-    for words, without in _MENDS:
+    for words, without in _STRIPPABLE:
         mine = {name: value for name, value in without.items() if getattr(method, name, None)}
         if words in error.message.lower() and mine:
             return method.model_copy(update=mine)

@@ -9,17 +9,17 @@ from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageText,
 from aiogram.types import BufferedInputFile, InlineKeyboardMarkup
 
 from bot.i18n.translate import Translator, as_notice
-from bot.telegram.addressees import admitting, is_for_anyone
+from bot.telegram.addressees import build_admission_check, is_for_anyone
 from bot.telegram.keyboards import Markup
-from bot.telegram.letters import Attachment, Letter, Piece, excuse, letter_of
-from bot.telegram.outlet import Outlet
+from bot.telegram.letters import Attachment, Piece, RenderedMessage, build_fallback_message, build_message
+from bot.telegram.outlet import Sender
 from bot.telegram.pacing import Rank
-from bot.telegram.parts import Parts, chat_of
-from bot.telegram.people import People
+from bot.telegram.parts import DeliveryState, parse_chat
+from bot.telegram.people import ChatPeople
 from bot.telegram.progress import Progress
-from bot.telegram.splitting import cut
+from bot.telegram.splitting import trim_text
 from orchestrator.messages import Notice
-from state.canonical import dumps, sha256
+from state.canonical import dumps, hash_text
 from state.store import OutboxRow
 from state.worker import AsyncStore
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 _RANKS = {"toast": Rank.TOAST, "card": Rank.CARD}
 _TOAST, _ALERT = 200, 60
 """UTF-16 units Telegram takes of an answer to a press; above the second it stands in a window instead of passing by at the top."""
-_SHUT = Notice(code="no-access-any-more")
+_ACCESS_LOST = Notice(code="no-access-any-more")
 """What a press is answered with, whatever came of it, once whoever pressed has no access any more."""
 _TURN = "turn:"
 _REMEMBERED = 4096
@@ -38,89 +38,89 @@ _REMEMBERED = 4096
 class Poster:
     """Makes the calls of one row after the other; any number of them side by side, one a session."""
 
-    def __init__(self, outlet: Outlet, store: AsyncStore, parts: Parts, people: People, progress: Progress) -> None:
+    def __init__(self, outlet: Sender, store: AsyncStore, parts: DeliveryState, people: ChatPeople, progress: Progress) -> None:
         """`progress` is told before an answer takes its place."""
         self._outlet = outlet
-        self._for_anyone = outlet.for_anyone()
+        self._for_anyone = outlet.build_unrestricted()
         self._store = store
         self._parts = parts
         self._people = people
         self._progress = progress
-        self._shown: dict[tuple[int, int], str] = {}
+        self._shown_content: dict[tuple[int, int], str] = {}
 
     async def post(self, row: OutboxRow) -> str:
         """Show the row; where it is shown, for later edits. Raises aiogram's errors, the outlet's, StoreError or rendering's."""
-        tr = self._people.translator(row.session)
+        tr = self._people.build_translator(row.session)
         if row.kind == "toast":
-            return await self._toast(row, tr)
-        letter = _rendered(row, tr)
-        chat = chat_of(row.session)[0]
+            return await self._reply_to_click(row, tr)
+        letter = _render_row(row, tr)
+        chat = parse_chat(row.session)[0]
         outlet = self._for_anyone if is_for_anyone(row) else self._outlet
-        noted = await self._store.sent_ref(row.session, row.key) if row.key else ""
-        known = _shown_at(noted, chat, self._outlet.place(chat))
+        noted = await self._store.find_sent_ref(row.session, row.key) if row.key else ""
+        known = _find_editable(noted, chat, self._outlet.find_current_chat(chat))
         if row.body.get("anew") and known:
-            await self._moved_down(row, known, tr)
+            await self._remove_old_buttons(row, known, tr)
             known = 0
-        stands_in = await self._progress.over(row.session, row.key.removeprefix(_TURN)) if _ends_turn(row) else 0
+        stands_in = await self._progress.finish(row.session, row.key.removeprefix(_TURN)) if _is_turn_answer(row) else 0
         ref = await _Posting(self, outlet, row, letter).run(known, stands_in)
-        self._progress.covered(row.session)
-        return _ref(ref, chat, self._outlet.place(chat)) if ref else noted
+        self._progress.refresh(row.session)
+        return _format_ref(ref, chat, self._outlet.find_current_chat(chat)) if ref else noted
 
-    async def _moved_down(self, row: OutboxRow, known: int, tr: Translator) -> None:
+    async def _remove_old_buttons(self, row: OutboxRow, known: int, tr: Translator) -> None:
         """What is shown anew at the end of the chat loses its buttons above, so that only one message of it can be pressed."""
-        chat = chat_of(row.session)[0]
-        edit = EditMessageText(text=tr.say("card-moved"), chat_id=chat, message_id=known, entities=[], parse_mode=None)
-        self.forget_shown(chat, known)
+        chat = parse_chat(row.session)[0]
+        edit = EditMessageText(text=tr.translate("card-moved"), chat_id=chat, message_id=known, entities=[], parse_mode=None)
+        self.discard_shown(chat, known)
         with contextlib.suppress(TelegramBadRequest):  # deleted, or said already
             await self._outlet.send(edit, chat, Rank.CARD)
 
-    async def _toast(self, row: OutboxRow, tr: Translator) -> str:
-        chat = chat_of(row.session)[0]
-        notice = as_notice(row.body["notice"]) if admitting(self._people.access)(chat) else _SHUT
-        text = cut(tr.notice(notice), _TOAST)
+    async def _reply_to_click(self, row: OutboxRow, tr: Translator) -> str:
+        chat = parse_chat(row.session)[0]
+        notice = as_notice(row.body["notice"]) if build_admission_check(self._people.access)(chat) else _ACCESS_LOST
+        text = trim_text(tr.translate_notice(notice), _TOAST)
         answer = AnswerCallbackQuery(callback_query_id=row.body["callback_id"], text=text, show_alert=len(text) > _ALERT)
         with contextlib.suppress(TelegramBadRequest):  # too late to answer the press; the card tells it
             await self._for_anyone.send(answer, chat, Rank.TOAST)
         return ""
 
-    async def arrived(self, row: OutboxRow) -> list[int]:
+    async def load_arrived(self, row: OutboxRow) -> list[int]:
         """The messages that an earlier try has made."""
-        return await self._parts.arrived(row.session, row.id)
+        return await self._parts.load_arrived(row.session, row.id)
 
-    async def note_arrived(self, row: OutboxRow, refs: list[int]) -> None:
+    async def record_arrived(self, row: OutboxRow, refs: list[int]) -> None:
         """So far they are out."""
-        await self._parts.note_arrived(row.session, row.id, refs)
+        await self._parts.record_arrived(row.session, row.id, refs)
 
-    def shows(self, chat: int, message_id: int, content: str) -> bool:
+    def has_content(self, chat: int, message_id: int, content: str) -> bool:
         """Whether this process made that message look so: to edit it once more would be refused as no change."""
-        return self._shown.get((self._outlet.place(chat), message_id)) == content
+        return self._shown_content.get((self._outlet.find_current_chat(chat), message_id)) == content
 
-    def forget_shown(self, chat: int, message_id: int) -> None:
+    def discard_shown(self, chat: int, message_id: int) -> None:
         """It may look otherwise now."""
-        self._shown.pop((self._outlet.place(chat), message_id), None)
+        self._shown_content.pop((self._outlet.find_current_chat(chat), message_id), None)
 
-    def forget_all_shown(self) -> None:
+    def clear_shown(self) -> None:
         """Another process may have delivered meanwhile."""
-        self._shown.clear()
+        self._shown_content.clear()
 
-    def note_shown(self, chat: int, message_id: int, content: str) -> None:
+    def record_shown(self, chat: int, message_id: int, content: str) -> None:
         """It looks so now; the eldest of very many are forgotten."""
-        place = self._outlet.place(chat)
-        self.forget_shown(chat, message_id)
-        self._shown[place, message_id] = content
-        if len(self._shown) > _REMEMBERED:
-            del self._shown[next(iter(self._shown))]
+        place = self._outlet.find_current_chat(chat)
+        self.discard_shown(chat, message_id)
+        self._shown_content[place, message_id] = content
+        if len(self._shown_content) > _REMEMBERED:
+            del self._shown_content[next(iter(self._shown_content))]
 
 
 class _Posting:
     """One row on its way."""
 
-    def __init__(self, poster: Poster, outlet: Outlet, row: OutboxRow, letter: Letter) -> None:
+    def __init__(self, poster: Poster, outlet: Sender, row: OutboxRow, letter: RenderedMessage) -> None:
         self._poster = poster
         self._outlet = outlet
         self._row = row
         self._letter = letter
-        self._chat, self._thread = chat_of(row.session)
+        self._chat, self._thread = parse_chat(row.session)
         self._rank = _RANKS.get(row.kind, Rank.FINAL)
         self._silent = True if row.body.get("quiet") else None
 
@@ -128,35 +128,35 @@ class _Posting:
         """The message with the buttons; `known` shows an earlier form of the row, and `stands_in` stands where its answer will."""
         pieces, files = self._letter.pieces, self._letter.files
         if not pieces and not files:
-            await self._take_away(stands_in)
+            await self._delete_placeholder(stands_in)
             return known
         if len(pieces) + len(files) == 1 and pieces:
             ref = known or stands_in
-            return ref if ref and await self._edited(ref, pieces[0]) else await self._piece(pieces[0])
-        if known and pieces and await self._edited(known, pieces[-1]):
+            return ref if ref and await self._edit_in_place(ref, pieces[0]) else await self._send_piece(pieces[0])
+        if known and pieces and await self._edit_in_place(known, pieces[-1]):
             return known  # of a long text the message holds the last piece, and its files are there already
-        return await self._all(stands_in)
+        return await self._send_all(stands_in)
 
-    async def _all(self, stands_in: int) -> int:
+    async def _send_all(self, stands_in: int) -> int:
         """Every piece and file that no earlier try has brought."""
         pieces, files = self._letter.pieces, self._letter.files
-        refs = await self._poster.arrived(self._row)
+        refs = await self._poster.load_arrived(self._row)
         for number in range(len(refs), len(pieces) + len(files)):
             if number >= len(pieces):
-                ref = await self._file(files[number - len(pieces)])
-            elif number == 0 and stands_in and await self._edited(stands_in, pieces[0]):
+                ref = await self._send_file(files[number - len(pieces)])
+            elif number == 0 and stands_in and await self._edit_in_place(stands_in, pieces[0]):
                 ref = stands_in
             else:
-                ref = await self._piece(pieces[number])
+                ref = await self._send_piece(pieces[number])
             refs.append(ref)
             if len(refs) < len(pieces) + len(files):
-                await self._poster.note_arrived(self._row, refs)
+                await self._poster.record_arrived(self._row, refs)
         return refs[len(pieces) - 1] if pieces else refs[-1]
 
-    def _markup(self, piece: Piece) -> Markup | None:
+    def _select_markup(self, piece: Piece) -> Markup | None:
         return self._letter.markup if piece is self._letter.pieces[-1] else None
 
-    async def _piece(self, piece: Piece) -> int:
+    async def _send_piece(self, piece: Piece) -> int:
         text, entities = piece
         message = SendMessage(
             chat_id=self._chat,
@@ -164,15 +164,15 @@ class _Posting:
             entities=entities,
             parse_mode=None,
             message_thread_id=self._thread,
-            reply_markup=self._markup(piece),
+            reply_markup=self._select_markup(piece),
             disable_notification=self._silent,
         )
         shown = (await self._outlet.send(message, self._chat, self._rank)).message_id
-        self._poster.note_shown(self._chat, shown, _content(piece, self._markup(piece)))
+        self._poster.record_shown(self._chat, shown, _hash_content(piece, self._select_markup(piece)))
         return shown
 
-    async def _file(self, attachment: Attachment) -> int:
-        content = await asyncio.to_thread(attachment.made)
+    async def _send_file(self, attachment: Attachment) -> int:
+        content = await asyncio.to_thread(attachment.build)
         document = SendDocument(
             chat_id=self._chat,
             document=BufferedInputFile(content, filename=attachment.name),
@@ -183,14 +183,14 @@ class _Posting:
         )
         return (await self._outlet.send(document, self._chat, self._rank)).message_id
 
-    async def _edited(self, message_id: int, piece: Piece) -> bool:
+    async def _edit_in_place(self, message_id: int, piece: Piece) -> bool:
         """Change a message in place; False when Telegram no longer lets it be changed. What is the same already is as good as changed."""
         text, entities = piece
-        markup = self._markup(piece)
-        content = _content(piece, markup)
-        if self._poster.shows(self._chat, message_id, content):
+        markup = self._select_markup(piece)
+        content = _hash_content(piece, markup)
+        if self._poster.has_content(self._chat, message_id, content):
             return True
-        self._poster.forget_shown(self._chat, message_id)  # until Telegram says so: an edit of unknown fate may have been made
+        self._poster.discard_shown(self._chat, message_id)  # until Telegram says so: an edit of unknown fate may have been made
         edit = EditMessageText(
             text=text,
             chat_id=self._chat,
@@ -204,43 +204,43 @@ class _Posting:
         except TelegramBadRequest as error:
             if "not modified" not in error.message:
                 return False
-        self._poster.note_shown(self._chat, message_id, content)
+        self._poster.record_shown(self._chat, message_id, content)
         return True
 
-    async def _take_away(self, message_id: int) -> None:
+    async def _delete_placeholder(self, message_id: int) -> None:
         """A stand-in for an answer without words."""
         if message_id:
             with contextlib.suppress(TelegramBadRequest):
                 await self._outlet.send(DeleteMessage(chat_id=self._chat, message_id=message_id), self._chat, Rank.FINAL)
 
 
-def _ref(message_id: int, chat: int, place: int) -> str:
+def _format_ref(message_id: int, chat: int, place: int) -> str:
     """What is kept of a message; in a group that moved also in which of its lives, since each numbers its messages anew."""
     return str(message_id) if place == chat else f"{message_id}@{place}"
 
 
-def _shown_at(ref: str, chat: int, place: int) -> int:
+def _find_editable(ref: str, chat: int, place: int) -> int:
     """The message that can be edited, 0 where none is: nothing was sent, or it stayed behind when the group moved."""
     number, _, where = ref.partition("@")
     return int(number) if number.isdecimal() and (where or str(chat)) == str(place) else 0
 
 
-def _content(piece: Piece, markup: Markup | None) -> str:
+def _hash_content(piece: Piece, markup: Markup | None) -> str:
     """Text, entities and buttons in one short word."""
     entities = [entity.model_dump_json(exclude_none=True) for entity in piece[1]]
-    return sha256(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
+    return hash_text(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
 
 
-def _ends_turn(row: OutboxRow) -> bool:
+def _is_turn_answer(row: OutboxRow) -> bool:
     return row.kind == "reply" and row.key.startswith(_TURN)
 
 
-def _rendered(row: OutboxRow, tr: Translator) -> Letter:
+def _render_row(row: OutboxRow, tr: Translator) -> RenderedMessage:
     """The row as a letter; an answer that cannot be put in words is replaced by a sentence that says so."""
     try:
-        return letter_of(row, tr)
+        return build_message(row, tr)
     except Exception:
         if row.kind != "reply":
             raise
         log.exception("an answer cannot be shown", extra={"action": "delivery_failed", "row": row.id})
-        return excuse(row, tr)
+        return build_fallback_message(row, tr)

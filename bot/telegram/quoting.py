@@ -2,33 +2,33 @@
 
 from aiogram.types import Contact, Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser
 
-from state.canonical import clean_text
+from state.canonical import to_storable_text
 
 _LONGEST_NAME = 80
 
 
-def is_of_others(message: Message) -> bool:
+def is_foreign(message: Message) -> bool:
     """Whether its words are not the person's own: forwarded, or put together by another bot that was asked inline."""
     return message.forward_origin is not None or message.via_bot is not None
 
 
-def quoted_of(message: Message) -> str:
+def extract_quoted_text(message: Message) -> str:
     """What others said in it, with the name of whoever said it where Telegram tells; "" where there is none."""
     if message.contact is not None:
-        return _shared(message.contact)
-    if is_of_others(message):
-        text = clean_text(message.text or message.caption or "").strip()
-        return f"{name}:\n{text}" if (name := _author(message)) and text else text
-    return clean_text(message.quote.text) if message.quote is not None else ""
+        return _format_contact(message.contact)
+    if is_foreign(message):
+        text = to_storable_text(message.text or message.caption or "").strip()
+        return f"{name}:\n{text}" if (name := _find_author(message)) and text else text
+    return to_storable_text(message.quote.text) if message.quote is not None else ""
 
 
-def _shared(contact: Contact) -> str:
+def _format_contact(contact: Contact) -> str:
     """A person's card out of the address book."""
     name = " ".join(filter(None, (contact.first_name, contact.last_name)))
-    return clean_text(f"{name}\n{contact.phone_number}")
+    return to_storable_text(f"{name}\n{contact.phone_number}")
 
 
-def _author(message: Message) -> str:
+def _find_author(message: Message) -> str:
     match message.forward_origin:
         case MessageOriginUser() as known:
             name = known.sender_user.full_name
@@ -42,4 +42,4 @@ def _author(message: Message) -> str:
             if message.via_bot is None:
                 return ""
             name = f"@{message.via_bot.username}" if message.via_bot.username else message.via_bot.full_name
-    return " ".join(clean_text(name).split())[:_LONGEST_NAME]
+    return " ".join(to_storable_text(name).split())[:_LONGEST_NAME]

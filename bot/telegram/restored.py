@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import orjson
 from aiogram.types import Update
 
-from bot.telegram.rows import Routed
+from bot.telegram.rows import ParsedUpdate
 from orchestrator.messages import Notice
 from state.clock import parse_iso
 from state.store import RESTORED
@@ -19,7 +19,7 @@ _READ_ONLY = frozenset({"start", "help", "pending", "today", "stop"})
 """Commands that change nothing, however often they come."""
 
 
-class Restored:
+class RestoreGuard:
     """Knows when this database was restored, if it was."""
 
     def __init__(self, store: AsyncStore) -> None:
@@ -28,18 +28,18 @@ class Restored:
         self._known = False
         self._at: datetime | None = None
 
-    async def guarded(self, update: Update, routed: Routed) -> Routed:
+    async def filter_update(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
         """`routed`, or a sentence in its place; raises StoreError where it cannot be known yet."""
-        at = await self._restored_at()
+        at = await self._load_restore_time()
         if at is None or not routed.rows or all(row.kind == "decision" for row in routed.rows):
             return routed
-        row, written = routed.rows[0], _written(update)
+        row, written = routed.rows[0], _find_written_time(update)
         if written is None or written > at or (row.kind == "command" and row.body.get("name") in _READ_ONLY):
             return routed
         pressed = update.callback_query
-        return Routed(session=routed.session, callback_id=pressed.id if pressed is not None else "", say=_NOTICE)
+        return ParsedUpdate(session=routed.session, callback_id=pressed.id if pressed is not None else "", say=_NOTICE)
 
-    async def _restored_at(self) -> datetime | None:
+    async def _load_restore_time(self) -> datetime | None:
         if not self._known:
             text = await self._store.get_value(RESTORED)
             self._at = parse_iso(orjson.loads(text)["restored_at"]) if text else None
@@ -47,17 +47,17 @@ class Restored:
         return self._at
 
 
-def _written(update: Update) -> datetime | None:
+def _find_written_time(update: Update) -> datetime | None:
     """When the person wrote it, or of a press when the message with the button was; None where nobody can tell."""
     if update.callback_query is not None:
         message = update.callback_query.message
-        return _utc(message.date) if message is not None else None
+        return _to_utc(message.date) if message is not None else None
     if update.message is not None:
-        return _utc(update.message.date)
+        return _to_utc(update.message.date)
     edited = update.edited_message
     return datetime.fromtimestamp(edited.edit_date or edited.date.timestamp(), UTC) if edited is not None else None
 
 
-def _utc(moment: datetime | int) -> datetime:
+def _to_utc(moment: datetime | int) -> datetime:
     """Of a message that Telegram does not show any more the moment is 0: long ago."""
     return datetime.fromtimestamp(moment, UTC) if isinstance(moment, int) else moment.astimezone(UTC)

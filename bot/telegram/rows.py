@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from orchestrator.messages import Actor, Notice
-from state.clock import new_id
+from state.clock import generate_id
 from state.store import InboxRow, Lane
 
 
 @dataclass(frozen=True, kw_only=True)
-class Routed:
+class ParsedUpdate:
     """An update as the product understands it: inputs to store, or an answer to give at once."""
 
     session: str = ""
@@ -23,7 +23,7 @@ class Routed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Maker:
+class RowBuilder:
     """Builds the inbox rows of one update: of whom, from where, when."""
 
     source: str
@@ -31,10 +31,10 @@ class Maker:
     actor: Actor
     now: datetime
 
-    def row(self, kind: str, lane: Lane, body: Mapping[str, Any], *, session: str = "") -> Routed:
+    def build(self, kind: str, lane: Lane, body: Mapping[str, Any], *, session: str = "") -> ParsedUpdate:
         """One input, of this conversation or of another one."""
         row = InboxRow(
-            id=new_id(),
+            id=generate_id(),
             source=self.source,
             session=session or self.session,
             lane=lane,
@@ -43,4 +43,4 @@ class Maker:
             body=body,
             received_at=self.now,
         )
-        return Routed(session=self.session, rows=(row,))
+        return ParsedUpdate(session=self.session, rows=(row,))

@@ -17,14 +17,14 @@ def is_blank(text: str) -> bool:
     return all(mark.isspace() or mark in _BLANK_LETTERS or unicodedata.category(mark) in _UNSEEN for mark in text)
 
 
-def cut(text: str, limit: int) -> str:
+def trim_text(text: str, limit: int) -> str:
     """At most `limit` UTF-16 units of it, with a sign that something is missing."""
-    if units(text) <= limit:
+    if count_units(text) <= limit:
         return text
     return text.encode("utf-16-le")[: (limit - 1) * 2].decode("utf-16-le", "ignore") + "…"
 
 
-def units(text: str) -> int:
+def count_units(text: str) -> int:
     """The length as Telegram counts it."""
     return len(text.encode("utf-16-le")) // 2
 
@@ -38,41 +38,41 @@ def split(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> li
     pieces: list[tuple[str, list[MessageEntity]]] = []
     start, total = 0, len(raw) // 2
     while start < total or not pieces:
-        end = total if total - start <= limit else _between(raw, entities, start, _border(raw, start, limit), limit)
-        pieces.append((raw[start * 2 : end * 2].decode("utf-16-le"), _within(entities, start, end)))
+        end = total if total - start <= limit else _move_before_entities(raw, entities, start, _find_border(raw, start, limit), limit)
+        pieces.append((raw[start * 2 : end * 2].decode("utf-16-le"), _select_entities(entities, start, end)))
         start = end
     return pieces
 
 
-def _between(raw: bytes, entities: list[MessageEntity], start: int, end: int, limit: int) -> int:
+def _move_before_entities(raw: bytes, entities: list[MessageEntity], start: int, end: int, limit: int) -> int:
     """The border before every entity that lies across `end`, where that leaves no tiny piece and the entity fits into the next one."""
     across = [item for item in entities if item.offset < end < item.offset + item.length and item.length <= limit]
     before = min((item.offset for item in across), default=end)
-    return before if before - start >= _MIN_PIECE and not _tears(raw, before) else end
+    return before if before - start >= _MIN_PIECE and not _is_inside_surrogate(raw, before) else end
 
 
-def _border(raw: bytes, start: int, limit: int) -> int:
+def _find_border(raw: bytes, start: int, limit: int) -> int:
     """The last paragraph, line or space before the limit; else the limit, not inside a surrogate pair."""
     window = raw[start * 2 : (start + limit) * 2]
     for mark in ("\n\n", "\n", " "):
-        place = _last(window, mark.encode("utf-16-le"))
+        place = _find_last(window, mark.encode("utf-16-le"))
         if place >= _MIN_PIECE:
             return start + place + len(mark)
     end = start + limit
-    return _whole_signs(raw, start, end - 1 if _tears(raw, end) else end)
+    return _keep_signs_whole(raw, start, end - 1 if _is_inside_surrogate(raw, end) else end)
 
 
-def _whole_signs(raw: bytes, start: int, end: int) -> int:
+def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
     """A cut a little earlier, where it would part what is drawn as one sign: a family, a flag, a letter and its accent."""
     window = raw[start * 2 : end * 2].decode("utf-16-le")
     after = raw[end * 2 : (end + 2) * 2].decode("utf-16-le", "ignore")[:1]
     kept = len(window)
-    while after and kept > len(window) - _LONGEST_SIGN and _belongs(window[:kept], after):
+    while after and kept > len(window) - _LONGEST_SIGN and _is_joined(window[:kept], after):
         kept, after = kept - 1, window[kept - 1]
-    return start + units(window[:kept]) if kept > 0 and not _belongs(window[:kept], after) else end
+    return start + count_units(window[:kept]) if kept > 0 and not _is_joined(window[:kept], after) else end
 
 
-def _belongs(before: str, mark: str) -> bool:
+def _is_joined(before: str, mark: str) -> bool:
     """Whether `mark` is drawn together with what stands before it."""
     if not before:
         return False
@@ -82,19 +82,19 @@ def _belongs(before: str, mark: str) -> bool:
     return ord(mark) in _TONES or (ord(mark) in _FLAGS and flags % 2 == 1)
 
 
-def _tears(raw: bytes, place: int) -> bool:
+def _is_inside_surrogate(raw: bytes, place: int) -> bool:
     """Whether a cut there would part the halves of a letter."""
     return 0xD800 <= int.from_bytes(raw[(place - 1) * 2 : place * 2], "little") <= 0xDBFF  # noqa: PLR2004 - the range of first halves
 
 
-def _last(window: bytes, mark: bytes) -> int:
+def _find_last(window: bytes, mark: bytes) -> int:
     place = window.rfind(mark)
     while place > 0 and place % 2:  # found across two units, no real match
         place = window.rfind(mark, 0, place + len(mark) - 1)
     return place // 2
 
 
-def _within(entities: list[MessageEntity], start: int, end: int) -> list[MessageEntity]:
+def _select_entities(entities: list[MessageEntity], start: int, end: int) -> list[MessageEntity]:
     kept = []
     for entity in entities:
         first, last = max(entity.offset, start), min(entity.offset + entity.length, end)

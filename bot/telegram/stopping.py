@@ -5,12 +5,12 @@ from datetime import datetime
 from aiogram.types import Update
 
 from bot.access import Access
-from bot.telegram.rows import Routed
-from state.clock import new_id
+from bot.telegram.rows import ParsedUpdate
+from state.clock import generate_id
 from state.store import InboxRow
 
 
-def stopped(update: Update, access: Access, source: str, now: datetime) -> Routed | None:
+def parse_stop(update: Update, access: Access, source: str, now: datetime) -> ParsedUpdate | None:
     """The person wants no more of the answer being written; None for other updates, nothing from strangers.
 
     Drafts exist in private chats only, so the chat is the person.
@@ -18,12 +18,12 @@ def stopped(update: Update, access: Access, source: str, now: datetime) -> Route
     stop = update.stopped_message_generation
     if stop is None:
         return None
-    actor = access.actor(stop.chat.id)
+    actor = access.find_actor(stop.chat.id)
     if actor is None or stop.chat.type != "private":
-        return Routed()
+        return ParsedUpdate()
     session = f"tg:{stop.chat.id}" + (f":{stop.message_thread_id}" if stop.message_thread_id else "")
     row = InboxRow(
-        id=new_id(),
+        id=generate_id(),
         source=source,
         session=session,
         lane="express",
@@ -32,4 +32,4 @@ def stopped(update: Update, access: Access, source: str, now: datetime) -> Route
         body={"name": "stop"},
         received_at=now,
     )
-    return Routed(session=session, rows=(row,))
+    return ParsedUpdate(session=session, rows=(row,))

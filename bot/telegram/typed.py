@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from aiogram.types import Message
 
-from bot.telegram.quoting import is_of_others
-from bot.telegram.rows import Maker, Routed
+from bot.telegram.quoting import is_foreign
+from bot.telegram.rows import ParsedUpdate, RowBuilder
 from orchestrator.messages import Notice
 
 _YES = frozenset({"да", "yes", "ок", "ok", "подтверждаю", "выполняй"})
@@ -24,7 +24,7 @@ _LONGEST_WORD = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
+class OpenCard:
     """A card that waits, as the door knows it: where it was shown, for typed answers."""
 
     confirmation_id: str
@@ -42,63 +42,65 @@ def may_decide(message: Message) -> bool:
     return bool(text) and (len(text) <= _LONGEST_WORD or _BECAUSE.fullmatch(text) is not None)
 
 
-def says_yes(text: str) -> bool:
+def is_yes(text: str) -> bool:
     """Whether these are words of consent and nothing else."""
-    return _bare(text) in _YES
+    return _normalize_words(text) in _YES
 
 
-def says_no(text: str) -> bool:
+def is_no(text: str) -> bool:
     """Whether these are words of refusal and nothing else."""
-    return _bare(text) in _NO
+    return _normalize_words(text) in _NO
 
 
-def refuses(text: str) -> bool:
+def is_refusal(text: str) -> bool:
     """Whether these words begin as a refusal: nothing else that stands in answer to a card denies it."""
     return _AGAINST.match(text.strip()) is not None
 
 
-def why_of(text: str) -> str:
+def extract_reason(text: str) -> str:
     """The reason in «нет, потому что …», all of it where it has no such form."""
     because = _BECAUSE.fullmatch(text.strip())
     return because["why"] if because else text
 
 
-def _bare(text: str) -> str:
+def _normalize_words(text: str) -> str:
     return text.lower().strip(" .!")
 
 
-def typed_decision(message: Message, text: str, cards: tuple[Card, ...], make: Maker) -> Routed | None:
+def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...], make: RowBuilder) -> ParsedUpdate | None:
     """The decision that the words are, a sentence why they are none, or None: they are something else.
 
     Never of what was forwarded, edited or written through another bot; a «да» decides harmless classes only. «Нет, потому что …» in answer
     to a card brings its reason along.
     """
-    word = _bare(text)
+    word = _normalize_words(text)
     because = _BECAUSE.fullmatch(text.strip())
     if not cards or message.chat.type != "private" or not (word in _YES | _NO or because):
         return None
-    if is_of_others(message) or message.edit_date is not None:
+    if is_foreign(message) or message.edit_date is not None:
         return None
-    meant = _meant(message, cards)
+    meant = _find_meant_card(message, cards)
     if because is not None and word not in _YES | _NO:
-        return _decided(meant, make, approve=False, reason=because["why"][:_LONGEST_REASON]) if meant and _is_reply(message) else None
+        return (
+            _build_decision(meant, make, approve=False, reason=because["why"][:_LONGEST_REASON]) if meant and _is_reply(message) else None
+        )
     if meant is None:
-        return Routed(session=make.session, say=Notice(code="which-card")) if len(cards) > 1 else None
+        return ParsedUpdate(session=make.session, say=Notice(code="which-card")) if len(cards) > 1 else None
     if word in _YES and (meant.call_class != "W" or meant.taps > 1):
-        return Routed(session=make.session, say=Notice(code="only-button"))
-    return _decided(meant, make, approve=word in _YES)
+        return ParsedUpdate(session=make.session, say=Notice(code="only-button"))
+    return _build_decision(meant, make, approve=word in _YES)
 
 
-def _decided(meant: Card, make: Maker, *, approve: bool, reason: str = "") -> Routed:
+def _build_decision(meant: OpenCard, make: RowBuilder, *, approve: bool, reason: str = "") -> ParsedUpdate:
     body = {"confirmation_id": meant.confirmation_id, "nonce": meant.nonce, "approve": approve, "via": "typed"}
-    return make.row("decision", "express", body | ({"reason": reason} if reason else {}))
+    return make.build("decision", "express", body | ({"reason": reason} if reason else {}))
 
 
 def _is_reply(message: Message) -> bool:
     return message.reply_to_message is not None
 
 
-def _meant(message: Message, cards: tuple[Card, ...]) -> Card | None:
+def _find_meant_card(message: Message, cards: tuple[OpenCard, ...]) -> OpenCard | None:
     """The card a typed answer is bound to: the one it replies to, or the only one when it was the bot's last message."""
     if message.external_reply is not None or message.reply_to_story is not None:
         return None  # it answers something that stands elsewhere

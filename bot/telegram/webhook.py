@@ -15,12 +15,12 @@ from aiogram.exceptions import ClientDecodeError, TelegramAPIError, TelegramConf
 from fastapi import APIRouter, Request, Response
 from starlette.requests import ClientDisconnect
 
-from bot.telegram.ingest import ALLOWED, PAUSES
-from bot.telegram.outlet import flood_wait
-from bot.telegram.webhook_setting import Webhook, webhook_of
+from bot.telegram.ingest import ALLOWED_UPDATES, PAUSES
+from bot.telegram.outlet import parse_flood_wait
+from bot.telegram.webhook_setting import Webhook, parse_webhook
 from state.store import StoreError
 
-__all__ = ["Webhook", "drop_webhook", "keep_webhook", "make_router", "webhook_of"]
+__all__ = ["Webhook", "build_webhook_router", "drop_webhook", "keep_webhook", "parse_webhook"]
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ Take = Callable[[Mapping[str, Any]], Awaitable[object]]
 """Store one raw update; raises StoreError."""
 
 
-def make_router(webhook: Webhook, take: Take) -> APIRouter:
+def build_webhook_router(webhook: Webhook, take: Take) -> APIRouter:
     """The receiver; `take` stores an update and returns."""
     router = APIRouter()
     wanted = webhook.secret.get_secret_value().encode()
@@ -48,17 +48,17 @@ def make_router(webhook: Webhook, take: Take) -> APIRouter:
             return Response(status_code=403)
         try:
             async with asyncio.timeout(READ_WITHIN):
-                body = await _body(request)
+                body = await _read_body(request)
         except (TimeoutError, ClientDisconnect):
             return Response(status_code=408, headers={"connection": "close"})
         if body is None:
             return Response(status_code=413, headers={"connection": "close"})
-        return Response(status_code=await _stored(body, take))
+        return Response(status_code=await _store_body(body, take))
 
     return router
 
 
-async def _body(request: Request) -> bytes | None:
+async def _read_body(request: Request) -> bytes | None:
     """The body, None for one that is too long."""
     read = bytearray()
     async for chunk in request.stream():
@@ -68,7 +68,7 @@ async def _body(request: Request) -> bytes | None:
     return bytes(read)
 
 
-async def _stored(body: bytes, take: Take) -> int:
+async def _store_body(body: bytes, take: Take) -> int:
     """200 also for what cannot be read: it would come again and again, and hold up all that follows it."""
     try:
         raw = orjson.loads(body)
@@ -87,11 +87,11 @@ async def _stored(body: bytes, take: Take) -> int:
 async def keep_webhook(bot: Bot, webhook: Webhook) -> None:
     """Have Telegram post to us until cancelled; what waits there is kept. Raises what no waiting mends, such as a wrong token."""
     while True:
-        await _persistent(lambda: _set(bot, webhook))
+        await _retry_until_accepted(lambda: _set_webhook(bot, webhook))
         await asyncio.sleep(LOOK_EVERY)
 
 
-async def _persistent(call: Callable[[], Awaitable[None]]) -> None:
+async def _retry_until_accepted(call: Callable[[], Awaitable[None]]) -> None:
     """Make the call until Telegram takes it; raises what no waiting mends."""
     failures = 0
     while True:
@@ -102,24 +102,26 @@ async def _persistent(call: Callable[[], Awaitable[None]]) -> None:
         except (TelegramAPIError, ClientDecodeError) as error:
             failures += 1
             log.warning("the webhook cannot be set: %s", type(error).__name__, extra={"action": "webhook_failed"})
-            await asyncio.sleep(max(PAUSES[min(failures, len(PAUSES)) - 1], flood_wait(error) or 0))
+            await asyncio.sleep(max(PAUSES[min(failures, len(PAUSES)) - 1], parse_flood_wait(error) or 0))
 
 
-async def _set(bot: Bot, webhook: Webhook) -> None:
+async def _set_webhook(bot: Bot, webhook: Webhook) -> None:
     """Set it anew each time: the secret and the kinds of updates cannot be looked at."""
     await bot.me()
     info = await bot.get_webhook_info()
     if info.last_error_message and info.url == webhook.url:
         log.warning("telegram could not post: %s", info.last_error_message, extra={"action": "webhook_trouble"})
-    await bot.set_webhook(webhook.url, secret_token=webhook.secret.get_secret_value(), allowed_updates=ALLOWED, drop_pending_updates=False)
+    await bot.set_webhook(
+        webhook.url, secret_token=webhook.secret.get_secret_value(), allowed_updates=ALLOWED_UPDATES, drop_pending_updates=False
+    )
 
 
 async def drop_webhook(bot: Bot) -> None:
     """Make way for polling: take away a webhook that an earlier setting left, and keep what waits. Raises what no waiting mends."""
-    await _persistent(lambda: _drop(bot))
+    await _retry_until_accepted(lambda: _drop_webhook(bot))
 
 
-async def _drop(bot: Bot) -> None:
+async def _drop_webhook(bot: Bot) -> None:
     if (await bot.get_webhook_info()).url:
         log.warning("a webhook was set: it is taken away, for this process polls", extra={"action": "webhook_dropped"})
         await bot.delete_webhook(drop_pending_updates=False)

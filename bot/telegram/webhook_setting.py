@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from orchestrator.errors import SettingsError
 
-_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
+_WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Webhook:
         return urlsplit(self.url).path
 
 
-def webhook_of(url: str | None, secret: SecretStr | None) -> Webhook | None:
+def parse_webhook(url: str | None, secret: SecretStr | None) -> Webhook | None:
     """The webhook of the settings, None without one; raises SettingsError. Without a secret anybody could post as anybody."""
     if url is None:
         return None
@@ -33,6 +33,6 @@ def webhook_of(url: str | None, secret: SecretStr | None) -> Webhook | None:
         raise SettingsError("TELEGRAM_WEBHOOK_URL: an address such as https://bot.company.ru/telegram is needed, with a path and no query")
     if parts.scheme == "http" and parts.hostname not in {"127.0.0.1", "localhost", "::1"}:
         raise SettingsError("TELEGRAM_WEBHOOK_URL: Telegram posts to https addresses only")
-    if secret is None or not _SECRET.fullmatch(secret.get_secret_value()):
+    if secret is None or not _WEBHOOK_SECRET.fullmatch(secret.get_secret_value()):
         raise SettingsError("TELEGRAM_WEBHOOK_SECRET: 16 to 256 characters of A-Z a-z 0-9 _ - are needed with TELEGRAM_WEBHOOK_URL")
     return Webhook(url=url, secret=secret)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from orchestrator.gate.budget import Tokens, month_began, month_of, person_of
-from state.clock import SystemClock, id_at, parse_iso
+from orchestrator.gate.budget import Tokens, build_person_key, find_month_start, to_month
+from state.clock import SystemClock, build_lower_id, parse_iso
 from state.store import ClearEvent, Store
 from state.worker import AsyncStore
 
@@ -13,7 +13,7 @@ TYPES: Final = ("ModelAnswered", "BudgetWarned")
 PAGE: Final = 2000
 
 
-class Totals:
+class UsageTotals:
     """Counts by person, month and model; as much memory as there are people who asked within two months."""
 
     def __init__(self) -> None:
@@ -21,46 +21,50 @@ class Totals:
         self._used: dict[tuple[str, int], dict[str, Tokens]] = {}
         self._warned: set[tuple[str, int]] = set()
 
-    def see(self, event: ClearEvent) -> None:
+    def add_event(self, event: ClearEvent) -> None:
         """Count one event."""
         data = event.data
         if event.type == "BudgetWarned":
             self._warned.add((str(data["person"]), int(data["month"])))
             return
-        person = person_of(event.actor, data.get("user"))
-        month = data.get("month") or month_of(parse_iso(event.ts), "UTC")  # before answers said it themselves
+        person = build_person_key(event.actor, data.get("user"))
+        month = data.get("month") or to_month(parse_iso(event.ts), "UTC")  # before answers said it themselves
         used = self._used.setdefault((person, month), {})
         model = str(data.get("model") or "")
         read, written = used.get(model, (0, 0))
         used[model] = read + int(data.get("prompt_tokens") or 0), written + int(data.get("completion_tokens") or 0)
 
-    def used(self, person: str, month: int) -> dict[str, Tokens]:
+    def sum_by_model(self, person: str, month: int) -> dict[str, Tokens]:
         """What the person used in that month, by model."""
         return dict(self._used.get((person, month), {}))
 
-    def people(self, month: int) -> list[str]:
+    def list_people(self, month: int) -> list[str]:
         """Whoever used anything in it."""
         return sorted(person for person, at in self._used if at == month)
 
-    def months(self) -> list[int]:
+    def list_months(self) -> list[int]:
         """The months in which anybody used anything."""
         return sorted({at for _, at in self._used})
 
-    def warned(self, person: str, month: int) -> bool:
+    def has_warning(self, person: str, month: int) -> bool:
         """Whether they were told in that month that most of it is used."""
         return (person, month) in self._warned
 
-    def forget(self, before: int) -> None:
+    def discard_before(self, before: int) -> None:
         """Months before that one count for nobody any more."""
         self._used = {place: used for place, used in self._used.items() if place[1] >= before}
         self._warned = {place for place in self._warned if place[1] >= before}
 
 
-class Usage:
+class UsageReader:
     """The totals as the journal has them now. One for a process."""
 
     def __init__(
-        self, store: AsyncStore, wall: Callable[[], datetime] = lambda: SystemClock().now(), *, overlap: timedelta = timedelta(seconds=10)
+        self,
+        store: AsyncStore,
+        wall: Callable[[], datetime] = lambda: SystemClock().now(),
+        *,
+        overlap: timedelta = timedelta(seconds=10),
     ) -> None:
         """`wall` is the clock that ids are made by; without an `overlap` only this process may write."""
         self._store = store
@@ -69,18 +73,18 @@ class Usage:
         self._read_to: datetime | None = None
         self._recent: dict[str, datetime] = {}
         """Events of the overlap that were counted; they are met again."""
-        self.totals = Totals()
+        self.totals = UsageTotals()
 
-    async def catch_up(self, now: datetime) -> Totals:
+    async def refresh(self, now: datetime) -> UsageTotals:
         """The totals, with all that is stored; months that are over everywhere at `now` are forgotten. Raises StoreError."""
         wall = self._wall()
-        since = month_began(wall)
-        self.totals.forget(month_of(month_began(now), "UTC"))
+        since = find_month_start(wall)
+        self.totals.discard_before(to_month(find_month_start(now), "UTC"))
         if self._read_to is not None:
             since = max(since, self._read_to - self._overlap)
-        after = id_at(since)
+        after = build_lower_id(since)
         while True:
-            events = await self._store.read(_page, after)
+            events = await self._store.read(_read_page, after)
             self._count(events, wall)
             if len(events) < PAGE:
                 break
@@ -94,24 +98,24 @@ class Usage:
         for event in events:
             if event.id not in self._recent:
                 self._recent[event.id] = max(wall, parse_iso(event.ts))
-                self.totals.see(event)
+                self.totals.add_event(event)
 
 
-def _page(store: Store, after: str) -> list[ClearEvent]:
-    return store.clear(TYPES, after, PAGE)
+def _read_page(store: Store, after: str) -> list[ClearEvent]:
+    return store.scan_clear(TYPES, after, PAGE)
 
 
-def totals_since(store: Store, since: datetime) -> Totals:
+def sum_since(store: Store, since: datetime) -> UsageTotals:
     """The totals of everything from `since` on, read in one go; for reports. Raises StoreError."""
-    totals = Totals()
-    after = id_at(since)
-    while events := store.clear(TYPES, after, PAGE):
+    totals = UsageTotals()
+    after = build_lower_id(since)
+    while events := store.scan_clear(TYPES, after, PAGE):
         for event in events:
-            totals.see(event)
+            totals.add_event(event)
         after = events[-1].id
     return totals
 
 
-def as_numbers(used: dict[str, Tokens]) -> dict[str, Any]:
+def to_token_counts(used: dict[str, Tokens]) -> dict[str, Any]:
     """Tokens by model for machines."""
     return {model: {"input": read, "output": written} for model, (read, written) in sorted(used.items())}

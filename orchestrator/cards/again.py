@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchestrator import outgoing
-from orchestrator.cards.reading import unmarked
+from orchestrator.cards.reading import strip_marks
 from orchestrator.gate import undoing
-from orchestrator.gate.came_back import repeated
-from orchestrator.gate.confirmations import refused_by
-from orchestrator.gate.modes import effective
-from orchestrator.messages import Actor, Effect, EffectKind, Notice, Outcome, Pending, Provenance, say
+from orchestrator.gate.came_back import check_repeated_request
+from orchestrator.gate.confirmations import describe_refuser
+from orchestrator.gate.modes import resolve_mode
+from orchestrator.messages import Actor, Effect, EffectKind, Notice, Outcome, Pending, Provenance, build_reply
 from orchestrator.session import Session
-from orchestrator.turns import Tools, admitted
+from orchestrator.turns import Tools, admit_actor
 from state.store import InboxRow, OutboxRow
 
 OUTDATED: Final = Notice(code="card-outdated")
-_OURS: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear"})
+_FINAL_CODES: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear"})
 
 
 def is_undo(entry: Mapping[str, Any]) -> bool:
@@ -36,31 +36,31 @@ def may_repeat(entry: Mapping[str, Any]) -> bool:
     if entry["status"] == "expired":
         return True
     code = str(entry.get("code") or "")
-    return entry["status"] == "refused" and not code.startswith("gate-") and code not in _OURS
+    return entry["status"] == "refused" and not code.startswith("gate-") and code not in _FINAL_CODES
 
 
 async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
     """The press ("again", confirmation id); a second one finds the card that the first has made. Raises StoreError."""
-    actor = await admitted(row, session, tools)
+    actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     words = row.body["words"]
     entry = session.state["agent"]["confirmations"].get(words[1] if len(words) > 1 else "")
-    objection = _objection(entry, actor)
+    objection = _find_objection(entry, actor)
     if objection is not None:
-        shown = [as_drawn(entry, session, tools)] if entry and "preview" in entry else []
-        await session.commit(actor=actor.key, outbox=[toast(row, objection, session), *shown], inbox_done=[row.id])
+        shown = [build_current_card(entry, session, tools)] if entry and "preview" in entry else []
+        await session.commit(actor=actor.key, outbox=[build_toast(row, objection, session), *shown], inbox_done=[row.id])
         return
-    result = await submitted(entry, unmarked(entry["params"]), f"again:{entry['confirmation_id']}", actor, session, tools)
-    await session.commit(actor=actor.key, outbox=_told(result, row, session), inbox_done=[row.id])
+    result = await submit_again(entry, strip_marks(entry["params"]), f"again:{entry['confirmation_id']}", actor, session, tools)
+    await session.commit(actor=actor.key, outbox=_build_answer_rows(result, row, session), inbox_done=[row.id])
 
 
-async def submitted(
+async def submit_again(
     entry: Mapping[str, Any], params: Mapping[str, Any], slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
 ) -> Outcome | Pending:
     """The wish of `entry` with these params through the gate; `said` are words of the person that led to them."""
-    stored = await session.effect(entry["effect_id"])
-    ran = await repeated(stored, tools.gate.means)
+    stored = await session.find_effect(entry["effect_id"])
+    ran = await check_repeated_request(stored, tools.gate.means)
     if ran is not None:
         return Outcome(status="refused", effect_id=entry["effect_id"], method=entry["method"], reason=ran.reason, detail=ran.detail)
     kind: EffectKind = stored.call["call"]["kind"] if stored is not None else "bitrix"
@@ -77,46 +77,46 @@ async def submitted(
         requires_confirmation=True,
         slot=slot,
     )
-    mode = effective(tools.mode, actor)
+    mode = resolve_mode(tools.mode, actor)
     return await tools.gate.submit(effect, actor=actor, mode=mode, turn_id=entry.get("turn_id", ""), ledger=session)
 
 
-def _objection(entry: Mapping[str, Any] | None, actor: Actor) -> Notice | None:
+def _find_objection(entry: Mapping[str, Any] | None, actor: Actor) -> Notice | None:
     if entry is None or "params" not in entry:
         return OUTDATED
     if entry["requested_by"] != actor.key:
         return Notice(code="not-your-card", args={"who": entry["requested_by_name"]})
-    return None if may_repeat(entry) else standing(entry)
+    return None if may_repeat(entry) else describe_status(entry)
 
 
-def as_drawn(entry: Mapping[str, Any], session: Session, tools: Tools) -> OutboxRow:
+def build_current_card(entry: Mapping[str, Any], session: Session, tools: Tools) -> OutboxRow:
     """The card as it stands now, with the button that takes it back for as long as there is one: drawn without it, it would be gone."""
     means, entries = tools.gate.means, session.state["agent"]["confirmations"]
-    body = undoing.as_shown(entry, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
-    return outgoing.card_row(session.key, body, session.now)
+    body = undoing.add_undo_status(entry, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+    return outgoing.build_card_row(session.key, body, session.now)
 
 
-def standing(entry: Mapping[str, Any]) -> Notice:
+def describe_status(entry: Mapping[str, Any]) -> Notice:
     """How a card that cannot be changed any more stands, who decided and when."""
     if entry["status"] == "requested":
         return Notice(code="card-waits-already")
     who = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
     at = entry.get(f"{entry['status']}_at") or ""
-    return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": at, **refused_by(entry)})
+    return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": at, **describe_refuser(entry)})
 
 
-def _told(result: Outcome | Pending, row: InboxRow, session: Session) -> list[OutboxRow]:
+def _build_answer_rows(result: Outcome | Pending, row: InboxRow, session: Session) -> list[OutboxRow]:
     entries = session.state["agent"]["confirmations"]
     if isinstance(result, Pending) and result.confirmation_id in entries:
         code = "toast-asked-again" if entries[result.confirmation_id]["status"] == "requested" else "card-outdated"
-        shown = outgoing.card_row(session.key, entries[result.confirmation_id], session.now)
-        return [toast(row, Notice(code=code), session), shown]
+        shown = outgoing.build_card_row(session.key, entries[result.confirmation_id], session.now)
+        return [build_toast(row, Notice(code=code), session), shown]
     reason = result.reason if isinstance(result, Outcome) else None
-    return [toast(row, reason or OUTDATED, session)]
+    return [build_toast(row, reason or OUTDATED, session)]
 
 
-def toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
+def build_toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
     """The one answer to a press, or a message where it has no press to answer."""
     if row.body.get("callback_id"):
-        return outgoing.toast_row(session.key, row.body["callback_id"], notice, session.now)
-    return outgoing.reply_row(session.key, say(notice), session.now)
+        return outgoing.build_toast_row(session.key, row.body["callback_id"], notice, session.now)
+    return outgoing.build_reply_row(session.key, build_reply(notice), session.now)

@@ -6,44 +6,44 @@ from datetime import datetime
 from typing import Any, Literal
 
 from orchestrator import outgoing
-from orchestrator.cards.reading import Editable
+from orchestrator.cards.reading import EditableField
 from orchestrator.messages import Notice
-from state.clock import new_id
-from state.events_editing import question_key
+from state.clock import generate_id
+from state.events_editing import build_question_key
 from state.store import OutboxRow
 
 EDIT = "edit"
 """Kind of the questions: {what, confirmation_id, …}, see `bot/rendering/cards.py`."""
-WAITING = "waiting"
+PENDING_LIST = "waiting"
 """Kind of the list of open cards in a group: {chat, cards: [{preview, method, who, until, ref}]}."""
 
 
-def anew(session: str, entry: Mapping[str, Any], now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
+def build_fresh_card_row(session: str, entry: Mapping[str, Any], now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
     """The card at the end of the chat: what stood for it before says where it went, and has no buttons any more.
 
     Where leads see it too, theirs moves only if it is said: a person who looks for their own cards must not ring at others.
     """
-    shown = outgoing.card_row(session, entry, now)
+    shown = outgoing.build_card_row(session, entry, now)
     kept = {key: value for key, value in shown.body.items() if key != "told" or leads == "too"}
     return replace(shown, body={**kept, "anew": True})
 
 
-def picker(session: str, confirmation_id: str, fields: Sequence[Editable], now: datetime) -> OutboxRow:
+def build_picker_row(session: str, confirmation_id: str, fields: Sequence[EditableField], now: datetime) -> OutboxRow:
     """Which of the fields is to be changed."""
     shown = [{"name": field.name, "value": field.value} for field in fields]
     body = {"what": "fields", "confirmation_id": confirmation_id, "fields": shown}
-    return row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
+    return build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
 
 
-def picked(session: str, confirmation_id: str, code: str, now: datetime, **args: Any) -> OutboxRow:
+def build_picker_result_row(session: str, confirmation_id: str, code: str, now: datetime, **args: Any) -> OutboxRow:
     """What became of the edit, in the place of the fields; `code` is the sentence."""
     notice = Notice(code=code, args=args)
     body = {"what": "told", "confirmation_id": confirmation_id, "notice": notice.model_dump(mode="json")}
-    return row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
+    return build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
 
 
-def question(
-    session: str, confirmation_id: str, field: Editable, now: datetime, *, ask: int, objection: Notice | None, options: Sequence[str]
+def build_question_row(
+    session: str, confirmation_id: str, field: EditableField, now: datetime, *, ask: int, objection: Notice | None, options: Sequence[str]
 ) -> OutboxRow:
     """The value is asked for; `objection` is what was wrong with the last answer, `options` are what it may have meant."""
     body = {
@@ -55,18 +55,18 @@ def question(
         "objection": objection.model_dump(mode="json") if objection else None,
         "options": list(options),
         "ask": ask,
-        "private": not in_group(session),
+        "private": not is_group(session),
     }
-    return row(session, EDIT, body, now, key=question_key(confirmation_id, ask))
+    return build_row(session, EDIT, body, now, key=build_question_key(confirmation_id, ask))
 
 
-def in_group(session: str) -> bool:
+def is_group(session: str) -> bool:
     """Whether several people read there."""
     chat = session.split(":")[1] if ":" in session else ""
     return session.startswith("tg:") and chat.startswith("-")
 
 
-def row(session: str, kind: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
+def build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
     """A row of one of these kinds."""
-    channel = outgoing.channel_of(session)
-    return OutboxRow(id=new_id(), session=session, channel=channel, kind=kind, body=body, key=key, created_at=now, due_at=now)
+    channel = outgoing.parse_channel(session)
+    return OutboxRow(id=generate_id(), session=session, channel=channel, kind=kind, body=body, key=key, created_at=now, due_at=now)

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from orchestrator import outgoing
-from orchestrator.asked import of_the_system
+from orchestrator.asked import build_system_row
 from orchestrator.cards import rows
 from orchestrator.gate import confirmations
-from orchestrator.messages import Notice, say
+from orchestrator.messages import Notice, build_reply
 from orchestrator.session import Session
 from orchestrator.turns import Receive, Tools
-from state.agent_state import open_confirmations
-from state.clock import iso, parse_iso
+from state.agent_state import list_open_confirmations
+from state.clock import format_iso, parse_iso
 from state.store import InboxRow, OutboxRow
 from state.worker import AsyncStore
 
@@ -28,27 +28,31 @@ _MOST: Final = 10_000
 MAX_LINKS: Final = 20
 
 
-async def pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:
+async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:
     """The answer to /pending: in a group the cards with links to where they stand, else the cards themselves at the end of the chat.
 
     `of_others` cards wait for the person elsewhere: that is said after what waits here, and their conversations bring them.
     """
-    entries = [dict(entry) for entry in open_confirmations(dict(session.state))]
-    told = outgoing.reply_row(session.key, say(Notice(code="pending", args={"count": len(entries)})), session.now)
-    also = [outgoing.reply_row(session.key, say(Notice(code="lead-pending", args={"count": of_others})), session.now)] if of_others else []
+    entries = [dict(entry) for entry in list_open_confirmations(dict(session.state))]
+    told = outgoing.build_reply_row(session.key, build_reply(Notice(code="pending", args={"count": len(entries)})), session.now)
+    also = (
+        [outgoing.build_reply_row(session.key, build_reply(Notice(code="lead-pending", args={"count": of_others})), session.now)]
+        if of_others
+        else []
+    )
     if not entries:
         return also or [told]
-    if not rows.in_group(session.key):
-        return [told, *(rows.anew(session.key, entry, session.now) for entry in entries), *also]
-    refs = {entry["confirmation_id"]: await store.sent_ref(session.key, f"card:{entry['confirmation_id']}") for entry in entries}
+    if not rows.is_group(session.key):
+        return [told, *(rows.build_fresh_card_row(session.key, entry, session.now) for entry in entries), *also]
+    refs = {entry["confirmation_id"]: await store.find_sent_ref(session.key, f"card:{entry['confirmation_id']}") for entry in entries}
     linked = [entry for entry in entries if refs[entry["confirmation_id"]]][:MAX_LINKS]
-    lines = [_line(entry, refs[entry["confirmation_id"]]) for entry in linked]
+    lines = [_build_line(entry, refs[entry["confirmation_id"]]) for entry in linked]
     body = {"chat": session.key, "count": len(entries), "cards": lines}
-    listed = rows.row(session.key, rows.WAITING, body, session.now)
-    return [listed, *(rows.anew(session.key, entry, session.now) for entry in entries if entry not in linked)]
+    listed = rows.build_row(session.key, rows.PENDING_LIST, body, session.now)
+    return [listed, *(rows.build_fresh_card_row(session.key, entry, session.now) for entry in entries if entry not in linked)]
 
 
-def _line(entry: dict[str, Any], ref: str) -> dict[str, Any]:
+def _build_line(entry: dict[str, Any], ref: str) -> dict[str, Any]:
     return {
         "preview": {key: value for key, value in entry["preview"].items() if key != "lines"},
         "method": entry["method"],
@@ -61,33 +65,39 @@ def _line(entry: dict[str, Any], ref: str) -> dict[str, Any]:
 async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
     """Show every open card of the session anew, so that a press that was lost can be made again; raises StoreError."""
     del tools
-    shown = [rows.anew(session.key, entry, session.now, leads="too") for entry in open_confirmations(dict(session.state))]
-    note = [outgoing.reply_row(session.key, say(Notice(code="cards-again", args={"count": len(shown)})), session.now)] if shown else []
+    shown = [
+        rows.build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_open_confirmations(dict(session.state))
+    ]
+    note = (
+        [outgoing.build_reply_row(session.key, build_reply(Notice(code="cards-again", args={"count": len(shown)})), session.now)]
+        if shown
+        else []
+    )
     await session.commit(actor="system", outbox=[*note, *shown], inbox_done=[row.id])
 
 
-class Refresher:
+class CardRefresher:
     """Notices that nobody was there for longer than a press is kept, be it a stop or a machine that slept. A round of the orchestrator."""
 
     def __init__(self, store: AsyncStore) -> None:
         """Nothing is read yet."""
         self._store = store
 
-    async def look(self, receive: Receive, now: datetime) -> None:
+    async def run(self, receive: Receive, now: datetime) -> None:
         """Hand in one input for each chat with an open card where the last round was too long ago; may raise StoreError.
 
         A stop between the two steps does it again under the same names, so that it is done once.
         """
         last = await self._store.get_value(_ALIVE)
         if last is not None and now - parse_iso(last) > LOST_AFTER:
-            found = await self._sessions(now)
+            found = await self._find_waiting_sessions(now)
             log.info("away since %s: %d chats see their open cards anew", last, len(found), extra={"action": "cards_refreshed"})
             if found:
-                await receive([of_the_system(REFRESH, session, f"refresh:{session}:{last}", now) for session in found])
-        await self._store.set_value(_ALIVE, iso(now))
+                await receive([build_system_row(REFRESH, session, f"refresh:{session}:{last}", now) for session in found])
+        await self._store.set_value(_ALIVE, format_iso(now))
 
-    async def _sessions(self, now: datetime) -> list[str]:
+    async def _find_waiting_sessions(self, now: datetime) -> list[str]:
         """Where cards wait: each of them has the timer that ends its waiting."""
-        timers = await self._store.due_timers(now + _LONGEST, _MOST)
+        timers = await self._store.list_due_timers(now + _LONGEST, _MOST)
         waiting = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
         return sorted(session for session in waiting if session.startswith("tg:"))

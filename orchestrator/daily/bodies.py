@@ -6,27 +6,27 @@ from datetime import date, datetime
 from typing import Any
 
 from orchestrator.directory.today import Agenda
-from orchestrator.outgoing import channel_of
-from state.clock import new_id
+from orchestrator.outgoing import parse_channel
+from state.clock import generate_id
 from state.store import OutboxRow
 
-SHOWN = {"digest": 10, "today": 30}
+MAX_ROWS = {"digest": 10, "today": 30}
 """So many rows of each list are shown; its count and sum are those of all."""
 
 
-def daily_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
+def build_daily_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
     """A digest, a summary or an answer to /today."""
-    return _row(session, "daily", body, now, key="")
+    return _build_row(session, "daily", body, now, key="")
 
 
-def reminder_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str) -> OutboxRow:
+def build_reminder_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str) -> OutboxRow:
     """A reminder or what became of it; the message of that key is changed in place."""
-    return _row(session, "reminder", body, now, key=key)
+    return _build_row(session, "reminder", body, now, key=key)
 
 
-def agenda_body(what: str, agenda: Agenda, day: date) -> dict[str, Any]:
+def build_agenda_body(what: str, agenda: Agenda, day: date) -> dict[str, Any]:
     """The lists of a day, with no more rows than people read."""
-    most = SHOWN[what]
+    most = MAX_ROWS[what]
     tables = [
         (notice, table.model_copy(update={"rows": table.rows[:most], "shown": min(most, len(table.rows))}))
         for notice, table in agenda.sections
@@ -41,5 +41,7 @@ def agenda_body(what: str, agenda: Agenda, day: date) -> dict[str, Any]:
     }
 
 
-def _row(session: str, kind: str, body: Mapping[str, Any], now: datetime, *, key: str) -> OutboxRow:
-    return OutboxRow(id=new_id(), session=session, channel=channel_of(session), kind=kind, body=body, key=key, created_at=now, due_at=now)
+def _build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, *, key: str) -> OutboxRow:
+    return OutboxRow(
+        id=generate_id(), session=session, channel=parse_channel(session), kind=kind, body=body, key=key, created_at=now, due_at=now
+    )

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import time
 from typing import Any, Final
 
-from orchestrator.daily.hours import Slot, moment
-from orchestrator.gate.rights import visible_users
+from orchestrator.daily.hours import Slot, to_utc
+from orchestrator.gate.rights import find_visible_users
 from orchestrator.messages import Actor
-from state.agent_state import open_confirmations
-from state.clock import iso
-from state.journal import state_of
+from state.agent_state import list_open_confirmations
+from state.clock import format_iso
+from state.journal import load_state
 from state.store import Store, StoredEvent
 
 LINES: Final = 5
@@ -23,31 +23,36 @@ _DONE: Final = ("CallSucceeded", "OutcomeReconciled")
 _TRACES: Final = (*_DONE, "ConfirmationRequested", "CallStarted")
 
 
-def summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> dict[str, Any]:
+def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> dict[str, Any]:
     """The body of the message for `lead` about the day of `slot`, up to now; may raise StoreError."""
-    team = {person.key: person.name for person in everybody if _sees(lead, person)}
-    since = moment(slot.day, time.min, lead.time_zone)
-    events = list(_since(store, int(since.timestamp() * 1000) - _DAYS * _DAY_MS))
-    changed = _changed(store, [event for event in events if event.ts >= iso(since)], team)
+    team = {person.key: person.name for person in everybody if _may_see(lead, person)}
+    since = to_utc(slot.day, time.min, lead.time_zone)
+    events = list(_scan_since(store, int(since.timestamp() * 1000) - _DAYS * _DAY_MS))
+    changed = _collect_changes(store, [event for event in events if event.ts >= format_iso(since)], team)
     streams = dict.fromkeys([*(f"session:{key}" for key in team), *(event.stream for event in events if event.actor in team)])
-    states = [state_of(store, stream)[0] for stream in streams]
-    waiting = [_waits(entry, team) for state in states for entry in open_confirmations(dict(state)) if entry["requested_by"] in team]
-    unknown = [line for state in states for line in _unknown(store, state, team)]
+    states = [load_state(store, stream)[0] for stream in streams]
+    waiting = [
+        _build_waiting_line(entry, team)
+        for state in states
+        for entry in list_open_confirmations(dict(state))
+        if entry["requested_by"] in team
+    ]
+    unknown = [line for state in states for line in _find_unknown(store, state, team)]
     return {
         "what": "evening",
         "day": slot.day.isoformat(),
-        "people": [_person(team[key], changed[key]) for key in team if changed.get(key)],
-        "waiting": _cut(waiting),
-        "unknown": _cut(unknown),
+        "people": [_build_person(team[key], changed[key]) for key in team if changed.get(key)],
+        "waiting": _trim_lines(waiting),
+        "unknown": _trim_lines(unknown),
     }
 
 
-def _sees(lead: Actor, person: Actor) -> bool:
-    users = visible_users(lead)
+def _may_see(lead: Actor, person: Actor) -> bool:
+    users = find_visible_users(lead)
     return person.key == lead.key or users is None or person.bitrix_user_id in users
 
 
-def _since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
+def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
     """The traces of changes from that moment on: ids begin with the time of their making."""
     digits = f"{milliseconds:012x}"
     after = f"{digits[:8]}-{digits[8:]}"
@@ -56,51 +61,51 @@ def _since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
         after = page[-1].id
 
 
-def _changed(store: Store, events: Sequence[StoredEvent], team: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
+def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
     """Actor → what the bot did for them, oldest first; each call once."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for event in events:
         data = event.data
         if event.type not in _DONE or data.get("call_class") == "R" or data.get("verdict", "done") != "done":
             continue
-        row = store.effect(data["effect_id"])
+        row = store.find_effect(data["effect_id"])
         if row is None or row.call["call"]["kind"] != "bitrix" or row.call["requested_by"] not in team:
             continue
-        found.setdefault(row.call["requested_by"], {}).setdefault(row.effect_id, _named(row.call))
+        found.setdefault(row.call["requested_by"], {}).setdefault(row.effect_id, _build_call_name(row.call))
     return {key: list(lines.values()) for key, lines in found.items()}
 
 
-def _unknown(store: Store, state: Mapping[str, Any], team: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _find_unknown(store: Store, state: Mapping[str, Any], team: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for effect_id in state["unknown"]:
-        row = store.effect(effect_id)
+        row = store.find_effect(effect_id)
         if row is not None and row.call["requested_by"] in team:
-            yield {"who": team[row.call["requested_by"]], **_named(row.call)}
+            yield {"who": team[row.call["requested_by"]], **_build_call_name(row.call)}
 
 
-def _waits(entry: Mapping[str, Any], team: Mapping[str, str]) -> dict[str, Any]:
+def _build_waiting_line(entry: Mapping[str, Any], team: Mapping[str, str]) -> dict[str, Any]:
     """A card that nobody has decided."""
     return {
         "who": team[entry["requested_by"]],
-        "preview": _heading(entry.get("preview") or {}),
+        "preview": _build_heading(entry.get("preview") or {}),
         "method": entry["method"],
         "until": entry.get("expires_at", ""),
     }
 
 
-def _heading(preview: Mapping[str, Any]) -> dict[str, Any]:
+def _build_heading(preview: Mapping[str, Any]) -> dict[str, Any]:
     """What a card is headed with; its lines are for those who decide."""
     kept = {key: preview[key] for key in ("verb", "entity", "title", "url", "count") if key in preview}
     return kept | {"items": [{}] * len(preview.get("items") or ()), "lines": []}
 
 
-def _named(call: Mapping[str, Any]) -> dict[str, Any]:
+def _build_call_name(call: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the sentence that names a call."""
     return {"named": dict(call.get("named") or {}), "method": call["call"]["method"]}
 
 
-def _person(name: str, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _build_person(name: str, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"name": name, "count": len(lines), "lines": list(lines[:LINES]), "more": max(0, len(lines) - LINES)}
 
 
-def _cut(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _trim_lines(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"count": len(lines), "lines": list(lines[:OPEN]), "more": max(0, len(lines) - OPEN)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.daily import mail, reminders
 from orchestrator.daily.hours import Workdays
-from orchestrator.daily.ports import AgendaOf, People, UrlOf
+from orchestrator.daily.ports import BuildUrl, People, ReadAgenda
 from orchestrator.session import Session
 from orchestrator.turns import Tools
 from state.store import InboxRow
@@ -20,16 +20,16 @@ class DailyHelp:
     inbox: Mapping[str, Handler]
     timers: Mapping[str, Handler]
     commands: Mapping[str, Handler]
-    planner: mail.Planner
+    planner: mail.DailyPlanner
 
 
-def daily_help(agenda: AgendaOf, url_of: UrlOf, *, people: People, workdays: Workdays) -> DailyHelp:
+def build_daily_help(agenda: ReadAgenda, url_of: BuildUrl, *, people: People, workdays: Workdays) -> DailyHelp:
     """Daily help over these ports."""
-    sent = mail.DailyMail(agenda, people, workdays)
+    sent = mail.DailyMessages(agenda, people, workdays)
     kept = reminders.Reminders(url_of)
     return DailyHelp(
-        inbox={mail.PLAN: sent.plan, reminders.SET: kept.received, reminders.PRESS: kept.pressed},
-        timers={mail.TIMER: sent.due, reminders.TIMER: kept.due},
-        commands={"today": sent.today, "reminders": kept.listed},
-        planner=mail.Planner(people),
+        inbox={mail.PLAN: sent.plan_timers, reminders.SET: kept.set_reminder, reminders.PRESS: kept.apply_button},
+        timers={mail.TIMER: sent.send_due, reminders.TIMER: kept.send_due},
+        commands={"today": sent.show_today, "reminders": kept.show_reminders},
+        planner=mail.DailyPlanner(people),
     )

@@ -38,7 +38,7 @@ class Workdays:
     off: frozenset[date] = frozenset()
     on: frozenset[date] = frozenset()
 
-    def lacks(self, day: date) -> int:
+    def find_unlisted_year(self, day: date) -> int:
         """The year whose moved days off nobody has listed although `day` is near it; 0 for none, and for a list without any year."""
         listed = {known.year for known in self.off | self.on}
         near = {day.year, day.year + (day.month >= _DECREED_BY)}
@@ -50,7 +50,7 @@ class Workdays:
             return True
         if self.is_free(day) or day in self.off:
             return False
-        return all(day not in _brought_along(self, year) for year in (day.year - 1, day.year))
+        return all(day not in _list_moved_days_off(self, year) for year in (day.year - 1, day.year))
 
     def is_free(self, day: date) -> bool:
         """Whether every year's rules alone make `day` a weekend or a holiday."""
@@ -68,24 +68,26 @@ class Slot:
 def load_workdays(path: Path) -> Workdays:
     """Read data/holidays.yaml; raises SettingsError that names what is wrong."""
     try:
-        content = _parsed(path.read_text(encoding="utf-8"))
+        content = _parse_yaml(path.read_text(encoding="utf-8"))
         unknown = set(content) - {"yearly", "yearly_moving", "days_off", "working_days"}
         if unknown:
             raise SettingsError(f"{path.name}: no such key: {', '.join(sorted(map(str, unknown)))}")
-        yearly, moving = (frozenset(_month_and_day(text) for text in content.get(key) or ()) for key in ("yearly", "yearly_moving"))
-        return Workdays(yearly=yearly, moving=moving, off=_dates(content.get("days_off")), on=_dates(content.get("working_days")))
+        yearly, moving = (frozenset(_parse_month_day(text) for text in content.get(key) or ()) for key in ("yearly", "yearly_moving"))
+        return Workdays(
+            yearly=yearly, moving=moving, off=_parse_dates(content.get("days_off")), on=_parse_dates(content.get("working_days"))
+        )
     except (OSError, UnicodeError, ValueError, TypeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path.name}: {error}") from None
 
 
 @cache
-def _parsed(text: str) -> Any:
+def _parse_yaml(text: str) -> Any:
     """The same text is parsed once a process."""
     return yaml.safe_load(text) or {}
 
 
 @lru_cache(maxsize=16)
-def _brought_along(calendar: Workdays, year: int) -> frozenset[date]:
+def _list_moved_days_off(calendar: Workdays, year: int) -> frozenset[date]:
     """The days off that the moving holidays of `year` bring along: the first day after each that is no weekend and no holiday."""
     found: set[date] = set()
     for month, number in sorted(calendar.moving):
@@ -98,17 +100,17 @@ def _brought_along(calendar: Workdays, year: int) -> frozenset[date]:
     return frozenset(found)
 
 
-def moment(day: date, at: time, zone: str) -> datetime:
+def to_utc(day: date, at: time, zone: str) -> datetime:
     """`at` on the wall clock of `day` as UTC; an hour that summer time skips counts from the hour before."""
     return datetime.combine(day, at, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
-def next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, last: int) -> Slot | None:
+def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, last: int) -> Slot | None:
     """The first working day after day `last` whose hour is not over for more than LATEST; None where no day is worked."""
     first = now.astimezone(ZoneInfo(zone)).date()
     for ahead in range(_FURTHEST):
         day = first + timedelta(days=ahead)
-        if day.toordinal() > last and day in workdays and (due := moment(day, at, zone)) + LATEST > now:
+        if day.toordinal() > last and day in workdays and (due := to_utc(day, at, zone)) + LATEST > now:
             return Slot(day=day, at=due)
     return None
 
@@ -119,12 +121,12 @@ def is_quiet(now: datetime, zone: str) -> bool:
     return here.weekday() > _FRIDAY or here.time() >= _QUIET_FROM or here.time() < _QUIET_TO
 
 
-def _month_and_day(text: Any) -> tuple[int, int]:
+def _parse_month_day(text: Any) -> tuple[int, int]:
     if not isinstance(text, str) or not _YEARLY.fullmatch(text):
         raise ValueError(f'{text!r} is not written as "MM-DD"')
     day = date.fromisoformat(f"2024-{text}")  # a leap year: the 29th of February may be a holiday
     return day.month, day.day
 
 
-def _dates(given: Iterable[Any] | None) -> frozenset[date]:
+def _parse_dates(given: Iterable[Any] | None) -> frozenset[date]:
     return frozenset(item if isinstance(item, date) else date.fromisoformat(str(item)) for item in given or ())

@@ -13,17 +13,17 @@ from zoneinfo import ZoneInfo
 from bitrix.errors import BitrixError, NoAccess, Refused
 from bitrix.limiter import Priority
 from orchestrator import outgoing
-from orchestrator.cards.rows import in_group
+from orchestrator.cards.rows import is_group
 from orchestrator.daily import evening
-from orchestrator.daily.bodies import agenda_body, daily_row
-from orchestrator.daily.hours import EVENING, LATEST, MORNING, Slot, Workdays, next_slot
-from orchestrator.daily.ports import AgendaOf, People, wishes_of
-from orchestrator.gate.rights import visible_users
-from orchestrator.messages import Actor, Notice, say
+from orchestrator.daily.bodies import build_agenda_body, build_daily_row
+from orchestrator.daily.hours import EVENING, LATEST, MORNING, Slot, Workdays, find_next_slot
+from orchestrator.daily.ports import People, ReadAgenda, to_daily_preferences
+from orchestrator.gate.rights import find_visible_users
+from orchestrator.messages import Actor, Notice, build_reply
 from orchestrator.session import Session
-from orchestrator.turns import Tools, admitted
-from state.clock import new_id
-from state.events_daily import DailySent, last_day
+from orchestrator.turns import Tools, admit_actor
+from state.clock import generate_id
+from state.events_daily import DailySent, find_last_day
 from state.store import InboxRow, StoreError, Timer
 
 log = logging.getLogger(__name__)
@@ -40,92 +40,96 @@ _HOURS: Final[Mapping[What, time]] = {"digest": MORNING, "evening": EVENING}
 _LEADING: Final = frozenset({"lead", "admin"})
 
 
-class DailyMail:
+class DailyMessages:
     """See the module docstring. Remembers nothing but what it has warned of."""
 
-    def __init__(self, agenda: AgendaOf, people: People, workdays: Workdays) -> None:
+    def __init__(self, agenda: ReadAgenda, people: People, workdays: Workdays) -> None:
         """Keep the parts."""
         self._agenda = agenda
         self._people = people
         self._workdays = workdays
         self._lacking = 0
 
-    async def plan(self, row: InboxRow, session: Session, tools: Tools) -> None:
+    async def plan_timers(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Set both timers of the person whose chat this is as they wish it now, or take them away. Raises StoreError."""
-        actor = _owner(session, tools)
-        timers = [self._timer(what, session, self._slot(what, actor, session)) for what in _HOURS]
+        actor = _find_owner(session, tools)
+        timers = [self._build_timer(what, session, self._find_slot(what, actor, session)) for what in _HOURS]
         await session.commit(actor="system", timers=timers, inbox_done=[row.id])
 
-    async def due(self, row: InboxRow, session: Session, tools: Tools) -> None:
+    async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Send what is due, and set the timer of the next working day in the same commit. Raises StoreError."""
         what = cast("What", row.body["what"])
-        actor = _owner(session, tools)
-        slot = self._slot(what, actor, session)
+        actor = _find_owner(session, tools)
+        slot = self._find_slot(what, actor, session)
         if actor is None or slot is None:  # the planner takes the timer away; did it not notice, the choice may have changed back meanwhile
             slot = Slot(day=session.now.date(), at=session.now + timedelta(days=1))
         if actor is None or slot.at > session.now:  # sent already, too late, or the person has moved
-            await session.commit(actor="system", timers=[self._timer(what, session, slot)], inbox_done=[row.id])
+            await session.commit(actor="system", timers=[self._build_timer(what, session, slot)], inbox_done=[row.id])
             return
         try:
-            body = await self._body(what, actor, slot, now=session.now, tools=tools)
+            body = await self._build_body(what, actor, slot, now=session.now, tools=tools)
         except (BitrixError, StoreError) as error:
-            await self._put_off(row, session, actor, what, slot=slot, error=error)
+            await self._reschedule(row, session, actor, what, slot=slot, error=error)
         except Exception:  # a fault of ours in one day's message must not end all those to come
             log.exception("a daily message cannot be made", extra={"action": "daily_failed", "session": session.key})
-            await self._done(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"))
+            await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"))
         else:
-            await self._done(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
+            await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
 
-    async def _put_off(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
+    async def _reschedule(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
         """Once more in a while; when it is too late for the day by then, who waits for it is told so, and the next day is set."""
         log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
         later = Slot(day=slot.day, at=session.now + AGAIN)
         if isinstance(error, BitrixError) and later.at >= slot.at + LATEST:
-            await self._done(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"), {"what": "lost"})
+            await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"), {"what": "lost"})
             return
-        await session.commit(actor="system", timers=[self._timer(what, session, later)], inbox_done=[row.id])
+        await session.commit(actor="system", timers=[self._build_timer(what, session, later)], inbox_done=[row.id])
 
-    async def today(self, row: InboxRow, session: Session, tools: Tools) -> None:
+    async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """The command /today, in a private chat alone; a portal that cannot be read is said to be so. Raises StoreError."""
-        actor = await admitted(row, session, tools)
+        actor = await admit_actor(row, session, tools)
         if actor is None:
             return
         now = session.now
-        if in_group(session.key):  # there everybody would read somebody's own deals
-            told = outgoing.reply_row(session.key, say(Notice(code="today-elsewhere")), now)
+        if is_group(session.key):  # there everybody would read somebody's own deals
+            told = outgoing.build_reply_row(session.key, build_reply(Notice(code="today-elsewhere")), now)
         else:
             try:
-                found = await self._agenda(actor, now, team=self._team(actor), priority=Priority.INTERACTIVE)
+                found = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.INTERACTIVE)
             except BitrixError as error:
                 log.warning("/today cannot be read: %s", error, extra={"action": "today_unread", "session": session.key})
                 code = "today-refused" if isinstance(error, Refused | NoAccess) else "today-unreachable"
-                told = outgoing.reply_row(session.key, say(Notice(code=code)), now)
+                told = outgoing.build_reply_row(session.key, build_reply(Notice(code=code)), now)
             else:
-                told = daily_row(session.key, agenda_body("today", found, now.astimezone(ZoneInfo(actor.time_zone)).date()), now)
+                told = build_daily_row(
+                    session.key, build_agenda_body("today", found, now.astimezone(ZoneInfo(actor.time_zone)).date()), now
+                )
         await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
 
-    async def _body(self, what: What, actor: Actor, slot: Slot, *, now: datetime, tools: Tools) -> Mapping[str, Any]:
+    async def _build_body(self, what: What, actor: Actor, slot: Slot, *, now: datetime, tools: Tools) -> Mapping[str, Any]:
         if what == "digest":
-            found = await self._agenda(actor, now, team=self._team(actor), priority=Priority.BULK)
-            return agenda_body(what, found, slot.day)
-        return await tools.store.read(evening.summary, actor, self._people.people(), slot)
+            found = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.BULK)
+            return build_agenda_body(what, found, slot.day)
+        return await tools.store.read(evening.build_summary, actor, self._people.list_people(), slot)
 
-    async def _done(self, row: InboxRow, session: Session, actor: Actor, event: DailySent, body: Mapping[str, Any] | None = None) -> None:
-        told = [daily_row(session.key, body, session.now)] if body is not None else []
-        following = self._slot(event.what, actor, session, last=event.day)
-        await session.commit(event, actor="system", outbox=told, timers=[self._timer(event.what, session, following)], inbox_done=[row.id])
+    async def _finish(self, row: InboxRow, session: Session, actor: Actor, event: DailySent, body: Mapping[str, Any] | None = None) -> None:
+        told = [build_daily_row(session.key, body, session.now)] if body is not None else []
+        following = self._find_slot(event.what, actor, session, last=event.day)
+        await session.commit(
+            event, actor="system", outbox=told, timers=[self._build_timer(event.what, session, following)], inbox_done=[row.id]
+        )
 
-    def _slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
+    def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
         """The next time that it is due; None for somebody who does not want it or may not have it."""
-        if actor is None or not self._wanted(what, actor):
+        if actor is None or not self._is_wanted(what, actor):
             return None
-        known = max(last, last_day(dict(session.state), what))
+        known = max(last, find_last_day(dict(session.state), what))
         self._warn_of_missing_days(session.now)
-        return next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
+        return find_next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
 
     def _warn_of_missing_days(self, now: datetime) -> None:
         """Once a year: without the decree's days only the rules of every year count, and a digest may come on a day off."""
-        lacking = self._workdays.lacks(now.date())
+        lacking = self._workdays.find_unlisted_year(now.date())
         if lacking and lacking != self._lacking:
             self._lacking = lacking
             log.warning(
@@ -134,19 +138,19 @@ class DailyMail:
                 extra={"action": "holidays_missing"},
             )
 
-    def _wanted(self, what: What, actor: Actor) -> bool:
-        wishes = wishes_of(self._people.preferences(actor.key))
+    def _is_wanted(self, what: What, actor: Actor) -> bool:
+        wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
         return wishes.digest if what == "digest" else wishes.evening and actor.role in _LEADING
 
-    def _team(self, actor: Actor) -> Sequence[int]:
+    def _list_team(self, actor: Actor) -> Sequence[int]:
         """The employees whose numbers a lead is shown: those of the people of this bot whom they may see, and whom they are said to see."""
         if actor.role not in _LEADING:
             return ()
-        seen = visible_users(actor)
-        users = {person.bitrix_user_id for person in self._people.people() if person.bitrix_user_id is not None}
+        seen = find_visible_users(actor)
+        users = {person.bitrix_user_id for person in self._people.list_people() if person.bitrix_user_id is not None}
         return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
 
-    def _timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
+    def _build_timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
         """The one timer of that kind in the person's chat; no slot takes it away."""
         at: datetime = (
             session.now if slot is None else max(slot.at, session.now)
@@ -156,7 +160,7 @@ class DailyMail:
         )
 
 
-class Planner:
+class DailyPlanner:
     """Notices whose choices, rights or zone have changed since it last looked; what it knows is this process's own."""
 
     def __init__(self, people: People) -> None:
@@ -164,23 +168,24 @@ class Planner:
         self._people = people
         self._known: dict[str, tuple[Any, ...]] = {}
 
-    async def look(self, receive: Receive, now: datetime) -> None:
+    async def run(self, receive: Receive, now: datetime) -> None:
         """Hand in an input for each whose timers must be set anew: all at first, later those of whom something changed. StoreError."""
         present = {
-            person.key: (wishes_of(self._people.preferences(person.key)), person.time_zone, person.role) for person in self._people.people()
+            person.key: (to_daily_preferences(self._people.resolve_preferences(person.key)), person.time_zone, person.role)
+            for person in self._people.list_people()
         }
         changed = [key for key in dict.fromkeys([*present, *self._known]) if present.get(key) != self._known.get(key)]
         if changed:
-            await receive([_plan_row(key, now) for key in changed])
+            await receive([_build_plan_row(key, now) for key in changed])
         self._known = present
 
 
-def _plan_row(key: str, now: datetime) -> InboxRow:
-    row_id = new_id()
+def _build_plan_row(key: str, now: datetime) -> InboxRow:
+    row_id = generate_id()
     actor = {"key": "system", "name": "system"}
     return InboxRow(id=row_id, source=f"{PLAN}:{row_id}", session=key, lane="express", kind=PLAN, actor=actor, body={}, received_at=now)
 
 
-def _owner(session: Session, tools: Tools) -> Actor | None:
+def _find_owner(session: Session, tools: Tools) -> Actor | None:
     """The person whose private chat this is, with the rights of now."""
-    return tools.present(Actor(key=session.key, name=session.key))
+    return tools.refresh_actor(Actor(key=session.key, name=session.key))

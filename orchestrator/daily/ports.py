@@ -11,26 +11,26 @@ from orchestrator.messages import Actor
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
+class DailyPreferences:
     """What a person wants to be sent without asking."""
 
     digest: bool = False
     evening: bool = False
 
 
-def wishes_of(chosen: Mapping[str, str]) -> Wishes:
+def to_daily_preferences(chosen: Mapping[str, str]) -> DailyPreferences:
     """What somebody's switches mean ("on", "off"); one that was never touched is off."""
-    return Wishes(digest=chosen.get("digest") == "on", evening=chosen.get("evening") == "on")
+    return DailyPreferences(digest=chosen.get("digest") == "on", evening=chosen.get("evening") == "on")
 
 
 class People(Protocol):
     """Who may use the bot now, and what they have chosen."""
 
-    def people(self) -> Sequence[Actor]:
+    def list_people(self) -> Sequence[Actor]:
         """All of them, with the rights of now."""
         ...
 
-    def preferences(self, key: str) -> Mapping[str, str]:
+    def resolve_preferences(self, key: str) -> Mapping[str, str]:
         """What the person has set; a name that is missing has its default."""
         ...
 
@@ -38,17 +38,17 @@ class People(Protocol):
 class Nobody:
     """A list without people."""
 
-    def people(self) -> Sequence[Actor]:
+    def list_people(self) -> Sequence[Actor]:
         """Nobody may use the bot."""
         return ()
 
-    def preferences(self, key: str) -> Mapping[str, str]:
+    def resolve_preferences(self, key: str) -> Mapping[str, str]:
         """Nothing is set."""
         del key
         return {}
 
 
-class AgendaOf(Protocol):
+class ReadAgenda(Protocol):
     """Reads what a person's day holds."""
 
     async def __call__(self, actor: Actor, now: datetime, *, team: Sequence[int], priority: Priority) -> Agenda:
@@ -56,7 +56,7 @@ class AgendaOf(Protocol):
         ...
 
 
-class UrlOf(Protocol):
+class BuildUrl(Protocol):
     """Leads to a record's card."""
 
     def __call__(self, target: str, actor: Actor) -> str:

@@ -14,7 +14,7 @@ class Resolved:
     value: Any
     label: str = ""
     target: str = ""
-    named: bool = False
+    named_by_person: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Option:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Several:
+class Ambiguous:
     """The person must choose."""
 
     ask: Notice
@@ -43,11 +43,11 @@ class Unresolved:
     """English, for the model."""
 
 
-Resolution = Resolved | Several | Unresolved
+Resolution = Resolved | Ambiguous | Unresolved
 
 
 @dataclass(frozen=True, kw_only=True)
-class Presented:
+class OutcomeView:
     """An outcome as the model and the person read it.
 
     `rows` go into the observation; `labels` are the texts of others among them; `prose` tells that free text is among them; `titles` maps

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 # Patterns on folded text; two-word names stand before the words they contain.
-_NAMES: Final = (
+_CURRENCY_PATTERNS: Final = (
     ("BYN", r"бел(?:орусск(?:их|ий|ого)|\.)? ?руб(?:л(?:ей|я|ь))?|byn"),
     ("RUB", r"₽|руб(?:л(?:ей|я|ь|ях|ям))?|р|rub|rur|roubles?|rubles?"),
     ("USD", r"\$|доллар(?:а|ов|ы)?|бакс(?:а|ов)?|usd|dollars?"),
@@ -18,10 +18,10 @@ _NAMES: Final = (
     ("AED", r"дирхам(?:а|ов)?|aed"),
 )
 SIGNS: Final = {"RUB": "₽", "USD": "$", "EUR": "€", "GBP": "£", "KZT": "₸", "UAH": "₴", "TRY": "₺"}
-CURRENCY_AFTER: Final = "|".join(f"(?:{pattern})" for _, pattern in _NAMES)
-CURRENCY_BEFORE: Final = "[$€£₽₸₴₺]|" + "|".join(rf"{code.lower()} " for code, pattern in _NAMES if code.lower() in pattern)
+CURRENCY_AFTER: Final = "|".join(f"(?:{pattern})" for _, pattern in _CURRENCY_PATTERNS)
+CURRENCY_BEFORE: Final = "[$€£₽₸₴₺]|" + "|".join(rf"{code.lower()} " for code, pattern in _CURRENCY_PATTERNS if code.lower() in pattern)
 
 
-def currency_of(written: str) -> str | None:
+def parse_currency(written: str) -> str | None:
     """The ISO code of a folded name, sign or code; None for what is no currency we know."""
-    return next((code for code, pattern in _NAMES if re.fullmatch(pattern, written)), None)
+    return next((code for code, pattern in _CURRENCY_PATTERNS if re.fullmatch(pattern, written)), None)

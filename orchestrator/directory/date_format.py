@@ -21,19 +21,19 @@ _NEAR: Final = {"ru": ("сегодня", "завтра"), "en": ("today", "tomor
 _ISO_DAY: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?")
 
 
-def bitrix_date(day: date) -> str:
+def to_bitrix_date(day: date) -> str:
     """A bare date as Bitrix24 takes it, for CLOSEDATE and BEGINDATE."""
     return date(day.year, day.month, day.day).isoformat()
 
 
-def bitrix_datetime(at: datetime) -> str:
+def to_bitrix_datetime(at: datetime) -> str:
     """A moment with its offset, never without; ValueError for a naive one, which the portal would read in its own zone."""
     if at.tzinfo is None:
         raise ValueError("a moment for the portal must carry its offset")
     return at.isoformat(timespec="seconds")
 
 
-def day_of(value: str) -> date:
+def parse_portal_date(value: str) -> date:
     """The date part of what the portal returns for a bare date, whatever hour and offset follow; ValueError if there is none."""
     found = _ISO_DAY.fullmatch(value.strip())
     if found is None:
@@ -53,17 +53,17 @@ def format_when(when: When, *, now: datetime, locale: Locale = "ru") -> str:
     return f"{format_day(when.at.date(), today=today, locale=locale)}, {when.at:%H:%M}"
 
 
-def calendar(now: datetime, zone: str, *, days: int = 14, locale: Locale = "ru") -> list[str]:
+def format_calendar(now: datetime, zone: str, *, days: int = 14, locale: Locale = "ru") -> list[str]:
     """The coming days for the prompt, one a line: «пн 23.11 (2026-11-23) — сегодня»."""
     today = now.astimezone(ZoneInfo(zone)).date()
-    return list(_lines(today, days, locale))
+    return list(_format_lines(today, days, locale))
 
 
 @lru_cache(maxsize=64)
-def _lines(today: date, days: int, locale: Locale) -> tuple[str, ...]:
-    return tuple(_line(today + timedelta(days=ahead), ahead, locale) for ahead in range(days))
+def _format_lines(today: date, days: int, locale: Locale) -> tuple[str, ...]:
+    return tuple(_format_line(today + timedelta(days=ahead), ahead, locale) for ahead in range(days))
 
 
-def _line(day: date, ahead: int, locale: Locale) -> str:
+def _format_line(day: date, ahead: int, locale: Locale) -> str:
     near = _NEAR[locale]
     return f"{_WEEKDAYS[locale][day.weekday()]} {day:%d.%m} ({day.isoformat()})" + (f" — {near[ahead]}" if ahead < len(near) else "")

@@ -11,26 +11,33 @@ from itertools import product
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from orchestrator.directory.date_format import bitrix_date, bitrix_datetime, calendar, day_of, format_day, format_when
-from orchestrator.directory.day_words import Named, Refused, find_days
+from orchestrator.directory.date_format import (
+    format_calendar,
+    format_day,
+    format_when,
+    parse_portal_date,
+    to_bitrix_date,
+    to_bitrix_datetime,
+)
+from orchestrator.directory.day_words import DayPhrase, UnclearPhrase, find_days
 from orchestrator.directory.hour_words import Hour, find_hour
-from orchestrator.directory.moments import Choice, Past, Unclear, Wanted, When
-from orchestrator.directory.number_words import ordinals_to_digits
-from orchestrator.directory.text import plain
+from orchestrator.directory.moments import Choice, Past, Unclear, When, WhenPurpose
+from orchestrator.directory.number_words import convert_ordinals
+from orchestrator.directory.text import normalize_text
 
 __all__ = [
     "Choice",
     "Past",
     "Unclear",
-    "Wanted",
     "When",
-    "bitrix_date",
-    "bitrix_datetime",
-    "calendar",
-    "day_of",
+    "WhenPurpose",
+    "format_calendar",
     "format_day",
     "format_when",
+    "parse_portal_date",
     "parse_when",
+    "to_bitrix_date",
+    "to_bitrix_datetime",
 ]
 
 DEADLINE: Final = time(18)
@@ -41,7 +48,7 @@ _FIRST_YEAR: Final = 1970
 _MOST_OPTIONS: Final = 6
 
 
-def parse_when(text: str, *, now: datetime, zone: str, wanted: Wanted = "deadline") -> When | Choice | Past | Unclear:
+def parse_when(text: str, *, now: datetime, zone: str, wanted: WhenPurpose = "deadline") -> When | Choice | Past | Unclear:
     """What day or moment the text names, seen from the aware moment `now`; never raises on any text.
 
     `wanted="day"` is for bare dates such as CLOSEDATE: then today is not past in the evening. A naive `now` or an unknown
@@ -51,41 +58,41 @@ def parse_when(text: str, *, now: datetime, zone: str, wanted: Wanted = "deadlin
         raise ValueError("now must be aware")
     here = now.astimezone(ZoneInfo(zone))
     try:
-        return _decide(plain(text), here, wanted)
-    except Refused as refused:
+        return _decide(normalize_text(text), here, wanted)
+    except UnclearPhrase as refused:
         return refused.unclear
 
 
-def _decide(text: str, here: datetime, wanted: Wanted) -> When | Choice | Past | Unclear:
-    named, rest = find_days(ordinals_to_digits(text), here.date())
+def _decide(text: str, here: datetime, wanted: WhenPurpose) -> When | Choice | Past | Unclear:
+    named, rest = find_days(convert_ordinals(text), here.date())
     hour = find_hour(rest)
     span = next((one.span for one in named if one.span is not None), None)
     if span is not None:
-        return _after_span(span, here) if len(named) == 1 and hour is None else Unclear("several")
+        return _add_span(span, here) if len(named) == 1 and hour is None else Unclear("several")
     if not named and hour is None:
         return Unclear("no_date")
-    days = _agreed(named) if named else (here.date(),)
+    days = _intersect_days(named) if named else (here.date(),)
     if max(days) > here.date() + timedelta(days=366 * _YEARS_AHEAD):
         return Unclear("too_far")
     if min(days).year < _FIRST_YEAR:
         return Unclear("impossible")
     if hour is not None and wanted == "day":
         hour = Hour(hour.options[:1])
-    return _settled(_moments(days, hour, here, wanted), here, wanted)
+    return _choose_reading(_build_moments(days, hour, here, wanted), here, wanted)
 
 
-def _after_span(span: timedelta, here: datetime) -> When:
+def _add_span(span: timedelta, here: datetime) -> When:
     """Added on the clock that never jumps, so that «через 2 часа» is two real hours on the night of a change."""
     at = (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
     return When(at.date(), at, has_time=True)
 
 
-def _agreed(named: list[Named]) -> tuple[date, ...]:
+def _intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
     """The days on which all phrases agree: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря»."""
     weekdays = {one.weekday for one in named if one.weekday is not None}
     dated = {one.days: one for one in named if one.weekday is None}
     if len(weekdays) > 1 or len(dated) > 1:
-        raise Refused("several")
+        raise UnclearPhrase("several")
     if not dated:
         return named[0].days
     (other,) = dated.values()
@@ -95,28 +102,28 @@ def _agreed(named: list[Named]) -> tuple[date, ...]:
     if other.week is not None:
         return (other.week + timedelta(days=weekday),)
     if any(day.weekday() != weekday for day in other.days):
-        raise Refused("mismatch")
+        raise UnclearPhrase("mismatch")
     return other.days
 
 
-def _moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wanted: Wanted) -> list[When]:
+def _build_moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wanted: WhenPurpose) -> list[When]:
     if hour is not None:
-        return [_when(day, at, here, has_time=True) for day, at in product(days, hour.options)]
+        return [_build_when(day, at, here, has_time=True) for day, at in product(days, hour.options)]
     # Among several days the evening of today is still today: its button says 23:59.
     late = len(days) > 1 and here.time() >= DEADLINE
     if wanted == "reminder":
         early = here.time() < MORNING
-        return [_when(day, DEADLINE if day == here.date() and not early else MORNING, here, has_time=False) for day in days]
-    return [_when(day, _LATE if late and day == here.date() else DEADLINE, here, has_time=False) for day in days]
+        return [_build_when(day, DEADLINE if day == here.date() and not early else MORNING, here, has_time=False) for day in days]
+    return [_build_when(day, _LATE if late and day == here.date() else DEADLINE, here, has_time=False) for day in days]
 
 
-def _when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
+def _build_when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
     """A wall-clock time that the change to summer time skips moves forward by the skipped hour."""
     wall = datetime.combine(day, at, tzinfo=here.tzinfo)
     return When(day, wall.astimezone(UTC).astimezone(here.tzinfo), has_time=has_time)
 
 
-def _settled(readings: list[When], here: datetime, wanted: Wanted) -> When | Choice | Past:
+def _choose_reading(readings: list[When], here: datetime, wanted: WhenPurpose) -> When | Choice | Past:
     ahead = [reading for reading in readings if not _is_over(reading, here, wanted)]
     match ahead:
         case []:
@@ -127,7 +134,7 @@ def _settled(readings: list[When], here: datetime, wanted: Wanted) -> When | Cho
             return Choice(tuple(ahead[:_MOST_OPTIONS]))
 
 
-def _is_over(reading: When, here: datetime, wanted: Wanted) -> bool:
+def _is_over(reading: When, here: datetime, wanted: WhenPurpose) -> bool:
     if wanted == "day":
         return reading.day < here.date()
     return reading.at.astimezone(UTC) < here.astimezone(UTC)

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bitrix.errors import BitrixError
-from orchestrator.directory.answers import Option, Several
+from orchestrator.directory.answers import Ambiguous, Option
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import PortalReads, Target
-from orchestrator.directory.text import clean
+from orchestrator.directory.portal_reads import PortalReader, Target
+from orchestrator.directory.text import to_visible_line
 from orchestrator.messages import Actor, Notice
 
 log = logging.getLogger(__name__)
 
-Points = Mapping[str, Sequence[str]]
+ContactPoints = Mapping[str, Sequence[str]]
 """Phones and e-mails: {"PHONE": [...], "EMAIL": [...]}."""
 CREATE: Final = "create"
 """The choice of making a new one all the same; others are "<target> <title>"."""
@@ -25,34 +25,34 @@ _MOST: Final = 4
 _VALUES: Final = 20
 """The portal compares no more at once."""
 _NAME: Final = 60
-_TAKE: Final = {"ru": "Взять: {label}", "en": "Take: {label}"}
+_TAKE_LABEL: Final = {"ru": "Взять: {label}", "en": "Take: {label}"}
 _KIND_NAMES: Final = {
     "ru": {"contact": "контакт", "company": "компания", "lead": "лид"},
     "en": {"contact": "contact", "company": "company", "lead": "lead"},
 }
 _NUMBER: Final = {"ru": "{kind} №{number}", "en": "{kind} No. {number}"}
-_ANEW: Final = {"ru": "Создать новую запись", "en": "Create a new one"}
+_CREATE_LABEL: Final = {"ru": "Создать новую запись", "en": "Create a new one"}
 
 
-class Duplicates:
+class DuplicateFinder:
     """See the module docstring. Remembers nothing."""
 
-    def __init__(self, reads: PortalReads, naming: Naming) -> None:
+    def __init__(self, reads: PortalReader, naming: Naming) -> None:
         """Keep the parts."""
         self._reads = reads
         self._naming = naming
 
-    async def same(self, points: Points, actor: Actor) -> Several | None:
+    async def find(self, points: ContactPoints, actor: Actor) -> Ambiguous | None:
         """The question that the person is to answer first, None where nobody is known by these; a portal that cannot say stops nobody."""
         try:
-            found = await self._found(points)
-            records = await self._reads.records(found) if found else {}
-            return await self._question([(target, row) for target, row in records.items() if row is not None], actor)
+            found = await self._find_known(points)
+            records = await self._reads.load_records(found) if found else {}
+            return await self._build_question([(target, row) for target, row in records.items() if row is not None], actor)
         except BitrixError as error:
             log.warning("duplicates cannot be looked for: %s", error, extra={"action": "duplicates_failed"})
             return None
 
-    async def _found(self, points: Points) -> list[Target]:
+    async def _find_known(self, points: ContactPoints) -> list[Target]:
         """Contacts and companies first: a lead is about somebody who may be one already (crm.duplicate.findbycomm)."""
         found: dict[Target, None] = {}
         for kind, values in points.items():
@@ -63,58 +63,58 @@ class Duplicates:
         order = sorted(found, key=lambda target: _KINDS.index(target[0].upper()))
         return order[:_MOST]
 
-    async def _question(self, rows: Sequence[tuple[Target, Mapping[str, Any]]], actor: Actor) -> Several | None:
+    async def _build_question(self, rows: Sequence[tuple[Target, Mapping[str, Any]]], actor: Actor) -> Ambiguous | None:
         if not rows:
             return None
-        seen = [(target, row) for target, row in rows if self._naming.visible(target[0], row, actor)]
-        anew = Option(value=CREATE, label=_ANEW[actor.locale])
+        seen = [(target, row) for target, row in rows if self._naming.is_visible(target[0], row, actor)]
+        anew = Option(value=CREATE, label=_CREATE_LABEL[actor.locale])
         if not seen:
-            owner = self._naming.owner_of(rows[0][0][0], rows[0][1])
-            name = await self._naming.user(owner) if owner else ""
-            return Several(ask=Notice(code="duplicate-elsewhere", args={"name": name}), options=(anew,))
-        options = [await self._option(target, row, actor) for target, row in seen]
-        return Several(ask=Notice(code="duplicates-found"), options=(*options, anew))
+            owner = self._naming.find_owner(rows[0][0][0], rows[0][1])
+            name = await self._naming.find_user_name(owner) if owner else ""
+            return Ambiguous(ask=Notice(code="duplicate-elsewhere", args={"name": name}), options=(anew,))
+        options = [await self._build_option(target, row, actor) for target, row in seen]
+        return Ambiguous(ask=Notice(code="duplicates-found"), options=(*options, anew))
 
-    async def _option(self, target: Target, row: Mapping[str, Any], actor: Actor) -> Option:
+    async def _build_option(self, target: Target, row: Mapping[str, Any], actor: Actor) -> Option:
         kind, number = target
-        title = self._naming.title_of(kind, row)
-        company = await self._company(kind, row)
+        title = self._naming.extract_title(kind, row)
+        company = await self._find_company(kind, row)
         which = _NUMBER[actor.locale].format(kind=_KIND_NAMES[actor.locale][kind], number=number)
         named = ", ".join(part for part in (title, company) if part)
         place = f"{kind}:{number}"
         label = f"{named} · {which}" if named else which
-        return Option(value=f"{place} {named or which}", label=_TAKE[actor.locale].format(label=label), target=place)
+        return Option(value=f"{place} {named or which}", label=_TAKE_LABEL[actor.locale].format(label=label), target=place)
 
-    async def _company(self, kind: str, row: Mapping[str, Any]) -> str:
+    async def _find_company(self, kind: str, row: Mapping[str, Any]) -> str:
         """Where a person works, as the portal's records say."""
         if kind == "lead":
-            return clean(str(row.get("COMPANY_TITLE") or ""), limit=_NAME)
+            return to_visible_line(str(row.get("COMPANY_TITLE") or ""), limit=_NAME)
         number = str(row.get("COMPANY_ID") or "0")
         if kind != "contact" or not number.isdecimal() or int(number) < 1:
             return ""
-        return await self._naming.title("company", int(number))
+        return await self._naming.find_title("company", int(number))
 
 
-def points_of(params: Mapping[str, Any]) -> dict[str, list[str]]:
+def extract_contact_points(params: Mapping[str, Any]) -> dict[str, list[str]]:
     """The phones and e-mails that a new record gets, however they are written."""
     fields = next((value for name, value in params.items() if name.lower() == "fields" and isinstance(value, Mapping)), {})
     found: dict[str, list[str]] = {}
     for name, value in fields.items():
         kind = str(name).upper()
         if kind in {"PHONE", "EMAIL"}:
-            found.setdefault(kind, []).extend(_values(value))
+            found.setdefault(kind, []).extend(_extract_values(value))
         elif kind == "FM":
             for item in value if isinstance(value, list) else ():
                 kind = str(item.get("typeId") or item.get("TYPE_ID") or "").upper() if isinstance(item, Mapping) else ""
                 if kind in {"PHONE", "EMAIL"}:
-                    found.setdefault(kind, []).extend(_values([item]))
+                    found.setdefault(kind, []).extend(_extract_values([item]))
     return {kind: list(dict.fromkeys(values)) for kind, values in found.items() if values}
 
 
-def _values(value: Any) -> list[str]:
+def _extract_values(value: Any) -> list[str]:
     """The words of a multifield: a text, or a list of texts or of {VALUE}."""
     if isinstance(value, str | int):
         return [str(value)] if str(value).strip() else []
     if isinstance(value, Mapping):
-        return _values(next((item for name, item in value.items() if str(name).upper() == "VALUE"), ""))
-    return [one for item in value for one in _values(item)] if isinstance(value, list) else []
+        return _extract_values(next((item for name, item in value.items() if str(name).upper() == "VALUE"), ""))
+    return [one for item in value for one in _extract_values(item)] if isinstance(value, list) else []

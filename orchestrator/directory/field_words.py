@@ -11,10 +11,10 @@ from typing import Any, Final, Protocol
 from zoneinfo import ZoneInfo
 
 from bitrix.errors import BitrixError
-from orchestrator.directory.date_format import day_of, format_day
+from orchestrator.directory.date_format import format_day, parse_portal_date
 from orchestrator.directory.reference_data import Field
-from orchestrator.directory.text import Locale, clean
-from orchestrator.directory.zones import moment_of
+from orchestrator.directory.text import Locale, to_visible_line
+from orchestrator.directory.zones import parse_moment
 
 _NAME: Final = 80
 _MOST: Final = 20
@@ -56,32 +56,32 @@ _WORDS: Final = {
 }
 
 
-class NamesOfValues(Protocol):
+class ValueNames(Protocol):
     """What a value may need to be named."""
 
-    async def user(self, user_id: int) -> str:
+    async def find_user_name(self, user_id: int) -> str:
         """A colleague's name."""
         ...
 
-    async def titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
+    async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
         """What records are called."""
         ...
 
-    async def category(self, category_id: int, entity: str = "deal") -> str:
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         """The name of a funnel."""
         ...
 
-    async def entry(self, book: str, code: str) -> str:
+    async def find_status_name(self, book: str, code: str) -> str:
         """The name of an entry of a book of the CRM."""
         ...
 
-    async def money(self, amount: Any, currency: str, locale: Locale) -> str:
+    async def format_money(self, amount: Any, currency: str, locale: Locale) -> str:
         """A sum as the portal writes it."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ValueContext:
     """Whose field it is, and whose eyes the value is for; `portal_zone` is meant by moments that name none."""
 
     entity: str
@@ -90,21 +90,21 @@ class Place:
     portal_zone: str
 
 
-async def in_words(value: Any, field: Field, names: NamesOfValues, place: Place) -> str | None:
+async def describe_value(value: Any, field: Field, names: ValueNames, place: ValueContext) -> str | None:
     """The value of a field in words, each of several; None where the value speaks for itself. May raise BitrixError."""
     several = value if isinstance(value, list) else [value]
     if value in (None, "", [], {}, False) and field.type != "boolean":
         return None
-    titles = await _titles(several[:_MOST], field, names)
-    shown = [titles.get(str(item).strip()) or await _one(item, field, names, place) for item in several[:_MOST]]
+    titles = await _find_linked_titles(several[:_MOST], field, names)
+    shown = [titles.get(str(item).strip()) or await _format_one(item, field, names, place) for item in several[:_MOST]]
     if not shown or all(item is None for item in shown):
         return None
-    parts = [_plain(item) if said is None else said for item, said in zip(several, shown, strict=False)]
+    parts = [_format_plain(item) if said is None else said for item, said in zip(several, shown, strict=False)]
     rest = len(several) - len(shown)
     return ", ".join(parts) + (f" … +{rest}" if rest else "")
 
 
-async def _one(value: Any, field: Field, names: NamesOfValues, place: Place) -> str | None:
+async def _format_one(value: Any, field: Field, names: ValueNames, place: ValueContext) -> str | None:
     text = str(value).strip()
     match field.type:
         case "enumeration":
@@ -113,30 +113,30 @@ async def _one(value: Any, field: Field, names: NamesOfValues, place: Place) -> 
             return _FLAGS[place.locale][text]
         case "money":
             found = _MONEY.fullmatch(text)
-            return await names.money(found[1], found[2], place.locale) if found else None
+            return await names.format_money(found[1], found[2], place.locale) if found else None
         case "date" | "datetime":
-            return _moment(text, field.type, place)
+            return _format_moment(text, field.type, place)
         case "file":  # its addresses may carry a key to the portal
-            return _file(value, place.locale)
+            return _format_file(value, place.locale)
         case _:
-            return await _named(text, field, names, place)
+            return await _find_name(text, field, names, place)
 
 
-def _file(value: Any, locale: Locale) -> str:
+def _format_file(value: Any, locale: Locale) -> str:
     number = value.get("id", value.get("ID")) if isinstance(value, Mapping) else value
     found = _CODED.fullmatch(str(number))
     return f"{_WORDS[locale]['file']} №{found[2]}" if found else _WORDS[locale]["file"]
 
 
-async def _named(text: str, field: Field, names: NamesOfValues, place: Place) -> str | None:
+async def _find_name(text: str, field: Field, names: ValueNames, place: ValueContext) -> str | None:
     """The name behind a code or a number; the number with a word for it where the portal cannot say more."""
     match field.type:
-        case "crm_status" if field.book:
-            return await names.entry(field.book, text)
+        case "crm_status" if field.status_entity_id:
+            return await names.find_status_name(field.status_entity_id, text)
         case "crm_category" if _is_id(text):
-            return await names.category(int(text), place.entity)
+            return await names.find_category_name(int(text), place.entity)
         case "user" | "employee" if _is_id(text):
-            return await names.user(int(text))
+            return await names.find_user_name(int(text))
     word = _WORDS[place.locale].get(field.type)
     number = _CODED.fullmatch(text)
     return f"{word} №{number[2]}" if word and number else None
@@ -146,19 +146,19 @@ def _is_id(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_ID
 
 
-async def _titles(values: Sequence[Any], field: Field, names: NamesOfValues) -> dict[str, str]:
+async def _find_linked_titles(values: Sequence[Any], field: Field, names: ValueNames) -> dict[str, str]:
     """The titles of the records that values point at, read together; their numbers where that fails."""
-    linked = {text: target for value in values if (target := _linked(text := str(value).strip(), field)) is not None}
+    linked = {text: target for value in values if (target := _parse_link(text := str(value).strip(), field)) is not None}
     if not linked:
         return {}
     try:
-        found = await names.titles(list(linked.values()))
+        found = await names.find_titles(list(linked.values()))
     except BitrixError:
         found = {}
     return {text: found.get(target) or f"№{target[1]}" for text, target in linked.items()}
 
 
-def _linked(text: str, field: Field) -> tuple[str, int] | None:
+def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
     """The record that a field points at: by its type, by the kind its settings name, or by the code before the number ("D_10")."""
     found = _CODED.fullmatch(text)
     if found is None:
@@ -169,17 +169,17 @@ def _linked(text: str, field: Field) -> tuple[str, int] | None:
     elif field.type == "crm_entity" and isinstance(parent, int):
         kind = f"item:{parent}"
     elif field.type == "crm":
-        kind = _by_code(found[1]) if found[1] else _only_kind(field.settings)
+        kind = _to_kind(found[1]) if found[1] else _find_only_kind(field.settings)
     else:
         return None
     return (kind, int(found[2])) if kind else None
 
 
-def _by_code(code: str) -> str:
+def _to_kind(code: str) -> str:
     return _CODES.get(code) or f"item:{int(code[1:], 16)}"
 
 
-def _only_kind(settings: Mapping[str, Any]) -> str:
+def _find_only_kind(settings: Mapping[str, Any]) -> str:
     """Where one kind of record is allowed, its numbers stand alone."""
     allowed = [name for name, value in settings.items() if value == "Y"]
     if len(allowed) != 1:
@@ -188,14 +188,14 @@ def _only_kind(settings: Mapping[str, Any]) -> str:
     return _SETTINGS.get(allowed[0]) or (f"item:{number}" if number.isascii() and number.isdecimal() else "")
 
 
-def _moment(text: str, kind: str, place: Place) -> str | None:
+def _format_moment(text: str, kind: str, place: ValueContext) -> str | None:
     """A day is never shifted by a zone; a moment is shown in the person's."""
     if kind == "date":
         try:
-            return format_day(day_of(text), today=_LONG_AGO, locale=place.locale)
+            return format_day(parse_portal_date(text), today=_LONG_AGO, locale=place.locale)
         except ValueError:
             return None
-    moment = moment_of(text, zone=place.portal_zone)
+    moment = parse_moment(text, zone=place.portal_zone)
     if moment is None:
         return None
     try:
@@ -205,5 +205,5 @@ def _moment(text: str, kind: str, place: Place) -> str | None:
     return f"{format_day(here.date(), today=_LONG_AGO, locale=place.locale)}, {here:%H:%M}"
 
 
-def _plain(value: Any) -> str:
-    return clean(str(value), limit=_NAME)
+def _format_plain(value: Any) -> str:
+    return to_visible_line(str(value), limit=_NAME)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Final
 
-from orchestrator.directory.day_words import Refused
+from orchestrator.directory.day_words import UnclearPhrase
 
 _NOON: Final = 12
 _MIDNIGHT: Final = 24
@@ -56,53 +56,53 @@ class Hour:
 
 
 def find_hour(text: str) -> Hour | None:
-    """The hour a folded text names, None if it names none; raises `Refused` if it names several or an impossible one."""
+    """The hour a folded text names, None if it names none; raises `UnclearPhrase` if it names several or an impossible one."""
     text = _WORD_HOURS.sub(lambda match: _HOUR_VALUES[match["word"]], text)
     hours: list[tuple[int, int, str | None, bool]] = []
     for pattern in (_CLOCK, _DOTTED, _HALVED, _UNITED, _BARE):
-        hours += [_taken(match) for match in pattern.finditer(text)]
+        hours += [_parse_match(match) for match in pattern.finditer(text)]
         text = pattern.sub("|", text)
     hours += [(1, 0, match["half"], False) for match in _ONE_O_CLOCK.finditer(text)]
     if len(hours) > 1:
-        raise Refused("several")
-    part = _part(text)
+        raise UnclearPhrase("several")
+    part = _find_part(text)
     if not hours:
         if _VAGUE.search(text):
-            raise Refused("which_hour")
+            raise UnclearPhrase("which_hour")
         return Hour((part[1],)) if part else None
     hour, minute, half, written = hours[0]
-    return Hour(_readings(hour, minute, half or (part[0] if part else None), written=written))
+    return Hour(_list_readings(hour, minute, half or (part[0] if part else None), written=written))
 
 
-def _taken(match: re.Match[str]) -> tuple[int, int, str | None, bool]:
+def _parse_match(match: re.Match[str]) -> tuple[int, int, str | None, bool]:
     groups = match.groupdict()
     minute = groups.get("m")
     return int(groups["h"] or groups["late"]), int(minute or 0), groups.get("half"), minute is not None
 
 
-def _part(text: str) -> tuple[str, time] | None:
+def _find_part(text: str) -> tuple[str, time] | None:
     noon = _NOON_WORDS.search(text)
     if noon:
         return "дня", time(_NOON)
     names = ("утра", "дня", "дня", "вечера")
     found = [(name, value) for name, (pattern, value) in zip(names, _PARTS, strict=True) if re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text)]
     if len(found) > 1:
-        raise Refused("several")
+        raise UnclearPhrase("several")
     return found[0] if found else None
 
 
-def _readings(hour: int, minute: int, half: str | None, *, written: bool) -> tuple[time, ...]:
+def _list_readings(hour: int, minute: int, half: str | None, *, written: bool) -> tuple[time, ...]:
     """The times that an hour may mean; a bare 1 to 7 is rather the afternoon, «05:00» and «8» are what they say."""
     if hour >= _MIDNIGHT or minute > 59:  # noqa: PLR2004 — minutes of an hour
-        raise Refused("impossible")
+        raise UnclearPhrase("impossible")
     if half is not None:
-        return (time(_of_half(hour, half.replace(".", "")), minute),)
+        return (time(_to_24_hours(hour, half.replace(".", "")), minute),)
     if written or hour >= _FIRST_SURE_HOUR or hour == 0:
         return (time(hour, minute),)
     return (time(hour + _NOON, minute), time(hour, minute))
 
 
-def _of_half(hour: int, half: str) -> int:
+def _to_24_hours(hour: int, half: str) -> int:
     first, last, shift = {
         "утра": (3, 12, 0),
         "дня": (1, 6, 12),
@@ -113,7 +113,7 @@ def _of_half(hour: int, half: str) -> int:
     }[half]
     if hour == _NOON:
         if half in {"вечера", "ночи", "утра"}:  # the midnight before that day or after it?
-            raise Refused("which_hour")
+            raise UnclearPhrase("which_hour")
         return 12 if half in {"дня", "pm"} else 0
     if hour > _NOON and half in {"дня", "вечера", "pm"}:
         return hour
@@ -122,5 +122,5 @@ def _of_half(hour: int, half: str) -> int:
     if half == "ночи" and hour in {10, 11}:
         return hour + _NOON
     if not first <= hour <= last:
-        raise Refused("impossible")
+        raise UnclearPhrase("impossible")
     return hour + shift

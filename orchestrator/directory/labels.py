@@ -8,10 +8,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from orchestrator.directory.money_style import NO_BOOK, Book
+from orchestrator.directory.money_style import NO_CURRENCY_BOOK, CurrencyBook
 from orchestrator.directory.reference_data import INVOICE, QUOTE
 from orchestrator.directory.sum_format import format_sum_short
-from orchestrator.directory.text import Locale, clean, cut
+from orchestrator.directory.text import Locale, to_visible_line, trim_text
 
 Row = Mapping[str, Any]
 
@@ -24,42 +24,48 @@ _UNTITLED: Final = {"ru": "без названия", "en": "untitled"}
 _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 
 
-def deal_label(row: Row, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: Book = NO_BOOK) -> str:
+def format_deal_label(
+    row: Row, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
+) -> str:
     """«Ромашка · 1,2 млн ₽ · Договор · №481»; a long title is cut, sum, stage and number stay."""
-    return _line(_title(row, locale), (_sum(row, locale, book), _detail(stage_name), _number(row)), limit)
+    return _join_line(_find_title(row, locale), (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
 
 
-def lead_label(row: Row, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: Book = NO_BOOK) -> str:
+def format_lead_label(
+    row: Row, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
+) -> str:
     """«Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»; no sum of nothing, and no name twice."""
-    title, person = _title(row, locale), _detail(_person(row))
-    amount = _sum(row, locale, book) if amount_of(_get(row, "OPPORTUNITY", "opportunity")) else ""
-    return _line(title, ("" if person == title else person, amount, _detail(status_name), _number(row)), limit)
+    title, person = _find_title(row, locale), _clean_detail(_join_name(row))
+    amount = _format_sum(row, locale, book) if parse_amount(_get(row, "OPPORTUNITY", "opportunity")) else ""
+    return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row)), limit)
 
 
-def item_label(row: Row, *, kind_name: str, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: Book = NO_BOOK) -> str:
+def format_item_label(
+    row: Row, *, kind_name: str, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
+) -> str:
     """«Поставка · 100 ₽ · Подготовка · №12» of a smart process, an invoice or a quote; one without a title goes by its kind."""
-    title = _shown(_get(row, "TITLE", "title")) or _shown(kind_name) or _UNTITLED[locale]
-    return _line(title, (_sum(row, locale, book), _detail(stage_name), _number(row)), limit)
+    title = _clean_text(_get(row, "TITLE", "title")) or _clean_text(kind_name) or _UNTITLED[locale]
+    return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
 
 
-def company_label(row: Row, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def format_company_label(row: Row, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """«ООО Ромашка · №3»."""
-    return _line(_title(row, locale), (_number(row),), limit)
+    return _join_line(_find_title(row, locale), (_format_number(row),), limit)
 
 
-def contact_label(row: Row, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def format_contact_label(row: Row, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """«Анна Ковалёва · ООО Ромашка · директор · №43»."""
-    details = (_detail(company_name), _detail(_get(row, "POST", "post")), _number(row))
-    return _line(_shown(_person(row)) or _UNTITLED[locale], details, limit)
+    details = (_clean_detail(company_name), _clean_detail(_get(row, "POST", "post")), _format_number(row))
+    return _join_line(_clean_text(_join_name(row)) or _UNTITLED[locale], details, limit)
 
 
-def user_label(row: Row, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def format_user_label(row: Row, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """«Борис Орлов · менеджер · Отдел продаж · №7»."""
-    details = (_detail(_get(row, "WORK_POSITION", "workPosition")), _detail(department), _number(row))
-    return _line(_shown(_person(row)) or _UNTITLED[locale], details, limit)
+    details = (_clean_detail(_get(row, "WORK_POSITION", "workPosition")), _clean_detail(department), _format_number(row))
+    return _join_line(_clean_text(_join_name(row)) or _UNTITLED[locale], details, limit)
 
 
-def card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
+def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
     """The address of a card on the portal's host, "" for kinds without one; ValueError for an id below one or no host.
 
     Only scheme and host of `portal` are used, so that a webhook address given by mistake does not get its code shown.
@@ -70,11 +76,11 @@ def card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
     if record_id < 1 or user < 0:
         raise ValueError("a record has a positive id")
     host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
-    path = _path(entity, record_id, user)
+    path = _build_path(entity, record_id, user)
     return f"{parts.scheme}://{host}{path}" if path else ""
 
 
-def _path(entity: str, record_id: int, user: int) -> str:
+def _build_path(entity: str, record_id: int, user: int) -> str:
     """Invoices are a smart process with the number 31; quotes have a page of their own."""
     match entity:
         case "deal" | "lead" | "contact" | "company" | "quote":
@@ -82,7 +88,7 @@ def _path(entity: str, record_id: int, user: int) -> str:
         case _ if entity == QUOTE:
             return f"/crm/quote/details/{record_id}/"
         case "invoice":
-            return _path(INVOICE, record_id, user)
+            return _build_path(INVOICE, record_id, user)
         case "task":
             return f"/company/personal/user/{user}/tasks/task/view/{record_id}/"
         case "user":
@@ -92,7 +98,7 @@ def _path(entity: str, record_id: int, user: int) -> str:
             return f"/crm/type/{number}/details/{record_id}/" if number != entity and number.isascii() and number.isdecimal() else ""
 
 
-def amount_of(value: Any) -> Decimal | None:
+def parse_amount(value: Any) -> Decimal | None:
     """The amount in a row («1000000.00», 5, 2.5), None for what is no finite number."""
     try:
         amount = Decimal(str(value).strip())
@@ -101,40 +107,40 @@ def amount_of(value: Any) -> Decimal | None:
     return amount if amount.is_finite() else None
 
 
-def _line(title: str, details: Sequence[str], limit: int) -> str:
+def _join_line(title: str, details: Sequence[str], limit: int) -> str:
     tail = "".join(SEPARATOR + detail for detail in details if detail)
-    return cut(title, limit=max(limit - len(tail), _SHORTEST_TITLE)) + tail
+    return trim_text(title, limit=max(limit - len(tail), _SHORTEST_TITLE)) + tail
 
 
 def _get(row: Row, *names: str) -> Any:
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
 
-def _shown(value: Any) -> str:
-    return clean("" if value is None else str(value)).translate(_DISGUISE)
+def _clean_text(value: Any) -> str:
+    return to_visible_line("" if value is None else str(value)).translate(_DISGUISE)
 
 
-def _detail(value: Any) -> str:
-    return cut(_shown(value), limit=_DETAIL)
+def _clean_detail(value: Any) -> str:
+    return trim_text(_clean_text(value), limit=_DETAIL)
 
 
-def _title(row: Row, locale: Locale) -> str:
-    return _shown(_get(row, "TITLE", "title")) or _UNTITLED[locale]
+def _find_title(row: Row, locale: Locale) -> str:
+    return _clean_text(_get(row, "TITLE", "title")) or _UNTITLED[locale]
 
 
-def _person(row: Row) -> str:
+def _join_name(row: Row) -> str:
     names = (_get(row, "NAME", "name"), _get(row, "LAST_NAME", "lastName"))
     return " ".join(str(name) for name in names if name is not None)
 
 
-def _number(row: Row) -> str:
-    number = _shown(_get(row, "ID", "id"))
+def _format_number(row: Row) -> str:
+    number = _clean_text(_get(row, "ID", "id"))
     return f"№{number}" if number else ""
 
 
-def _sum(row: Row, locale: Locale, book: Book) -> str:
-    amount = amount_of(_get(row, "OPPORTUNITY", "opportunity"))
+def _format_sum(row: Row, locale: Locale, book: CurrencyBook) -> str:
+    amount = parse_amount(_get(row, "OPPORTUNITY", "opportunity"))
     if amount is None:
         return ""
-    currency = _shown(_get(row, "CURRENCY_ID", "currencyId"))
+    currency = _clean_text(_get(row, "CURRENCY_ID", "currencyId"))
     return format_sum_short(amount, currency or None, locale=locale, book=book)

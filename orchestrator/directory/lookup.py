@@ -9,29 +9,29 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from bitrix.errors import BitrixError
-from bitrix.names import is_own, squeeze
+from bitrix.names import is_custom_field, to_field_key
 from orchestrator.directory import ranking
-from orchestrator.directory.answers import Option, Resolution, Resolved, Several, Unresolved
-from orchestrator.directory.labels import user_label
-from orchestrator.directory.money_style import NO_BOOK, Book, base_of
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.labels import format_user_label
+from orchestrator.directory.money_style import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.paradigms import shared_start
-from orchestrator.directory.portal_reads import PortalReads
-from orchestrator.directory.reference import works_here
+from orchestrator.directory.paradigms import find_shared_start
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_data import Category, Row, Stage
-from orchestrator.directory.stems import mentioned, tokens
-from orchestrator.directory.values import bare, named_currency, resolve_date, resolve_sum, with_currency
+from orchestrator.directory.stems import extract_words, is_mentioned
+from orchestrator.directory.values import find_currency, resolve_date, resolve_sum, to_number, to_portal_money
 from orchestrator.messages import Actor, Notice
 from state.clock import Clock
 
 _SHORTEST = 3
-_FROM = re.compile(r"(?<=\w)\s+(?:из|from)\s+(.+)$", re.IGNORECASE)
+_DEPARTMENT_SUFFIX = re.compile(r"(?<=\w)\s+(?:из|from)\s+(.+)$", re.IGNORECASE)
 _RECORDS = ("deal", "lead", "contact", "company", "task")
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ReferenceContext:
     """Where a reference stands: the step around it, who speaks, and what they wrote."""
 
     method: str
@@ -44,160 +44,160 @@ class Place:
 class Lookup:
     """See the module docstring; may raise BitrixError."""
 
-    def __init__(self, reads: PortalReads, naming: Naming, clock: Clock) -> None:
+    def __init__(self, reads: PortalReader, naming: Naming, clock: Clock) -> None:
         """Keep the parts."""
         self._reads = reads
         self._reference = reads.reference
         self._naming = naming
         self._clock = clock
 
-    async def resolve(self, reference: str, place: Place) -> Resolution:
+    async def resolve(self, reference: str, place: ReferenceContext) -> Resolution:
         """The meaning of `reference` in that place."""
         kind, _, words = reference[1:].partition(":")
         words = words.strip()
         match kind:
             case "me":
-                return self._me(place)
+                return self._resolve_me(place)
             case "current":
-                return self._current(place, _field_of(reference, place.params))
+                return self._resolve_current(place, _find_field(reference, place.params))
             case "user":
-                return await self._user(words, place)
+                return await self._resolve_user(words, place)
             case "stage":
-                return await self._stage(words, place)
+                return await self._resolve_stage(words, place)
             case "category":
-                return await self._category(words, place)
+                return await self._resolve_category(words, place)
             case "date":
-                field = _field_of(reference, place.params)
-                kind = await self._kind_of_field(field, place)
+                field = _find_field(reference, place.params)
+                kind = await self._find_field_type(field, place)
                 return resolve_date(words, field=field, kind=kind, actor=place.actor, now=self._clock.now())
             case "sum":
-                return await self._sum(words, reference, place)
+                return await self._resolve_sum(words, reference, place)
             case _:
-                return await self.record(kind, words, place.actor, place.text)
+                return await self.find_record(kind, words, place.actor, place.text)
 
-    async def record(self, entity: str, words: str, actor: Actor, text: str) -> Resolution:
+    async def find_record(self, entity: str, words: str, actor: Actor, text: str) -> Resolution:
         """A record by its name or number among those the person may see."""
         found = await self._search(entity, words, actor)
         match found:
-            case ranking.Found():
+            case ranking.OneMatch():
                 number = int(found.row["id"])
-                named = mentioned(words, text) or mentioned(str(found.row["title"]), text) or _says_number(text, number)
-                label = await self._naming.label(entity, found.row["row"], actor.locale)
-                return Resolved(value=number, label=label, target=f"{entity}:{number}", named=named)
-            case ranking.Several():
-                options = [await self._option(entity, row, actor) for row in found.rows]
-                return Several(ask=Notice(code=f"which-{entity}", args={"name": words}), options=tuple(options))
-            case ranking.TooMany():
+                named = is_mentioned(words, text) or is_mentioned(str(found.row["title"]), text) or _has_number(text, number)
+                label = await self._naming.build_label(entity, found.row["row"], actor.locale)
+                return Resolved(value=number, label=label, target=f"{entity}:{number}", named_by_person=named)
+            case ranking.SeveralMatches():
+                options = [await self._build_option(entity, row, actor) for row in found.rows]
+                return Ambiguous(ask=Notice(code=f"which-{entity}", args={"name": words}), options=tuple(options))
+            case ranking.TooManyMatches():
                 notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
                 return Unresolved(notice=notice, detail=f"{found.count} records fit {words!r}: the person must be more precise")
-            case ranking.Nothing():
+            case ranking.NoMatch():
                 notice = Notice(code="not-found", args={"name": words})
                 return Unresolved(notice=notice, detail=f"no {entity} that this person may see is called {words!r}")
             case _:
                 assert_never(found)
 
-    async def named(self, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
+    async def find_named_records(self, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
         """Those records of `titles` ("deal:481" → title) that the person's text names, and names alone."""
         found: set[str] = set()
         for target, title in list(titles.items())[:100]:
-            if len(found) < 3 and mentioned(title, text):  # noqa: PLR2004 - a request names a few records, not dozens
+            if len(found) < 3 and is_mentioned(title, text):  # noqa: PLR2004 - a request names a few records, not dozens
                 entity, _, number = target.rpartition(":")
-                answer = await self.record(entity, title, actor, text) if entity in _RECORDS else None
+                answer = await self.find_record(entity, title, actor, text) if entity in _RECORDS else None
                 if isinstance(answer, Resolved) and answer.value == int(number):
                     found.add(target)
         return found
 
-    async def _search(self, entity: str, words: str, actor: Actor) -> ranking.Chosen:
-        significant = sorted(tokens(words), key=len, reverse=True)
+    async def _search(self, entity: str, words: str, actor: Actor) -> ranking.Match:
+        significant = sorted(extract_words(words), key=len, reverse=True)
         number = words.lstrip("№# ")
         rows: list[Row] = []
         if number.isdecimal():
-            record = (await self._reads.records([(entity, int(number))]))[entity, int(number)]
-            rows = [record] if record is not None and self._naming.visible(entity, record, actor) else []
+            record = (await self._reads.load_records([(entity, int(number))]))[entity, int(number)]
+            rows = [record] if record is not None and self._naming.is_visible(entity, record, actor) else []
         if not rows and significant:
-            extra = self._naming.owner_filter(entity, actor)
-            rows = await self._reads.search(entity, _search_start(significant[0]), extra)
-        return ranking.choose(words, [self._naming.rankable(entity, row) for row in rows], me=actor.bitrix_user_id)
+            extra = self._naming.build_owner_filter(entity, actor)
+            rows = await self._reads.search(entity, _build_search_start(significant[0]), extra)
+        return ranking.find_match(words, [self._naming.build_candidate(entity, row) for row in rows], me=actor.bitrix_user_id)
 
-    async def _option(self, entity: str, row: Mapping[str, Any], actor: Actor) -> Option:
-        label = await self._naming.label(entity, row["row"], actor.locale)
+    async def _build_option(self, entity: str, row: Mapping[str, Any], actor: Actor) -> Option:
+        label = await self._naming.build_label(entity, row["row"], actor.locale)
         return Option(value=int(row["id"]), label=label, target=f"{entity}:{row['id']}")
 
-    def _me(self, place: Place) -> Resolution:
+    def _resolve_me(self, place: ReferenceContext) -> Resolution:
         if place.actor.bitrix_user_id is None:
             return Unresolved(notice=Notice(code="no-bitrix-user"), detail="the speaker has no Bitrix24 user")
-        return Resolved(value=place.actor.bitrix_user_id, label=place.actor.name, named=True)
+        return Resolved(value=place.actor.bitrix_user_id, label=place.actor.name, named_by_person=True)
 
-    def _current(self, place: Place, field: str) -> Resolution:
+    def _resolve_current(self, place: ReferenceContext, field: str) -> Resolution:
         """The record spoken of last: of the kind that its field holds (CONTACT_ID of a deal, `deal` of a reminder), else the call's own."""
-        entity = _kind_held(field) or self._naming.entity_of(place.method, place.params)
+        entity = _find_held_kind(field) or self._naming.find_entity(place.method, place.params)
         number = place.state["agent"]["objects"].get(_CURRENT.get(entity, ""))
         if number is None:
             return Unresolved(notice=Notice(code="no-current"), detail=f"there is no current {entity or 'record'} in this conversation")
-        return Resolved(value=int(number), target=f"{entity}:{number}", named=f"{entity}:{number}" in place.state["trusted"])
+        return Resolved(value=int(number), target=f"{entity}:{number}", named_by_person=f"{entity}:{number}" in place.state["trusted"])
 
-    async def _user(self, words: str, place: Place) -> Resolution:
-        name, department = _with_department(words)
-        inside = await self._department(department) if department else None
+    async def _resolve_user(self, words: str, place: ReferenceContext) -> Resolution:
+        name, department = _split_department(words)
+        inside = await self._find_departments(department) if department else None
 
-        def chosen(users: Mapping[int, Row]) -> ranking.Chosen:
+        def chosen(users: Mapping[int, Row]) -> ranking.Match:
             rows = [
                 {"id": number, "title": f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), "row": row}
                 for number, row in users.items()
-                if works_here(row) and (inside is None or inside & _numbers(row.get("UF_DEPARTMENT")))
+                if is_employed(row) and (inside is None or inside & _parse_numbers(row.get("UF_DEPARTMENT")))
             ]
-            return ranking.choose(name if inside is not None else words, rows, me=place.actor.bitrix_user_id)
+            return ranking.find_match(name if inside is not None else words, rows, me=place.actor.bitrix_user_id)
 
-        found = chosen(await self._reference.users(has=lambda users: not isinstance(chosen(users), ranking.Nothing)))
-        if isinstance(found, ranking.Found) and self._writes(place) and not await self._reference.is_active(int(found.row["id"])):
-            found = ranking.Nothing()
+        found = chosen(await self._reference.load_users(has=lambda users: not isinstance(chosen(users), ranking.NoMatch)))
+        if isinstance(found, ranking.OneMatch) and self._is_write(place) and not await self._reference.is_active(int(found.row["id"])):
+            found = ranking.NoMatch()
         match found:
-            case ranking.Found():
-                return Resolved(value=int(found.row["id"]), label=str(found.row["title"]), named=mentioned(words, place.text))
-            case ranking.Several():
-                options = [Option(value=int(row["id"]), label=await self._user_label(row["row"], place)) for row in found.rows]
-                return Several(ask=Notice(code="which-user", args={"name": words}), options=tuple(options))
-            case ranking.TooMany():
+            case ranking.OneMatch():
+                return Resolved(value=int(found.row["id"]), label=str(found.row["title"]), named_by_person=is_mentioned(words, place.text))
+            case ranking.SeveralMatches():
+                options = [Option(value=int(row["id"]), label=await self._format_user_label(row["row"], place)) for row in found.rows]
+                return Ambiguous(ask=Notice(code="which-user", args={"name": words}), options=tuple(options))
+            case ranking.TooManyMatches():
                 notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
                 return Unresolved(notice=notice, detail=f"{found.count} employees fit {words!r}")
-            case ranking.Nothing():
+            case ranking.NoMatch():
                 return Unresolved(
                     notice=Notice(code="user-not-found", args={"name": words}), detail=f"no active employee is called {words!r}"
                 )
             case _:
                 assert_never(found)
 
-    async def _stage(self, words: str, place: Place) -> Resolution:
-        entity = self._naming.entity_of(place.method, place.params)
+    async def _resolve_stage(self, words: str, place: ReferenceContext) -> Resolution:
+        entity = self._naming.find_entity(place.method, place.params)
         entity = entity if entity == "lead" or entity.startswith("item:") else "deal"
 
-        def chosen(stages: Sequence[Stage]) -> ranking.Chosen:
+        def chosen(stages: Sequence[Stage]) -> ranking.Match:
             rows = [{"id": number, "title": stage.name} for number, stage in enumerate(stages, start=1)]
-            return ranking.choose(words, rows, me=None)
+            return ranking.find_match(words, rows, me=None)
 
-        stages = await self._reference.stages(
+        stages = await self._reference.load_stages(
             entity,
-            await self._category_of(entity, place.params),
-            fresh=self._writes(place),
-            has=lambda stages: not isinstance(chosen(stages), ranking.Nothing),
+            await self._find_category(entity, place.params),
+            fresh=self._is_write(place),
+            has=lambda stages: not isinstance(chosen(stages), ranking.NoMatch),
         )
         found = chosen(stages)
         known = ", ".join(stage.name for stage in stages)
         match found:
-            case ranking.Found():
+            case ranking.OneMatch():
                 stage = stages[int(found.row["id"]) - 1]
-                return Resolved(value=stage.id, label=stage.name, named=True)
-            case ranking.Several():
+                return Resolved(value=stage.id, label=stage.name, named_by_person=True)
+            case ranking.SeveralMatches():
                 fitting = [stages[int(row["id"]) - 1] for row in found.rows]
                 options = tuple(Option(value=stage.id, label=stage.name) for stage in fitting)
-                return Several(ask=Notice(code="which-stage", args={"name": words}), options=options)
-            case ranking.TooMany() | ranking.Nothing():
+                return Ambiguous(ask=Notice(code="which-stage", args={"name": words}), options=options)
+            case ranking.TooManyMatches() | ranking.NoMatch():
                 notice = Notice(code="stage-not-found", args={"name": words, "known": known})
                 return Unresolved(notice=notice, detail=f"no stage is called {words!r}; there are: {known}")
             case _:
                 assert_never(found)
 
-    async def _category_of(self, entity: str, params: Mapping[str, Any]) -> int | None:
+    async def _find_category(self, entity: str, params: Mapping[str, Any]) -> int | None:
         """The funnel a step is about: as it says, else that of its record; None = the usual one."""
         if entity == "lead":
             return None
@@ -210,121 +210,123 @@ class Lookup:
         number = params.get("id") or params.get("ID")
         if number is None or not str(number).isdecimal():
             return None
-        record = (await self._reads.records([(entity, int(number))]))[entity, int(number)] or {}
+        record = (await self._reads.load_records([(entity, int(number))]))[entity, int(number)] or {}
         return int(record.get("CATEGORY_ID") or record.get("categoryId") or 0)
 
-    async def _category(self, words: str, place: Place) -> Resolution:
-        entity = self._naming.entity_of(place.method, place.params)
+    async def _resolve_category(self, words: str, place: ReferenceContext) -> Resolution:
+        entity = self._naming.find_entity(place.method, place.params)
 
-        def chosen(items: Sequence[Category]) -> ranking.Chosen:
+        def chosen(items: Sequence[Category]) -> ranking.Match:
             # A funnel may have the number 0, which is no number for a ranked row.
             rows = [{"id": index, "title": item.name, "row": item} for index, item in enumerate(items, start=1)]
-            return ranking.choose(words, rows, me=None)
+            return ranking.find_match(words, rows, me=None)
 
-        items = await self._reference.categories(
+        items = await self._reference.load_categories(
             entity if entity.startswith("item:") else "deal",
-            fresh=self._writes(place),
-            has=lambda items: isinstance(chosen(items), ranking.Found),
+            fresh=self._is_write(place),
+            has=lambda items: isinstance(chosen(items), ranking.OneMatch),
         )
         found = chosen(items)
-        if isinstance(found, ranking.Found):
-            return Resolved(value=found.row["row"].id, label=str(found.row["title"]), named=True)
+        if isinstance(found, ranking.OneMatch):
+            return Resolved(value=found.row["row"].id, label=str(found.row["title"]), named_by_person=True)
         known = ", ".join(item.name for item in items)
         return Unresolved(
             notice=Notice(code="category-not-found", args={"name": words, "known": known}),
             detail=f"no single funnel is called {words!r}; there are: {known}",
         )
 
-    async def _sum(self, words: str, reference: str, place: Place) -> Resolution:
+    async def _resolve_sum(self, words: str, reference: str, place: ReferenceContext) -> Resolution:
         """A sum, its currency with it wherever the field might take the number for one of another currency."""
         method = self._reads.catalogue.find(place.method)
-        currency = named_currency(words, place.actor)
+        currency = find_currency(words, place.actor)
         if not currency or method is None or method.reads_only:
-            return resolve_sum(words, place.actor, written=bare)
-        book = await self._book()
+            return resolve_sum(words, place.actor, written=to_number)
+        book = await self._load_currency_book()
         if book and currency not in book:
             notice = Notice(code="currency-not-here", args={"currency": currency, "known": ", ".join(sorted(book))})
             return Unresolved(notice=notice, detail=f"the portal has no currency {currency}; it has: {', '.join(sorted(book))}")
-        field = _field_of(reference, place.params)
-        is_base = currency == base_of(book)
-        if is_own(field) and await self._kind_of_field(field, place) != "money":
+        field = _find_field(reference, place.params)
+        is_base = currency == find_base_currency(book)
+        if is_custom_field(field) and await self._find_field_type(field, place) != "money":
             if not is_base:
                 notice = Notice(code="field-no-currency", args={"named": currency})
                 return Unresolved(notice=notice, detail=f"{field} holds a number without a currency, and {currency} was named")
-            return resolve_sum(words, place.actor, written=bare)
-        new = method.verb == "add" and squeeze(field) == "opportunity" and not _names(place.params, "currencyid")
-        return resolve_sum(words, place.actor, written=bare if new and is_base else with_currency)
+            return resolve_sum(words, place.actor, written=to_number)
+        new = method.verb == "add" and to_field_key(field) == "opportunity" and not _has_field(place.params, "currencyid")
+        return resolve_sum(words, place.actor, written=to_number if new and is_base else to_portal_money)
 
-    async def _book(self) -> Book:
+    async def _load_currency_book(self) -> CurrencyBook:
         """The portal's currencies, none where it does not tell."""
         try:
-            return await self._reference.currencies()
+            return await self._reference.load_currency_book()
         except BitrixError:
-            return NO_BOOK
+            return NO_CURRENCY_BOOK
 
-    async def _kind_of_field(self, field: str, place: Place) -> str:
+    async def _find_field_type(self, field: str, place: ReferenceContext) -> str:
         """The type of one of the portal's own fields; the others are known by their names."""
         code = field.lstrip("<>=!@%")
         if not code.lower().startswith("uf"):
             return ""
-        return await self._naming.field_type(self._naming.entity_of(place.method, place.params), code)
+        return await self._naming.find_field_type(self._naming.find_entity(place.method, place.params), code)
 
-    def _writes(self, place: Place) -> bool:
+    def _is_write(self, place: ReferenceContext) -> bool:
         """Whether the step changes something: then what it is judged by is read now."""
         method = self._reads.catalogue.find(place.method)
         return method is None or not method.reads_only
 
-    async def _user_label(self, row: Row, place: Place) -> str:
-        return user_label(row, department=await self._naming.department(row), locale=place.actor.locale)
+    async def _format_user_label(self, row: Row, place: ReferenceContext) -> str:
+        return format_user_label(row, department=await self._naming.find_department_name(row), locale=place.actor.locale)
 
-    async def _department(self, words: str) -> frozenset[int] | None:
+    async def _find_departments(self, words: str) -> frozenset[int] | None:
         """The departments whose name the words give; None when they give none, so that «из Казани» stays part of a name."""
         try:
-            departments = await self._reference.departments()
+            departments = await self._reference.load_departments()
         except BitrixError:  # a right of its own: without it the words are a name
             return None
-        found = frozenset(number for number, item in departments.items() if mentioned(item.name, words) or mentioned(words, item.name))
+        found = frozenset(
+            number for number, item in departments.items() if is_mentioned(item.name, words) or is_mentioned(words, item.name)
+        )
         return found or None
 
 
-def _with_department(words: str) -> tuple[str, str]:
+def _split_department(words: str) -> tuple[str, str]:
     """«Анна из отдела продаж» → («Анна», «отдела продаж»)."""
-    found = _FROM.search(words)
+    found = _DEPARTMENT_SUFFIX.search(words)
     return (words[: found.start()].strip(), found[1]) if found else (words, "")
 
 
-def _numbers(value: Any) -> frozenset[int]:
+def _parse_numbers(value: Any) -> frozenset[int]:
     return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
 
 
-def _search_start(word: str) -> str:
+def _build_search_start(word: str) -> str:
     """What to look for: the beginning that all case forms share, before the first е, which a title may write ё."""
-    start = shared_start(word)
+    start = find_shared_start(word)
     place = start.find("е")
     return start[:place] if place >= _SHORTEST else start
 
 
-def _says_number(text: str, number: int) -> bool:
-    return str(number) in tokens(text)
+def _has_number(text: str, number: int) -> bool:
+    return str(number) in extract_words(text)
 
 
-def _kind_held(field: str) -> str:
+def _find_held_kind(field: str) -> str:
     """ "contact" for CONTACT_ID and contactId, "" for fields that do not say what they hold."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
     return kind if kind in _CURRENT else ""
 
 
-def _names(value: Any, key: str) -> bool:
+def _has_field(value: Any, key: str) -> bool:
     """Whether a field of that key is among the params."""
-    return isinstance(value, Mapping) and any(squeeze(str(name)) == key or _names(item, key) for name, item in value.items())
+    return isinstance(value, Mapping) and any(to_field_key(str(name)) == key or _has_field(item, key) for name, item in value.items())
 
 
-def _field_of(reference: str, value: Any, name: str = "") -> str:
+def _find_field(reference: str, value: Any, name: str = "") -> str:
     """The name of the field whose value is `reference`."""
     if value == reference:
         return name
     if isinstance(value, Mapping):
-        return next((found for key, item in value.items() if (found := _field_of(reference, item, str(key)))), "")
+        return next((found for key, item in value.items() if (found := _find_field(reference, item, str(key)))), "")
     if isinstance(value, (list, tuple)):
-        return next((found for item in value if (found := _field_of(reference, item, name))), "")
+        return next((found for item in value if (found := _find_field(reference, item, name))), "")
     return ""

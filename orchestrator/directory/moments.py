@@ -5,7 +5,7 @@ from datetime import date, datetime
 from typing import Literal
 
 # What the caller will write: a moment (a deadline, 18:00 if no hour was said; a reminder, 09:00) or a bare day (CLOSEDATE).
-Wanted = Literal["deadline", "reminder", "day"]
+WhenPurpose = Literal["deadline", "reminder", "day"]
 WhenReason = Literal["no_date", "which_day", "which_hour", "impossible", "several", "mismatch", "repeats", "too_far"]
 
 

@@ -7,21 +7,21 @@ from bitrix import names
 from bitrix.errors import BitrixError
 from orchestrator.directory import field_words
 from orchestrator.directory.labels import (
-    amount_of,
-    card_url,
-    company_label,
-    contact_label,
-    deal_label,
-    item_label,
-    lead_label,
-    user_label,
+    build_card_url,
+    format_company_label,
+    format_contact_label,
+    format_deal_label,
+    format_item_label,
+    format_lead_label,
+    format_user_label,
+    parse_amount,
 )
-from orchestrator.directory.money_style import NO_BOOK, Book
-from orchestrator.directory.portal_reads import PortalReads
-from orchestrator.directory.reference_data import INVOICE, QUOTE, Category, Field, Row, SmartType, Stage, own_kind, type_number
+from orchestrator.directory.money_style import NO_CURRENCY_BOOK, CurrencyBook
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.reference_data import INVOICE, QUOTE, Category, Field, Row, SmartType, Stage, to_own_kind, to_type_number
 from orchestrator.directory.sum_format import format_sum
-from orchestrator.directory.text import Locale, clean, cut
-from orchestrator.directory.zones import DEFAULT, is_zone
+from orchestrator.directory.text import Locale, to_visible_line, trim_text
+from orchestrator.directory.zones import DEFAULT_ZONE, is_zone
 from orchestrator.messages import Actor
 
 _DONE_TASK = "5"
@@ -35,178 +35,178 @@ _SMART = {"ru": "элемент смарт-процесса", "en": "smart proce
 class Naming:
     """See the module docstring. A name that cannot be found is shown as its number, never guessed; reads may raise BitrixError."""
 
-    def __init__(self, reads: PortalReads) -> None:
+    def __init__(self, reads: PortalReader) -> None:
         """Keep the reads."""
         self._reads = reads
         self._reference = reads.reference
 
-    async def user(self, user_id: int) -> str:
+    async def find_user_name(self, user_id: int) -> str:
         """ "Анна Ковалёва"."""
-        row = await self._reference.user(user_id)
+        row = await self._reference.find_user(user_id)
         name = f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip() if row else ""
-        return clean(name, limit=60) or f"№{user_id}"
+        return to_visible_line(name, limit=60) or f"№{user_id}"
 
-    async def department(self, user: Row) -> str:
+    async def find_department_name(self, user: Row) -> str:
         """The first department of an employee's row, "" where the portal names none."""
         numbers = user.get("UF_DEPARTMENT")
         if not isinstance(numbers, list) or not numbers:
             return ""
         try:
-            found = (await self._reference.departments()).get(_int(numbers[0]))
+            found = (await self._reference.load_departments()).get(_int(numbers[0]))
         except BitrixError:  # a right of its own, and never more than a help
             return ""
-        return clean(found.name, limit=60) if found else ""
+        return to_visible_line(found.name, limit=60) if found else ""
 
-    async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         """ "Договор"; the funnel is read from the stage id where it stands there ("C1:NEW")."""
-        stage = await self._reference.stage(entity, stage_id, category_id)
-        return clean(stage.name, limit=40) if stage else stage_id
+        stage = await self._reference.find_stage(entity, stage_id, category_id)
+        return to_visible_line(stage.name, limit=40) if stage else stage_id
 
-    async def category(self, category_id: int, entity: str = "deal") -> str:
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         """The name of a funnel."""
 
         def found(items: Sequence[Category]) -> bool:
             return any(item.id == category_id for item in items)
 
-        items = await self._reference.categories(entity, has=found)
-        return next((clean(item.name, limit=60) for item in items if item.id == category_id), f"№{category_id}")
+        items = await self._reference.load_categories(entity, has=found)
+        return next((to_visible_line(item.name, limit=60) for item in items if item.id == category_id), f"№{category_id}")
 
-    async def entry(self, book: str, code: str) -> str:
+    async def find_status_name(self, book: str, code: str) -> str:
         """The name of an entry of a book of the CRM: "CALL" of SOURCE is «Звонок»."""
 
         def found(stages: Sequence[Stage]) -> bool:
             return any(stage.id == code for stage in stages)
 
-        stages = await self._reference.book(book, has=found)
-        return next((clean(stage.name, limit=60) for stage in stages if stage.id == code), code)
+        stages = await self._reference.load_status_entries(book, has=found)
+        return next((to_visible_line(stage.name, limit=60) for stage in stages if stage.id == code), code)
 
-    async def kind(self, entity: str, locale: Locale) -> str:
+    async def find_kind_name(self, entity: str, locale: Locale) -> str:
         """«элемент смарт-процесса «Договоры»», «счёт», "quote"; "" for the kinds that doors name themselves."""
-        number = type_number(entity)
-        if entity in _FIXED_KINDS or own_kind(entity) != entity or number is None or not entity.startswith("item:"):
+        number = to_type_number(entity)
+        if entity in _FIXED_KINDS or to_own_kind(entity) != entity or number is None or not entity.startswith("item:"):
             return _FIXED_KINDS.get(entity, {}).get(locale, "")
 
         def found(types: Mapping[int, SmartType]) -> bool:
             return number in types
 
         try:
-            kept = (await self._reference.types(has=found)).get(number)
+            kept = (await self._reference.load_types(has=found)).get(number)
         except BitrixError:  # the list needs an administrator's rights
             kept = None
-        title = clean(kept.title, limit=40) if kept else ""
+        title = to_visible_line(kept.title, limit=40) if kept else ""
         return f"{_SMART[locale]} «{title}»" if title else f"{_SMART[locale]} №{number}"
 
-    async def title(self, entity: str, record_id: int) -> str:
+    async def find_title(self, entity: str, record_id: int) -> str:
         """What the record is called."""
         if entity == "user":
-            return await self.user(record_id)
-        return (await self.titles([(entity, record_id)]))[entity, record_id]
+            return await self.find_user_name(record_id)
+        return (await self.find_titles([(entity, record_id)]))[entity, record_id]
 
-    async def titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
+    async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
         """What several records are called, read in one request for fifty."""
-        records = await self._reads.records([(own_kind(entity), number) for entity, number in targets])
+        records = await self._reads.load_records([(to_own_kind(entity), number) for entity, number in targets])
         found: dict[tuple[str, int], str] = {}
         for entity, number in targets:
-            record = records.get((own_kind(entity), number))
-            found[entity, number] = (self.title_of(own_kind(entity), record) if record else "") or f"№{number}"
+            record = records.get((to_own_kind(entity), number))
+            found[entity, number] = (self.extract_title(to_own_kind(entity), record) if record else "") or f"№{number}"
         return found
 
-    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
+    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         """The address of the record's card, or "" for kinds that have none; a task's is under `user`, whoever looks."""
-        return card_url(self._reads.client.base_url, own_kind(entity), record_id, user=user) if record_id > 0 else ""
+        return build_card_url(self._reads.client.base_url, to_own_kind(entity), record_id, user=user) if record_id > 0 else ""
 
-    def title_of(self, entity: str, record: Row) -> str:
+    def extract_title(self, entity: str, record: Row) -> str:
         """What a record that was read is called."""
         if entity in {"contact", "user"}:
             parts = (record.get("NAME") or record.get("name"), record.get("LAST_NAME") or record.get("lastName"))
             text = " ".join(str(part) for part in parts if part)
         else:
             text = str(record.get("TITLE") or record.get("title") or record.get("SUBJECT") or "")
-        return cut(clean(text), limit=80)
+        return trim_text(to_visible_line(text), limit=80)
 
-    async def label(self, entity: str, row: Row, locale: Locale) -> str:
+    async def build_label(self, entity: str, row: Row, locale: Locale) -> str:
         """One line for a list or a button."""
-        entity = own_kind(entity)
-        book = await self.book() if "OPPORTUNITY" in row or "opportunity" in row else NO_BOOK
+        entity = to_own_kind(entity)
+        book = await self.load_currency_book() if "OPPORTUNITY" in row or "opportunity" in row else NO_CURRENCY_BOOK
         match entity:
             case "deal":
-                return deal_label(row, stage_name=await self._stage_of(entity, row, "STAGE_ID"), locale=locale, book=book)
+                return format_deal_label(row, stage_name=await self._find_stage_of(entity, row, "STAGE_ID"), locale=locale, book=book)
             case "lead":
-                return lead_label(row, status_name=await self._stage_of(entity, row, "STATUS_ID"), locale=locale, book=book)
+                return format_lead_label(row, status_name=await self._find_stage_of(entity, row, "STATUS_ID"), locale=locale, book=book)
             case "contact":
-                return contact_label(row, locale=locale)
+                return format_contact_label(row, locale=locale)
             case "company":
-                return company_label(row, locale=locale)
+                return format_company_label(row, locale=locale)
             case "user":
-                return user_label(row, locale=locale)
+                return format_user_label(row, locale=locale)
             case _ if entity.startswith("item:"):
-                name = await self._stage_of(entity, row, "STAGE_ID")
-                kind = "" if self.title_of(entity, row) else await self.kind(entity, locale)
-                return item_label(row, kind_name=kind, stage_name=name, locale=locale, book=book)
+                name = await self._find_stage_of(entity, row, "STAGE_ID")
+                kind = "" if self.extract_title(entity, row) else await self.find_kind_name(entity, locale)
+                return format_item_label(row, kind_name=kind, stage_name=name, locale=locale, book=book)
             case _:
                 number = row.get("ID") or row.get("id") or ""
-                return f"{self.title_of(entity, row)} · №{number}" if number else self.title_of(entity, row)
+                return f"{self.extract_title(entity, row)} · №{number}" if number else self.extract_title(entity, row)
 
-    async def book(self) -> Book:
+    async def load_currency_book(self) -> CurrencyBook:
         """How the portal writes its currencies; empty where it cannot be asked, so that a sum never fails for its sign."""
         try:
-            return await self._reference.currencies()
+            return await self._reference.load_currency_book()
         except BitrixError:
-            return NO_BOOK
+            return NO_CURRENCY_BOOK
 
-    async def money(self, amount: Any, currency: str, locale: Locale) -> str:
+    async def format_money(self, amount: Any, currency: str, locale: Locale) -> str:
         """The exact sum as the portal writes it: «1 234 567,50 ₽»; what is no amount stays as it is, an unknown currency its code."""
-        found = amount_of(amount)
+        found = parse_amount(amount)
         if found is None:
-            return clean(str(amount))
-        return format_sum(found, clean(currency, limit=12) or None, locale=locale, book=await self.book())
+            return to_visible_line(str(amount))
+        return format_sum(found, to_visible_line(currency, limit=12) or None, locale=locale, book=await self.load_currency_book())
 
-    async def field_title(self, entity: str, name: str) -> str:
+    async def find_field_title(self, entity: str, name: str) -> str:
         """What the portal calls a field, in either spelling of its code; "" where it has no title or cannot be asked."""
-        found = await self._field(entity, name)
-        return clean(found.title, limit=80) if found else ""
+        found = await self._find_field(entity, name)
+        return to_visible_line(found.title, limit=80) if found else ""
 
-    async def field_type(self, entity: str, name: str) -> str:
+    async def find_field_type(self, entity: str, name: str) -> str:
         """The portal's type of a field (date, money, enumeration), "" where it is not known."""
-        found = await self._field(entity, name)
+        found = await self._find_field(entity, name)
         return found.type if found else ""
 
-    async def field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
         """The value of the portal's own field in words; None where the value says all, or the field is not known."""
-        field = await self._field(entity, name)
+        field = await self._find_field(entity, name)
         if field is None:
             return None
-        place = field_words.Place(entity=entity, locale=locale, zone=zone, portal_zone=await self.portal_zone())
+        place = field_words.ValueContext(entity=entity, locale=locale, zone=zone, portal_zone=await self.load_portal_zone())
         try:
-            return await field_words.in_words(value, field, self, place)
+            return await field_words.describe_value(value, field, self, place)
         except BitrixError:
             return None
 
-    async def choice(self, entity: str, name: str, value: Any) -> str:
+    async def format_choice(self, entity: str, name: str, value: Any) -> str:
         """The names of what is chosen in a list field of the portal's own; "" for fields of other types and unknown values."""
-        field = await self._field(entity, name)
+        field = await self._find_field(entity, name)
         if field is None or field.type != "enumeration":
             return ""
         chosen = value if isinstance(value, list) else [value]
-        return ", ".join(clean(found, limit=60) for item in chosen if (found := field.choices.get(str(item))))
+        return ", ".join(to_visible_line(found, limit=60) for item in chosen if (found := field.choices.get(str(item))))
 
-    async def portal_zone(self) -> str:
+    async def load_portal_zone(self) -> str:
         """The portal's time zone, the default where it cannot be asked."""
         try:
-            return await self._reference.portal_zone()
+            return await self._reference.load_portal_zone()
         except BitrixError:
-            return DEFAULT
+            return DEFAULT_ZONE
 
-    async def zone_of(self, user_id: int | None) -> str:
+    async def find_zone(self, user_id: int | None) -> str:
         """An employee's own time zone, else the portal's; never fails."""
         try:
-            row = await self._reference.user(user_id) if user_id is not None else None
+            row = await self._reference.find_user(user_id) if user_id is not None else None
         except BitrixError:
             row = None
         own = str(row.get("TIME_ZONE") or "") if row else ""
-        return own if is_zone(own) else await self.portal_zone()
+        return own if is_zone(own) else await self.load_portal_zone()
 
-    def rankable(self, entity: str, row: Row) -> dict[str, Any]:
+    def build_candidate(self, entity: str, row: Row) -> dict[str, Any]:
         """A row as `ranking.choose` wants it, with the row itself kept."""
         if entity == "task":
             closed = str(row.get("status") or row.get("STATUS") or "") == _DONE_TASK
@@ -214,75 +214,75 @@ class Naming:
             closed = (row.get("CLOSED") or row.get("closed")) in {"Y", True}
         return {
             "id": _int(row.get("ID") or row.get("id")),
-            "title": self.title_of(entity, row),
-            "owner": self.owner_of(entity, row),
+            "title": self.extract_title(entity, row),
+            "owner": self.find_owner(entity, row),
             "closed": closed,
             "row": row,
         }
 
-    def owner_of(self, entity: str, row: Row) -> int:
+    def find_owner(self, entity: str, row: Row) -> int:
         """Whose the record is; 0 when it does not say."""
         field = self._reads.catalogue.entities[entity.partition(":")[0]].owner_field
-        return _int(row.get(field) or row.get(names.universal(field, entity)))
+        return _int(row.get(field) or row.get(names.to_universal(field, entity)))
 
-    def visible(self, entity: str, row: Row, actor: Actor) -> bool:
+    def is_visible(self, entity: str, row: Row, actor: Actor) -> bool:
         """Whether `actor` may see the record."""
-        allowed = _allowed(actor)
-        return allowed is None or self.owner_of(entity, row) in allowed
+        allowed = _list_visible_users(actor)
+        return allowed is None or self.find_owner(entity, row) in allowed
 
-    def owner_filter(self, entity: str, actor: Actor) -> dict[str, Any]:
+    def build_owner_filter(self, entity: str, actor: Actor) -> dict[str, Any]:
         """The filter that keeps a list to what `actor` may see."""
-        allowed = _allowed(actor)
+        allowed = _list_visible_users(actor)
         return {} if allowed is None else {self._reads.catalogue.entities[entity.partition(":")[0]].owner_field: sorted(allowed)}
 
-    def entity_of(self, method: str, params: Mapping[str, Any]) -> str:
+    def find_entity(self, method: str, params: Mapping[str, Any]) -> str:
         """The kind of record a method is about ("deal", "item:177"), "" when it has none."""
         found = self._reads.catalogue.find(method)
         if found is None:
             return ""
         if found.entity == "item":
-            return _kind_of(params.get("entityTypeId"))
+            return _to_kind(params.get("entityTypeId"))
         if found.target_entity.startswith("@"):
             value: Any = params
             for part in found.target_entity[1:].split("."):
                 value = value.get(part) if isinstance(value, Mapping) else None
             code = str(value or "").lower()
-            return _kind_of(code.removeprefix("dynamic_")) or code
+            return _to_kind(code.removeprefix("dynamic_")) or code
         return found.target_entity or found.entity
 
-    async def _stage_of(self, entity: str, row: Row, field: str) -> str | None:
+    async def _find_stage_of(self, entity: str, row: Row, field: str) -> str | None:
         stage = str(row.get(field) or row.get("stageId") or "")
         if not stage:
             return None
         try:
-            return await self.stage(entity, stage, _int(row.get("CATEGORY_ID") or row.get("categoryId")))
+            return await self.find_stage_name(entity, stage, _int(row.get("CATEGORY_ID") or row.get("categoryId")))
         except BitrixError:
             if entity in {"deal", "lead"}:
                 raise
             return stage  # a smart process may be without stages, and its list without a name for them
 
-    async def _field(self, entity: str, name: str) -> Field | None:
+    async def _find_field(self, entity: str, name: str) -> Field | None:
         """The portal's field by its code in either spelling."""
-        kind = own_kind(entity)
+        kind = to_own_kind(entity)
         try:
-            fields = await self._reference.fields(kind, has=lambda fields: _pick(fields, name, kind) is not None)
+            fields = await self._reference.load_fields(kind, has=lambda fields: _pick_field(fields, name, kind) is not None)
         except BitrixError:
             return None
-        return _pick(fields, name, kind)
+        return _pick_field(fields, name, kind)
 
 
-def _pick(fields: Mapping[str, Field], name: str, entity: str) -> Field | None:
-    spellings = (name, names.classic(name, entity), names.universal(name, entity))
+def _pick_field(fields: Mapping[str, Field], name: str, entity: str) -> Field | None:
+    spellings = (name, names.to_classic(name, entity), names.to_universal(name, entity))
     found = next((fields[code] for code in spellings if code in fields), None)
     return found or next((field for field in fields.values() if field.upper_name in spellings), None)
 
 
-def _kind_of(type_id: Any) -> str:
+def _to_kind(type_id: Any) -> str:
     number = _int(type_id)
     return names.CRM.get(number, f"item:{number}" if number else "")
 
 
-def _allowed(actor: Actor) -> frozenset[int] | None:
+def _list_visible_users(actor: Actor) -> frozenset[int] | None:
     """Whose records `actor` may see; None = everybody's."""
     if actor.sees == "all":
         return None

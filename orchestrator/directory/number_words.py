@@ -68,11 +68,11 @@ def read_words(words: Sequence[str]) -> int | None:
         value = VALUES.get(word)
         if value is None or value >= room:
             return None
-        total, room = total + value, _room_below(value)
+        total, room = total + value, _find_room_below(value)
     return total or None
 
 
-def _room_below(value: int) -> int:
+def _find_room_below(value: int) -> int:
     """What may still follow: tens and units after hundreds, units after tens, nothing after units and teens."""
     for step in (100, 10):
         if value >= step and value % step == 0:
@@ -92,7 +92,7 @@ _ORDINAL: Final = re.compile(
 )
 
 
-def ordinals_to_digits(text: str) -> str:
+def convert_ordinals(text: str) -> str:
     """Folded text with Russian ordinals before a month or «числа» as digits: «двадцать пятого декабря» is «25 декабря»."""
     values = {word: number for number, word in _ORDINALS.items()}
     return _ORDINAL.sub(lambda found: str(VALUES.get(found[1] or "", 0) + values[found[2]]), text)

@@ -29,7 +29,7 @@ class Reading(NamedTuple):
     nominative: bool
 
 
-def _row(finals: str, endings: str) -> Paradigm:
+def _build_paradigm(finals: str, endings: str) -> Paradigm:
     return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings.split()))
 
 
@@ -37,48 +37,48 @@ _PLURAL: Final = "ам ами ах"
 _SOFT_PLURAL: Final = "ям ями ях"
 PARADIGMS: Final[tuple[Paradigm, ...]] = (
     # Вектор, Банк, Кирпич, Месяц; also Системы / Систем
-    _row(_HARD, f"- а у ом е ы {_PLURAL}"),
-    _row(_BACK, f"- а у ом е и {_PLURAL}"),
-    _row(_HUSH, f"- а у ем ом е и {_PLURAL}"),
-    _row("ц", f"- а у ем ом е ы {_PLURAL}"),
+    _build_paradigm(_HARD, f"- а у ом е ы {_PLURAL}"),
+    _build_paradigm(_BACK, f"- а у ом е и {_PLURAL}"),
+    _build_paradigm(_HUSH, f"- а у ем ом е и {_PLURAL}"),
+    _build_paradigm("ц", f"- а у ем ом е ы {_PLURAL}"),
     Paradigm(_SURNAME, ("", "а", "у", "ым", "е", "ы", "ых", "ыми")),
     # Анна, Ромашка, Саша, Птица
-    _row(_HARD, f"а ы е у ой ою {_PLURAL}"),
-    _row(_BACK, f"а и е у ой ою {_PLURAL}"),
-    _row(_HUSH, f"а и е у ей ой ею {_PLURAL}"),
-    _row("ц", f"а ы е у ей ой ею {_PLURAL}"),
+    _build_paradigm(_HARD, f"а ы е у ой ою {_PLURAL}"),
+    _build_paradigm(_BACK, f"а и е у ой ою {_PLURAL}"),
+    _build_paradigm(_HUSH, f"а и е у ей ой ею {_PLURAL}"),
+    _build_paradigm("ц", f"а ы е у ей ой ею {_PLURAL}"),
     # Оля, Мария, Наталья, Заря; Сталь; Игорь; Алексей, Ремстрой, Евгений, and Инвестиции / Инвестиций
-    _row(_HARD + _VOWELS + "ь", f"я и е ю ей ею {_SOFT_PLURAL}"),
-    _row(_HARD + _HUSH, f"ь и ью {_SOFT_PLURAL} {_PLURAL}"),
-    _row(_HARD, f"ь я ю ем е и {_SOFT_PLURAL}"),
-    _row(_VOWELS, f"й я ю ем е и {_SOFT_PLURAL}"),
+    _build_paradigm(_HARD + _VOWELS + "ь", f"я и е ю ей ею {_SOFT_PLURAL}"),
+    _build_paradigm(_HARD + _HUSH, f"ь и ью {_SOFT_PLURAL} {_PLURAL}"),
+    _build_paradigm(_HARD, f"ь я ю ем е и {_SOFT_PLURAL}"),
+    _build_paradigm(_VOWELS, f"й я ю ем е и {_SOFT_PLURAL}"),
     # Окно; Поле, Предприятие; Солнце
-    _row(_HARD + _BACK, f"о а у ом е {_PLURAL}"),
-    _row(_HARD + "иь", f"е я ю ем и {_SOFT_PLURAL}"),
-    _row("ц" + _HUSH, f"е а у ем {_PLURAL}"),
+    _build_paradigm(_HARD + _BACK, f"о а у ом е {_PLURAL}"),
+    _build_paradigm(_HARD + "иь", f"е я ю ем и {_SOFT_PLURAL}"),
+    _build_paradigm("ц" + _HUSH, f"е а у ем {_PLURAL}"),
     # Продукты / Продуктов, Банки / Банков, Двери / Дверей
-    _row(_HARD + "ц", f"ы ов ев {_PLURAL}"),
-    _row(_BACK, f"и ов {_PLURAL}"),
-    _row(_HARD + _HUSH, f"и ей {_SOFT_PLURAL} {_PLURAL}"),
+    _build_paradigm(_HARD + "ц", f"ы ов ев {_PLURAL}"),
+    _build_paradigm(_BACK, f"и ов {_PLURAL}"),
+    _build_paradigm(_HARD + _HUSH, f"и ей {_SOFT_PLURAL} {_PLURAL}"),
     # Северный, Золотой, Северная, Северное, Северные
-    _row(_HARD, "ый ого ому ым ом"),
-    _row(_HARD, "ой ого ому ым ом"),
-    _row(_HARD, "ая ой ую ою"),
-    _row(_HARD, "ое ого ому ым ом"),
-    _row(_HARD, "ые ых ым ыми"),
+    _build_paradigm(_HARD, "ый ого ому ым ом"),
+    _build_paradigm(_HARD, "ой ого ому ым ом"),
+    _build_paradigm(_HARD, "ая ой ую ою"),
+    _build_paradigm(_HARD, "ое ого ому ым ом"),
+    _build_paradigm(_HARD, "ые ых ым ыми"),
     # Достоевский, Морской, Русская, Русское, Русские
-    _row(_BACK, "ий ого ому им ом"),
-    _row(_BACK + _HUSH, "ой ого ому им ом"),
-    _row(_BACK, "ая ой ую ою"),
-    _row(_BACK, "ое ого ому им ом"),
-    _row(_BACK + _HUSH + _HARD, "ие их им ими"),
+    _build_paradigm(_BACK, "ий ого ому им ом"),
+    _build_paradigm(_BACK + _HUSH, "ой ого ому им ом"),
+    _build_paradigm(_BACK, "ая ой ую ою"),
+    _build_paradigm(_BACK, "ое ого ому им ом"),
+    _build_paradigm(_BACK + _HUSH + _HARD, "ие их им ими"),
     # Рабочий, Синий; Рабочая; Синяя; Хорошее
-    _row(_HUSH + _HARD, "ий его ему им ем"),
-    _row(_HUSH, "ая ей ой ую ею"),
-    _row(_HARD, "яя ей юю ею"),
-    _row(_HUSH + _HARD, "ее его ему им ем"),
+    _build_paradigm(_HUSH + _HARD, "ий его ему им ем"),
+    _build_paradigm(_HUSH, "ая ей ой ую ею"),
+    _build_paradigm(_HARD, "яя ей юю ею"),
+    _build_paradigm(_HUSH + _HARD, "ее его ему им ем"),
     # Latin names: Acme / Acmes
-    _row("abcdefghijklmnopqrtuvwxyz", "- s"),
+    _build_paradigm("abcdefghijklmnopqrtuvwxyz", "- s"),
 )
 _SHORTEST_STEM: Final = 2
 # Ветер, Павел, Купец, Рынок, Огонёк: the vowel before the last consonant falls out as soon as an ending is added.
@@ -93,7 +93,7 @@ _FLED_ROWS: Final = tuple(
 
 
 @lru_cache(maxsize=8192)
-def readings(word: str) -> frozenset[Reading]:
+def find_readings(word: str) -> frozenset[Reading]:
     """Every explanation of a folded word as stem and ending; empty for words with digits and for short ones."""
     if not word.isalpha():
         return frozenset()
@@ -101,16 +101,16 @@ def readings(word: str) -> frozenset[Reading]:
         Reading(word[: len(word) - len(ending)], number, index == 0)
         for number, paradigm in enumerate(PARADIGMS)
         for index, ending in enumerate(paradigm.endings)
-        if word.endswith(ending) and _fits(word[: len(word) - len(ending)], paradigm.finals)
+        if word.endswith(ending) and _is_fitting(word[: len(word) - len(ending)], paradigm.finals)
     }
-    return frozenset(found | _fled(word))
+    return frozenset(found | _find_fleeting_readings(word))
 
 
-def _fits(stem: str, finals: tuple[str, ...]) -> bool:
+def _is_fitting(stem: str, finals: tuple[str, ...]) -> bool:
     return len(stem) >= _SHORTEST_STEM and stem.endswith(finals)
 
 
-def _fled(word: str) -> set[Reading]:
+def _find_fleeting_readings(word: str) -> set[Reading]:
     """The readings of a form that keeps its fleeting vowel: Ветер as a form of «ветр-», Ромашек as one of «ромашк-»."""
     body = word.removesuffix("ь")
     if body in _IRREGULAR:
@@ -124,27 +124,27 @@ def _fled(word: str) -> set[Reading]:
         Reading(stem, number, PARADIGMS[number].endings[0] == word[len(body) :])
         for stem in stems
         for number in _FLED_ROWS
-        if _fits(stem, PARADIGMS[number].finals)
+        if _is_fitting(stem, PARADIGMS[number].finals)
     }
 
 
-def shared_start(word: str) -> str:
+def find_shared_start(word: str) -> str:
     """The letters that every case form of the word begins with; the whole word if it has only one form."""
     length = len(word)
-    for reading in readings(word):
+    for reading in find_readings(word):
         if word.startswith(reading.stem):
-            length = min(length, len(reading.stem) - _may_part(word, reading))
+            length = min(length, len(reading.stem) - _count_moving_letters(word, reading))
         else:
-            length = min(length, _common(word, reading.stem))
+            length = min(length, _count_common(word, reading.stem))
     return word[:length]
 
 
-def _common(word: str, stem: str) -> int:
+def _count_common(word: str, stem: str) -> int:
     pairs = enumerate(zip(word, stem, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(word), len(stem)))
 
 
-def _may_part(word: str, reading: Reading) -> int:
+def _count_moving_letters(word: str, reading: Reading) -> int:
     """How many last letters of the stem move when a vowel appears between them: ветр-а, ветер; огоньк-а, огонек."""
     stem = reading.stem
     if len(word) == len(stem) or reading.row not in _FLED_ROWS:

@@ -9,21 +9,21 @@ from typing import Any
 from bitrix.batch import Command, build_cmd, read_answer
 from bitrix.catalogue import Catalogue, Entity
 from bitrix.client import BitrixClient
-from bitrix.errors import OF_EVERY_CALL, BitrixError, OutcomeUnknown, Refused, is_missing
+from bitrix.errors import ACCESS_OR_METHOD_CODES, BitrixError, OutcomeUnknown, Refused, is_missing
 from bitrix.limiter import Priority
-from bitrix.paging import first_rows
+from bitrix.paging import read_first_rows
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Row, Stage
-from state.canonical import storable
+from state.canonical import to_storable
 from state.clock import Clock
 
 _CHUNK = 50
 Target = tuple[str, int]
-Found = Row | BitrixError | None
+RecordOrError = Row | BitrixError | None
 """A record, None where there is none, or why it could not be read."""
 
 
-class PortalReads:
+class PortalReader:
     """See the module docstring. Every method may raise BitrixError."""
 
     def __init__(self, client: BitrixClient, catalogue: Catalogue, clock: Clock) -> None:
@@ -32,36 +32,36 @@ class PortalReads:
         self.catalogue = catalogue
         self.reference = Reference(client, clock)
 
-    async def records(self, targets: Sequence[Target]) -> Mapping[Target, Row | None]:
+    async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, Row | None]:
         """Each target's record as it is now, None where it does not exist."""
         wanted = list(dict.fromkeys(targets))
         if len(wanted) == 1:
-            return {wanted[0]: await self._record(wanted[0])}
+            return {wanted[0]: await self._read_record(wanted[0])}
         found: dict[Target, Row | None] = {}
         for start in range(0, len(wanted), _CHUNK):
-            for target, record in (await self._chunk(wanted[start : start + _CHUNK], Priority.INTERACTIVE)).items():
+            for target, record in (await self._read_chunk(wanted[start : start + _CHUNK], Priority.INTERACTIVE)).items():
                 if isinstance(record, BitrixError):
                     raise record
                 found[target] = record
         return found
 
-    async def each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, Found]:
+    async def load_each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
         """Each target's record or why it could not be read: one that fails holds up no other, and is asked for once more alone.
 
         Raises what concerns more than one record: nothing was sent, or an answer other than 400 and 404.
         """
         wanted = list(dict.fromkeys(targets))
-        found: dict[Target, Found] = {}
+        found: dict[Target, RecordOrError] = {}
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            read = await self._chunk_or_errors(chunk, priority) if len(wanted) > 1 else dict.fromkeys(chunk, OutcomeUnknown())
+            read = await self._read_chunk_or_errors(chunk, priority) if len(wanted) > 1 else dict.fromkeys(chunk, OutcomeUnknown())
             for target, record in read.items():
-                found[target] = await self._alone(target, priority) if isinstance(record, BitrixError) else record
+                found[target] = await self._read_alone(target, priority) if isinstance(record, BitrixError) else record
         return found
 
-    async def _chunk_or_errors(self, targets: Sequence[Target], priority: Priority) -> Mapping[Target, Found]:
+    async def _read_chunk_or_errors(self, targets: Sequence[Target], priority: Priority) -> Mapping[Target, RecordOrError]:
         try:
-            return await self._chunk(targets, priority)
+            return await self._read_chunk(targets, priority)
         except Refused as error:
             if not _is_of_one_record(error):
                 raise
@@ -69,67 +69,67 @@ class PortalReads:
         except OutcomeUnknown as error:  # perhaps for one of them only
             return dict.fromkeys(targets, error)
 
-    async def _alone(self, target: Target, priority: Priority) -> Found:
+    async def _read_alone(self, target: Target, priority: Priority) -> RecordOrError:
         try:
-            return await self._record(target, priority)
+            return await self._read_record(target, priority)
         except Refused as error:
             if not _is_of_one_record(error):
                 raise
             return error
 
-    async def users(self) -> Mapping[int, Row]:
+    async def load_users(self) -> Mapping[int, Row]:
         """Every employee by id, the dismissed too."""
-        return await self.reference.users()
+        return await self.reference.load_users()
 
-    async def categories(self) -> Mapping[int, str]:
+    async def load_categories(self) -> Mapping[int, str]:
         """Funnels of deals: id → name."""
-        return {item.id: item.name for item in await self.reference.categories("deal")}
+        return {item.id: item.name for item in await self.reference.load_categories("deal")}
 
-    async def stages(self, entity: str, category: int = 0) -> Sequence[Stage]:
+    async def load_stages(self, entity: str, category: int = 0) -> Sequence[Stage]:
         """Stages of a funnel, or the statuses of leads, in order."""
-        return await self.reference.stages(entity, category)
+        return await self.reference.load_stages(entity, category)
 
-    async def first_stages(self, wanted: Collection[str] | None = None) -> Mapping[str, str]:
+    async def load_first_stages(self, wanted: Collection[str] | None = None) -> Mapping[str, str]:
         """ "deal:1", "lead:0", "item:177:10" → the first stage of that funnel.
 
         Those that are `wanted` are read now, so that a write can be judged by them; without a wish those of all deals and leads, as kept.
         """
         if wanted is not None:
-            return await self.reference.first_stages(wanted)
-        firsts = {f"deal:{category}": await self.stages("deal", category) for category in await self.categories()}
-        firsts["lead:0"] = await self.stages("lead")
+            return await self.reference.load_first_stages(wanted)
+        firsts = {f"deal:{category}": await self.load_stages("deal", category) for category in await self.load_categories()}
+        firsts["lead:0"] = await self.load_stages("lead")
         return {key: stages[0].id for key, stages in firsts.items() if stages}
 
     async def search(self, entity: str, start: str, extra: Mapping[str, Any]) -> list[Row]:
         """Rows whose title begins a word with `start`; ranking is the caller's."""
         spec = self.catalogue.entities[entity]
-        method, params = _search_call(entity, spec.list, start, extra)
-        return (await first_rows(self.client, method, params, max_rows=500)).rows
+        method, params = _build_search(entity, spec.list, start, extra)
+        return (await read_first_rows(self.client, method, params, max_rows=500)).rows
 
-    async def rows(self, method: str, params: Mapping[str, Any], *, limit: int = 500) -> list[Row]:
+    async def load_rows(self, method: str, params: Mapping[str, Any], *, limit: int = 500) -> list[Row]:
         """All rows of a list, up to `limit`."""
-        return (await first_rows(self.client, method, params, max_rows=limit)).rows
+        return (await read_first_rows(self.client, method, params, max_rows=limit)).rows
 
-    def forget(self, kind: str = "", *detail: str) -> None:
+    def discard(self, kind: str = "", *detail: str) -> None:
         """Drop what is kept, or outdate one kind of it."""
-        self.reference.forget(kind, *detail)
+        self.reference.discard(kind, *detail)
 
-    def forget_for_event(self, event_name: str) -> None:
+    def discard_for_event(self, event_name: str) -> None:
         """Outdate what an event of the portal changed."""
-        self.reference.forget_for_event(event_name)
+        self.reference.discard_for_event(event_name)
 
-    async def own_user(self) -> int:
+    async def find_own_user(self) -> int:
         """As which employee the portal is called; 0 when it does not say (common/users/profile)."""
         found = (await self.client.call("profile", {}, repeatable=True)).result
         number = str(found.get("ID", "")) if isinstance(found, Mapping) else ""
         return int(number) if number.isascii() and number.isdecimal() else 0
 
-    def forget_for_call(self, method: str) -> None:
+    def discard_for_call(self, method: str) -> None:
         """Outdate what a call of ours changed, whether or not it succeeded."""
-        self.reference.forget_for_call(method)
+        self.reference.discard_for_call(method)
 
-    async def _record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> Row | None:
-        spec, params = self._get(target)
+    async def _read_record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> Row | None:
+        spec, params = self._build_read(target)
         try:
             answer = await self.client.call(spec.get, params, repeatable=True, priority=priority)
         except Refused as error:
@@ -138,23 +138,23 @@ class PortalReads:
             raise
         return _unwrap(answer.result, spec.result_key)
 
-    def _get(self, target: Target) -> tuple[Entity, dict[str, Any]]:
+    def _build_read(self, target: Target) -> tuple[Entity, dict[str, Any]]:
         """How a record is read; "item:177" is the smart process with that number."""
         kind, _, type_id = target[0].partition(":")
         spec = self.catalogue.entities[kind]
         return spec, {spec.id_param: target[1], **({"entityTypeId": int(type_id)} if type_id else {})}
 
-    async def _chunk(self, targets: Sequence[Target], priority: Priority) -> dict[Target, Found]:
+    async def _read_chunk(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
         """What became of each; raises when the batch as a whole failed."""
         commands = []
         for number, target in enumerate(targets):
-            spec, params = self._get(target)
+            spec, params = self._build_read(target)
             commands.append(Command(key=f"r{number}", method=spec.get, params=params))
         answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True, priority=priority)
-        found: dict[Target, Found] = {}
+        found: dict[Target, RecordOrError] = {}
         for target, outcome in zip(targets, read_answer(commands, answer), strict=True):
             if outcome.status == "success":
-                found[target] = _unwrap(outcome.result, self._get(target)[0].result_key)
+                found[target] = _unwrap(outcome.result, self._build_read(target)[0].result_key)
                 continue
             refusal = Refused(outcome.error, outcome.description, 400)
             if outcome.status != "error" or not _is_missing(refusal):
@@ -164,7 +164,7 @@ class PortalReads:
         return found
 
 
-def _search_call(entity: str, method: str, start: str, extra: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _build_search(entity: str, method: str, start: str, extra: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if entity == "task":
         select = ["ID", "TITLE", "STATUS", "RESPONSIBLE_ID", "DEADLINE"]
         return method, {"filter": {"%TITLE": start, **extra}, "select": select, "order": {"ID": "ASC"}}
@@ -179,12 +179,12 @@ def _unwrap(result: Any, key: str) -> Row | None:
     """The record in an answer; a missing task is `[]` with success (facts: bitrix24 §7.13)."""
     if key and isinstance(result, Mapping):
         result = result.get(key)
-    return storable(result) if isinstance(result, Mapping) and result else None
+    return to_storable(result) if isinstance(result, Mapping) and result else None
 
 
 def _is_of_one_record(error: Refused) -> bool:
     """Whether the refusal says something of that record, not of our access or of the method."""
-    return error.status in {400, 404} and error.code.upper() not in OF_EVERY_CALL
+    return error.status in {400, 404} and error.code.upper() not in ACCESS_OR_METHOD_CODES
 
 
 def _is_missing(error: Refused) -> bool:

@@ -11,12 +11,12 @@ from decimal import Decimal
 from typing import Any
 
 from bitrix.masking import mask, mask_value
-from orchestrator.directory.answers import Presented
-from orchestrator.directory.labels import amount_of
-from orchestrator.directory.money_style import Book
+from orchestrator.directory.answers import OutcomeView
+from orchestrator.directory.labels import parse_amount
+from orchestrator.directory.money_style import CurrencyBook
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.sum_format import format_sum_short
-from orchestrator.directory.text import cut
+from orchestrator.directory.text import trim_text
 from orchestrator.messages import Actor, Outcome, Row, Table
 
 MODEL_ROWS = 50
@@ -25,7 +25,7 @@ MAX_PROSE = 4000
 _CRM = ("deal", "lead", "contact", "company", "task")
 _LABELS = frozenset({"TITLE", "NAME", "LAST_NAME", "SECOND_NAME", "COMPANY_TITLE", "POST", "SUBJECT", "WORK_POSITION"})
 _OWN_RECORDS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|item)|tasks\.task)\.(?:get|list|add|update)")
-_REACH = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
+_ADDRESS_FIELDS = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
 _ADDRESS = re.compile(
     r"\+?[0-9][0-9 ().-]{2,30}(?:[0-9]|[0-9] ?(?:доб\.?|ext\.?|#) ?[0-9]{1,8})"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
@@ -36,30 +36,30 @@ _CHOSEN = re.compile(r"\[?'?[0-9]{1,15}'?(?:, '?[0-9]{1,15}'?)*\]?", re.ASCII)
 _PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|")
 
 
-async def present(outcome: Outcome, naming: Naming, actor: Actor) -> Presented:
+async def render_outcome(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
     """See the module docstring; may raise BitrixError."""
-    found = await _found(outcome, naming, actor)
+    found = await _render_result(outcome, naming, actor)
     text = "; ".join(part for part in (found.text, outcome.detail) if part)
     return replace(found, text=text, prose=found.prose or outcome.foreign_text)
 
 
-async def _found(outcome: Outcome, naming: Naming, actor: Actor) -> Presented:
+async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
     """What the result holds. Parts of a record (its products, its checklist) have numbers of their own, so they are no records."""
-    rows = rows_of(outcome.result)
-    entity = _kind(outcome, naming)
+    rows = extract_rows(outcome.result)
+    entity = _find_kind(outcome, naming)
     if rows and _OWN_RECORDS.fullmatch(outcome.method) and (entity in _CRM or entity.startswith("item:")):
-        return await _records(outcome.model_copy(update={"entity": entity}), rows, naming, actor)
+        return await _render_records(outcome.model_copy(update={"entity": entity}), rows, naming, actor)
     if outcome.entity == "user" and rows:
-        return await _users(rows, naming, actor)
-    return _other(outcome)
+        return await _render_users(rows, naming, actor)
+    return _render_other(outcome)
 
 
-def _kind(outcome: Outcome, naming: Naming) -> str:
+def _find_kind(outcome: Outcome, naming: Naming) -> str:
     """What kind the records are of; a smart process is told by the call alone."""
-    return naming.entity_of(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
+    return naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
 
 
-def rows_of(result: Any) -> list[Mapping[str, Any]]:
+def extract_rows(result: Any) -> list[Mapping[str, Any]]:
     """The records in an answer: a list, a boxed list, or one record."""
     if isinstance(result, Mapping):
         for key in ("items", "tasks"):
@@ -72,7 +72,7 @@ def rows_of(result: Any) -> list[Mapping[str, Any]]:
     return [row for row in result if isinstance(row, Mapping)] if isinstance(result, list) else []
 
 
-async def _records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> Presented:
+async def _render_records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> OutcomeView:
     asked = frozenset(str(name).upper() for name in outcome.call.get("select") or () if isinstance(name, str))
     shown: list[dict[str, Any]] = []
     table: list[Row] = []
@@ -81,36 +81,36 @@ async def _records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: 
     prose = False
     for row in rows:
         number = int(row.get("ID") or row.get("id") or 0)
-        label = mask(await naming.label(outcome.entity, row, actor.locale))
-        table.append(Row(label=label, url=naming.card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)))
-        titles[f"{outcome.entity}:{number}"] = mask(naming.title_of(outcome.entity, row))
+        label = mask(await naming.build_label(outcome.entity, row, actor.locale))
+        table.append(Row(label=label, url=naming.build_card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)))
+        titles[f"{outcome.entity}:{number}"] = mask(naming.extract_title(outcome.entity, row))
         if len(shown) < MODEL_ROWS:
-            fields, texts, has_prose = _fields(row, asked)
-            named = await _own_fields(outcome.entity, row, naming)
+            fields, texts, has_prose = _select_fields(row, asked)
+            named = await _name_choices(outcome.entity, row, naming)
             shown.append({"id": number, "label": label, **fields, **({"names": named} if named else {})})
             texts.extend(named.values())
             labels.extend([label, *texts])
             prose = prose or has_prose
-    total, sums = _counted(outcome, rows)
-    sum_text = _sum(sums, actor, await naming.book()) if sums else ""
+    total, sums = _count_records(outcome, rows)
+    sum_text = _format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
     made = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
-    return Presented(rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles)
+    return OutcomeView(rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles)
 
 
-async def _users(rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> Presented:
+async def _render_users(rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> OutcomeView:
     shown = []
     table = []
     for row in rows[:MODEL_ROWS]:
         number = int(row["ID"])
-        label = await naming.label("user", row, actor.locale)
+        label = await naming.build_label("user", row, actor.locale)
         shown.append({"id": number, "label": label, "active": row.get("ACTIVE")})
-        table.append(Row(label=label, url=naming.card_url("user", number)))
+        table.append(Row(label=label, url=naming.build_card_url("user", number)))
     labels = tuple(str(item["label"]) for item in shown)
     made = Table(rows=tuple(table), shown=len(table), total=len(rows))
-    return Presented(rows=tuple(shown), table=made, total=len(rows), labels=labels)
+    return OutcomeView(rows=tuple(shown), table=made, total=len(rows), labels=labels)
 
 
-def _fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[str, Any], list[str], bool]:
+def _select_fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[str, Any], list[str], bool]:
     """The fields of a record for the model: plain values, labels, and prose only where it was asked for by name."""
     fields: dict[str, Any] = {}
     labels: list[str] = []
@@ -121,30 +121,30 @@ def _fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[str, An
             continue
         if isinstance(value, (int, float)) or (isinstance(value, str) and _PLAIN.fullmatch(value)):
             fields[key] = value
-        elif name in _REACH and (reach := _reach(value)):
+        elif name in _ADDRESS_FIELDS and (reach := _extract_addresses(value)):
             fields[key] = reach
             labels.extend(reach)
         elif isinstance(value, str) and (name in _LABELS or name in {"COMPANYTITLE", "LASTNAME"}):
-            fields[key] = cut(value, limit=MAX_LABEL)
+            fields[key] = trim_text(value, limit=MAX_LABEL)
             labels.append(fields[key])
         elif name in asked:
-            fields[key] = cut(str(value), limit=MAX_PROSE)
+            fields[key] = trim_text(str(value), limit=MAX_PROSE)
             prose = True
     return fields, labels, prose
 
 
-async def _own_fields(entity: str, row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
+async def _name_choices(entity: str, row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
     """Values of the portal's own list fields by name, which are labels that an administrator chose; texts of people stay prose."""
     found: dict[str, str] = {}
     for key, value in row.items():
         if key.lower().startswith("uf") and _CHOSEN.fullmatch(str(value)):
-            words = await naming.choice(entity, key, value)
+            words = await naming.format_choice(entity, key, value)
             if words:
-                found[key] = cut(mask(words), limit=MAX_LABEL)
+                found[key] = trim_text(mask(words), limit=MAX_LABEL)
     return found
 
 
-def _reach(value: Any) -> list[str]:
+def _extract_addresses(value: Any) -> list[str]:
     """The phones and addresses of a field, when it holds nothing else; their own comments and names are left out."""
     elements = value if isinstance(value, list) else [value]
     values = [item.get("VALUE", item.get("value")) if isinstance(item, Mapping) else item for item in elements]
@@ -152,48 +152,50 @@ def _reach(value: Any) -> list[str]:
     return known if len(known) == len(values) else []
 
 
-def _counted(outcome: Outcome, rows: Sequence[Mapping[str, Any]]) -> tuple[int, Mapping[str, Decimal]]:
+def _count_records(outcome: Outcome, rows: Sequence[Mapping[str, Any]]) -> tuple[int, Mapping[str, Decimal]]:
     """How many records there are, and the sums of all of them by currency; no sums where only some were read."""
     if outcome.sums and outcome.total is not None:
         return outcome.total, {currency: Decimal(amount) for currency, amount in outcome.sums.items()}
     total = max(outcome.total or 0, len(rows))
-    return total, _sums(rows) if total <= len(rows) else {}
+    return total, _sum_by_currency(rows) if total <= len(rows) else {}
 
 
-def _sums(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Decimal]:
+def _sum_by_currency(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Decimal]:
     totals: dict[str, Decimal] = {}
     for row in rows:
-        amount = amount_of(row.get("OPPORTUNITY", row.get("opportunity")))
+        amount = parse_amount(row.get("OPPORTUNITY", row.get("opportunity")))
         if amount is not None:
             currency = str(row.get("CURRENCY_ID") or row.get("currencyId") or "")
             totals[currency] = totals.get(currency, Decimal(0)) + amount
     return totals
 
 
-def _sum(sums: Mapping[str, Decimal], actor: Actor, book: Book) -> str:
+def _format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
     """ "12,4 млн ₽", one part for each currency; "" where there are no sums."""
     parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
     return " + ".join(parts)
 
 
-def _other(outcome: Outcome) -> Presented:
+def _render_other(outcome: Outcome) -> OutcomeView:
     """Anything else: as masked data; text in it counts as prose."""
     if outcome.commands:
         lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
-        return Presented(text="; ".join(lines), prose=_has_prose(outcome.result))
+        return OutcomeView(text="; ".join(lines), prose=_has_prose(outcome.result))
     result = mask_value(outcome.result)
-    rows = rows_of(result)
+    rows = extract_rows(result)
     if rows:
-        shown = tuple({key: _short(value) for key, value in row.items()} for row in rows)
-        return Presented(rows=shown[:MODEL_ROWS], total=max(outcome.total or 0, len(rows)), prose=_has_prose(rows))
-    return Presented(text=cut(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=_has_prose(result))
+        shown = tuple({key: _shorten(value) for key, value in row.items()} for row in rows)
+        return OutcomeView(rows=shown[:MODEL_ROWS], total=max(outcome.total or 0, len(rows)), prose=_has_prose(rows))
+    return OutcomeView(
+        text=trim_text(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=_has_prose(result)
+    )
 
 
-def _short(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     """A value that cannot fill the prompt: long text is cut, a long structure becomes the beginning of its text."""
     if isinstance(value, str):
-        return cut(value, limit=MAX_PROSE)
-    return value if len(str(value)) <= MAX_PROSE else cut(str(value), limit=MAX_PROSE)
+        return trim_text(value, limit=MAX_PROSE)
+    return value if len(str(value)) <= MAX_PROSE else trim_text(str(value), limit=MAX_PROSE)
 
 
 def _has_prose(value: Any) -> bool:

@@ -7,7 +7,7 @@ from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.sums import SumReason, UnclearSum
 from orchestrator.directory.text import Locale
 
-_SUMS: Final[dict[SumReason, dict[Locale, str]]] = {
+_SUM_QUESTIONS: Final[dict[SumReason, dict[Locale, str]]] = {
     "no_sum": {"ru": "Какая сумма?", "en": "What is the sum?"},
     "two_readings": {"ru": "Какая это сумма?", "en": "Which sum is it?"},
     "negative": {"ru": "Сумма не может быть меньше нуля. Какая сумма?", "en": "A sum cannot be below zero. What is the sum?"},
@@ -15,7 +15,7 @@ _SUMS: Final[dict[SumReason, dict[Locale, str]]] = {
     "below_kopeck": {"ru": "В сумме доли копейки. Какая сумма?", "en": "The sum has fractions of a cent. What is the sum?"},
     "more_than_sum": {"ru": "Не понял сумму. Напишите её одним числом.", "en": "I did not get the sum. Please write it as one number."},
 }
-_DATES: Final[dict[WhenReason, dict[Locale, str]]] = {
+_DATE_QUESTIONS: Final[dict[WhenReason, dict[Locale, str]]] = {
     "no_date": {"ru": "На какую дату?", "en": "For what date?"},
     "which_day": {"ru": "Какого числа?", "en": "On which day?"},
     "which_hour": {"ru": "В котором часу?", "en": "At what hour?"},
@@ -27,15 +27,15 @@ _DATES: Final[dict[WhenReason, dict[Locale, str]]] = {
 }
 
 
-def ask_sum(unclear: UnclearSum, *, locale: Locale = "ru") -> str:
+def format_sum_question(unclear: UnclearSum, *, locale: Locale = "ru") -> str:
     """The question for a sum, with its readings: «Какая это сумма? 1,50 или 1 500»."""
     readings = (" или " if locale == "ru" else " or ").join(
         format_sum(option.amount, option.currency, locale=locale) for option in unclear.options
     )
-    question = _SUMS[unclear.reason][locale]
+    question = _SUM_QUESTIONS[unclear.reason][locale]
     return f"{question} {readings}" if unclear.reason == "two_readings" else question
 
 
-def ask_when(unclear: Unclear, *, locale: Locale = "ru") -> str:
+def format_date_question(unclear: Unclear, *, locale: Locale = "ru") -> str:
     """The question for a date."""
-    return _DATES[unclear.reason][locale]
+    return _DATE_QUESTIONS[unclear.reason][locale]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchestrator.directory.stems import EXACT, WHOLE, WHOLE_BACKWARDS, score, tokens
+from orchestrator.directory.stems import EXACT, WHOLE, WHOLE_BACKWARDS, extract_words, measure_match
 
 LIMIT: Final = 6
 Row = Mapping[str, Any]
@@ -19,70 +19,70 @@ _NUMBER: Final = re.compile(r"(?:.*[\s№#])?[№#]?\s?([0-9]{1,18})", re.DOTALL
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OneMatch:
     """The only record that fits; it is used and named to the person."""
 
     row: Row
 
 
 @dataclass(frozen=True, slots=True)
-class Several:
+class SeveralMatches:
     """Two or more records, at most the limit: buttons. Pressing one is a choice, never consent."""
 
     rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TooMany:
+class TooManyMatches:
     """More records than there are buttons: the person is asked to be more precise."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NoMatch:
     """No record fits."""
 
 
-Chosen = Found | Several | TooMany | Nothing
+Match = OneMatch | SeveralMatches | TooManyMatches | NoMatch
 
 
-def choose(query: str, rows: Iterable[Row], *, me: int | None, limit: int = LIMIT) -> Chosen:
+def find_match(query: str, rows: Iterable[Row], *, me: int | None, limit: int = LIMIT) -> Match:
     """Decide between rows of {id, title, owner, closed}; `me` is the speaker's user id, None if there is no such user.
 
     Repeated ids count once. Rows without a usable id are a mistake of the caller and raise KeyError or ValueError.
     """
     unique = {int(row["id"]): row for row in rows}
-    scored = [(worth, row) for row in unique.values() if (worth := _worth(query, row)) > 0]
-    best = _preferred(scored)
+    scored = [(worth, row) for row in unique.values() if (worth := _measure_row(query, row)) > 0]
+    best = _filter_best(scored)
     if not best:
-        return Nothing()
+        return NoMatch()
     if len(best) == 1:
-        return Found(best[0][1])
+        return OneMatch(best[0][1])
     if len(best) > limit:
-        return TooMany(len(best))
-    return Several(tuple(row for _, row in sorted(best, key=lambda pair: _order(*pair, me=me))))
+        return TooManyMatches(len(best))
+    return SeveralMatches(tuple(row for _, row in sorted(best, key=lambda pair: _build_sort_key(*pair, me=me))))
 
 
-def _worth(query: str, row: Row) -> float:
-    by_title = score(query, str(row.get("title") or ""))
+def _measure_row(query: str, row: Row) -> float:
+    by_title = measure_match(query, str(row.get("title") or ""))
     return EXACT if _is_number_of(query, int(row["id"])) else by_title
 
 
 def _is_number_of(query: str, record_id: int) -> bool:
     """«481», «№481», «сделка 481»: a number and no other significant word."""
     found = _NUMBER.fullmatch(query.strip())
-    return found is not None and int(found[1]) == record_id and tokens(query) == (found[1],)
+    return found is not None and int(found[1]) == record_id and extract_words(query) == (found[1],)
 
 
-def _preferred(scored: Sequence[tuple[float, Row]]) -> Sequence[tuple[float, Row]]:
+def _filter_best(scored: Sequence[tuple[float, Row]]) -> Sequence[tuple[float, Row]]:
     whole = [pair for pair in scored if pair[0] >= WHOLE]
     if whole:
         return whole
     return [pair for pair in scored if pair[0] >= WHOLE_BACKWARDS] or scored
 
 
-def _order(worth: float, row: Row, *, me: int | None) -> tuple[bool, bool, float, int]:
+def _build_sort_key(worth: float, row: Row, *, me: int | None) -> tuple[bool, bool, float, int]:
     return bool(row.get("closed")), not _is_mine(row, me), -worth, -int(row["id"])
 
 

@@ -9,7 +9,7 @@ from bitrix.names import CRM
 
 Row = Mapping[str, Any]
 _STAGE_FUNNEL: Final = re.compile(r"(?:C|DT[0-9]{1,9}_)([0-9]{1,9}):", re.ASCII)
-_BOOKS: Final = {"31": "SMART_INVOICE_STAGE", "36": "SMART_DOCUMENT_STAGE"}
+_STAGE_ENTITY_IDS: Final = {"31": "SMART_INVOICE_STAGE", "36": "SMART_DOCUMENT_STAGE"}
 _OWN_KINDS: Final = {str(number): kind for number, kind in CRM.items()}
 QUOTE: Final = "item:7"
 INVOICE: Final = "item:31"
@@ -65,20 +65,20 @@ class Field:
     immutable: bool = False
     upper_name: str = ""
     """Its name in the classic family, told by crm.item.fields only."""
-    book: str = ""
+    status_entity_id: str = ""
     """The book of a crm_status field: SOURCE, DEAL_STAGE."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """The values of a list field: id → name."""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def own_kind(entity: str) -> str:
+def to_own_kind(entity: str) -> str:
     """ "deal" for "item:2": the four kinds that have methods of their own go by their own name."""
     family, _, number = entity.partition(":")
     return _OWN_KINDS.get(number, entity) if family == "item" else entity
 
 
-def type_number(entity: str) -> int | None:
+def to_type_number(entity: str) -> int | None:
     """The entityTypeId of a kind of record, None where it has none."""
     family, _, number = entity.partition(":")
     if family == "item" and number.isascii() and number.isdecimal():
@@ -86,9 +86,9 @@ def type_number(entity: str) -> int | None:
     return next((int(number) for number, kind in _OWN_KINDS.items() if kind == entity), None)
 
 
-def stage_book(entity: str, category: int) -> str:
+def find_stage_entity_id(entity: str, category: int) -> str:
     """The ENTITY_ID of a funnel's stages, "" for kinds without stages (crm/status/index)."""
-    kind = own_kind(entity)
+    kind = to_own_kind(entity)
     match kind:
         case "lead":
             return "STATUS"
@@ -99,10 +99,10 @@ def stage_book(entity: str, category: int) -> str:
     family, _, number = kind.partition(":")
     if family != "item" or not number:
         return ""
-    return f"{_BOOKS.get(number, f'DYNAMIC_{number}_STAGE')}_{category}"
+    return f"{_STAGE_ENTITY_IDS.get(number, f'DYNAMIC_{number}_STAGE')}_{category}"
 
 
-def funnel_of(stage_id: str) -> int | None:
+def parse_funnel(stage_id: str) -> int | None:
     """The funnel that stands in a stage's id ("C1:NEW", "DT177_10:NEW"), None where none does."""
     found = _STAGE_FUNNEL.match(stage_id)
     return int(found[1]) if found else None
@@ -110,5 +110,5 @@ def funnel_of(stage_id: str) -> int | None:
 
 def has_funnels(entity: str) -> bool:
     """Whether the stages of this kind belong to funnels, whose numbers need not begin at 0."""
-    kind = own_kind(entity)
+    kind = to_own_kind(entity)
     return kind.startswith("item:") and kind != QUOTE

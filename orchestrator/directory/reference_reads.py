@@ -8,15 +8,15 @@ from zoneinfo import ZoneInfo
 from bitrix.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client import BitrixClient
 from bitrix.errors import OutcomeUnknown
-from bitrix.paging import first_rows
-from orchestrator.directory.money_style import Style, style_of
-from orchestrator.directory.reference_data import Category, Department, Field, Row, SmartType, Stage, own_kind, type_number
-from orchestrator.directory.zones import is_zone, zone_at_offset
+from bitrix.paging import read_first_rows
+from orchestrator.directory.money_style import CurrencyStyle, parse_currency_style
+from orchestrator.directory.reference_data import Category, Department, Field, Row, SmartType, Stage, to_own_kind, to_type_number
+from orchestrator.directory.zones import find_zone, is_zone
 
 MOST_USERS: Final = 5000
 _MOST_ROWS: Final = 500
 _PAGE: Final = 50
-_ROUNDS: Final = 3
+_MAX_PASSES: Final = 3
 """So often the list of employees is read at most; then nobody who was seen in any round is left out."""
 _BY_ID: Final = {"sort": "ID", "order": "ASC"}
 """Whoever joins stands at the end, and moves nobody to another page."""
@@ -31,9 +31,9 @@ async def read_users(client: BitrixClient) -> Mapping[int, Row]:
     The list is known by offset alone: when somebody leaves it between two pages, somebody else slips through. Then it is read once more.
     """
     found: dict[int, Row] = {}
-    for _ in range(_ROUNDS):
-        rows, totals = await _roster(client)
-        now = {int(row["ID"]): _person(row) for row in rows}
+    for _ in range(_MAX_PASSES):
+        rows, totals = await _read_employee_pass(client)
+        now = {int(row["ID"]): _select_user_fields(row) for row in rows}
         whole = totals == sorted(totals) and len(now) >= min(totals[-1], MOST_USERS)
         if whole or now.keys() == found.keys():  # or the portal counts whom it does not show
             found = now
@@ -45,14 +45,16 @@ async def read_users(client: BitrixClient) -> Mapping[int, Row]:
 async def read_user(client: BitrixClient, user_id: int) -> Row | None:
     """One employee as they are now, None for a number that nobody has."""
     answer = await client.call("user.get", {"FILTER": {"ID": user_id}}, repeatable=True)
-    return next((_person(row) for row in _rows(answer.result) if str(row.get("ID")) == str(user_id)), None)
+    return next((_select_user_fields(row) for row in _extract_rows(answer.result) if str(row.get("ID")) == str(user_id)), None)
 
 
 async def read_departments(client: BitrixClient) -> Mapping[int, Department]:
     """Departments by id (departments/department-get)."""
-    rows = (await first_rows(client, "department.get", {"sort": "ID", "order": "ASC"}, max_rows=_MOST_ROWS)).rows
+    rows = (await read_first_rows(client, "department.get", {"sort": "ID", "order": "ASC"}, max_rows=_MOST_ROWS)).rows
     made = (
-        Department(id=_int(row.get("ID")), name=str(row.get("NAME") or ""), parent=_int(row.get("PARENT")), head=_int(row.get("UF_HEAD")))
+        Department(
+            id=_to_int(row.get("ID")), name=str(row.get("NAME") or ""), parent=_to_int(row.get("PARENT")), head=_to_int(row.get("UF_HEAD"))
+        )
         for row in rows
     )
     return {item.id: item for item in made}
@@ -60,27 +62,27 @@ async def read_departments(client: BitrixClient) -> Mapping[int, Department]:
 
 async def read_categories(client: BitrixClient, entity: str) -> Sequence[Category]:
     """The funnels of a kind of record, in the portal's order (crm/universal/category/crm-category-list)."""
-    rows = (await first_rows(client, "crm.category.list", {"entityTypeId": type_number(entity)}, max_rows=_MOST_ROWS)).rows
+    rows = (await read_first_rows(client, "crm.category.list", {"entityTypeId": to_type_number(entity)}, max_rows=_MOST_ROWS)).rows
     return tuple(Category(id=int(row["id"]), name=str(row["name"]), default=row.get("isDefault") == "Y") for row in rows)
 
 
 async def read_stages(client: BitrixClient, book: str) -> Sequence[Stage]:
     """The entries of one book by their order; a book that does not exist is empty (crm/status/crm-status-list)."""
     params = {"filter": {"ENTITY_ID": book}, "order": {"SORT": "ASC"}}
-    rows = (await first_rows(client, "crm.status.list", params, max_rows=_MOST_ROWS)).rows
-    stages = [Stage(id=str(row["STATUS_ID"]), name=str(row["NAME"]), sort=_int(row.get("SORT"))) for row in rows]
+    rows = (await read_first_rows(client, "crm.status.list", params, max_rows=_MOST_ROWS)).rows
+    stages = [Stage(id=str(row["STATUS_ID"]), name=str(row["NAME"]), sort=_to_int(row.get("SORT"))) for row in rows]
     return sorted(stages, key=lambda stage: stage.sort)
 
 
-async def read_currencies(client: BitrixClient) -> Mapping[str, Style]:
+async def read_currencies(client: BitrixClient) -> Mapping[str, CurrencyStyle]:
     """How the portal writes each of its currencies, in its own language (crm/currency/crm-currency-list)."""
-    rows = (await first_rows(client, "crm.currency.list", {}, max_rows=_MOST_ROWS)).rows
-    return {str(row["CURRENCY"]): style_of(row) for row in rows}
+    rows = (await read_first_rows(client, "crm.currency.list", {}, max_rows=_MOST_ROWS)).rows
+    return {str(row["CURRENCY"]): parse_currency_style(row) for row in rows}
 
 
 async def read_types(client: BitrixClient) -> Mapping[int, SmartType]:
     """Smart processes by entityTypeId; needs CRM rights of an administrator (user-defined-object-types/crm-type-list)."""
-    rows = (await first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
+    rows = (await read_first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
     made = (SmartType(id=int(row["entityTypeId"]), title=str(row.get("title") or "")) for row in rows)
     return {item.id: item for item in made}
 
@@ -92,18 +94,18 @@ async def read_fields(client: BitrixClient, entity: str) -> Mapping[str, Field]:
     """
     family = entity.partition(":")[0]
     if family == "item":
-        answer = await client.call("crm.item.fields", {"entityTypeId": type_number(entity)}, repeatable=True)
+        answer = await client.call("crm.item.fields", {"entityTypeId": to_type_number(entity)}, repeatable=True)
         found = answer.result.get("fields") if isinstance(answer.result, Mapping) else None
     elif family == "task":
         answer = await client.call("tasks.task.getFields", {}, repeatable=True)
         found = answer.result.get("fields") if isinstance(answer.result, Mapping) else None
-    elif type_number(own_kind(entity)) is not None:
+    elif to_type_number(to_own_kind(entity)) is not None:
         found = (await client.call(f"crm.{entity}.fields", {}, repeatable=True)).result
     else:
         return {}
     if not isinstance(found, Mapping):
         raise OutcomeUnknown("the portal's list of fields is no map", transient=False)
-    return {str(code): _field(str(code), row) for code, row in found.items() if isinstance(row, Mapping)}
+    return {str(code): _build_field(str(code), row) for code, row in found.items() if isinstance(row, Mapping)}
 
 
 async def read_zone(client: BitrixClient) -> str:
@@ -113,18 +115,18 @@ async def read_zone(client: BitrixClient) -> str:
     own = str(profile.get("TIME_ZONE") or "") if isinstance(profile, Mapping) else ""
     if is_zone(own) and moment.astimezone(ZoneInfo(own)).utcoffset() == moment.utcoffset():
         return own
-    return zone_at_offset(moment.utcoffset())
+    return find_zone(moment.utcoffset())
 
 
-async def _roster(client: BitrixClient) -> tuple[list[Row], list[int]]:
+async def _read_employee_pass(client: BitrixClient) -> tuple[list[Row], list[int]]:
     """One pass over the employees, whoever joined meanwhile too, and how many the portal counted with each page; 0 where it counts none."""
     first = await client.call("user.get", _BY_ID, repeatable=True)
-    rows, totals, at = _rows(first.result), [first.total or 0], first.next
+    rows, totals, at = _extract_rows(first.result), [first.total or 0], first.next
     while at is not None and at < MOST_USERS:
         ends = min(totals[-1] or MOST_USERS, MOST_USERS)
         starts = range(at, max(ends, at + 1), _PAGE)[:MAX_COMMANDS]
-        pages = await _pages(client, starts)
-        rows += [row for page in pages for row in _rows(page.result)]
+        pages = await _read_pages(client, starts)
+        rows += [row for page in pages for row in _extract_rows(page.result)]
         totals += [page.total for page in pages if page.total is not None]
         beyond = starts[-1] + _PAGE
         # Behind its end the portal may begin anew: a next page that does not lie ahead is none.
@@ -132,7 +134,7 @@ async def _roster(client: BitrixClient) -> tuple[list[Row], list[int]]:
     return rows, totals
 
 
-async def _pages(client: BitrixClient, starts: Iterable[int]) -> Sequence[CommandOutcome]:
+async def _read_pages(client: BitrixClient, starts: Iterable[int]) -> Sequence[CommandOutcome]:
     commands = [Command(key=f"p{start}", method="user.get", params={**_BY_ID, "start": start}) for start in starts]
     answer = await client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
     outcomes = read_answer(commands, answer)
@@ -142,18 +144,18 @@ async def _pages(client: BitrixClient, starts: Iterable[int]) -> Sequence[Comman
     return outcomes
 
 
-def _rows(result: object) -> list[Row]:
+def _extract_rows(result: object) -> list[Row]:
     if not isinstance(result, list):
         raise OutcomeUnknown("the portal's answer is not a list", transient=False)
     return [row for row in result if isinstance(row, Mapping)]
 
 
-def _person(row: Row) -> Row:
+def _select_user_fields(row: Row) -> Row:
     """What is kept of an employee: no phone, no address, nothing that grows."""
     return {name: row[name] for name in _USER if name in row}
 
 
-def _field(code: str, row: Row) -> Field:
+def _build_field(code: str, row: Row) -> Field:
     """A field's title is its form label: of custom fields the classic family gives only the code as `title`."""
     labels = (row.get(name) for name in ("formLabel", "listLabel", "title", "filterLabel"))
     items = row.get("items") or row.get("values") or ()
@@ -167,19 +169,19 @@ def _field(code: str, row: Row) -> Field:
         read_only=row.get("isReadOnly") is True,
         immutable=row.get("isImmutable") is True,
         upper_name=str(row.get("upperName") or ""),
-        book=str(row.get("statusType") or ""),
-        choices=_choices(items),
+        status_entity_id=str(row.get("statusType") or ""),
+        choices=_parse_choices(items),
         settings=row["settings"] if isinstance(row.get("settings"), Mapping) else {},
     )
 
 
-def _choices(items: Any) -> dict[str, str]:
+def _parse_choices(items: Any) -> dict[str, str]:
     """ "79" → «Элемент списка»: a list of {ID, VALUE}, or a map as tasks.task.getFields gives it."""
     if isinstance(items, Mapping):
         return {str(key): str(value) for key, value in items.items() if isinstance(value, str | int)}
     return {str(item.get("ID")): str(item.get("VALUE")) for item in items if isinstance(item, Mapping)} if isinstance(items, list) else {}
 
 
-def _int(value: Any) -> int:
+def _to_int(value: Any) -> int:
     text = str(value if value is not None else "")
     return int(text) if text.isascii() and text.isdecimal() else 0

@@ -1,6 +1,6 @@
 """What was read and is kept for a while: one read at a time for each key, and never older than the asker allows. Ring 2.
 
-Three ways to ask: `kept` for showing (an old value serves while the portal fails), `having` for looking something up (a miss is read
+Three ways to ask: `kept` for showing (an old value serves while the portal fails), `load_matching` for looking something up (a miss is read
 again once), `fresh` for whatever a write is judged by (read after it was asked for, or the portal's error).
 """
 
@@ -17,13 +17,13 @@ T = TypeVar("T")
 Key = tuple[str, ...]
 Read = Callable[[], Awaitable[T]]
 
-MOST: Final = 500
+MAX_KEYS: Final = 500
 """Keys kept at once: kinds are few, but funnels and single employees are named from outside."""
-PAUSE: Final = timedelta(seconds=30)
+FAILURE_PAUSE: Final = timedelta(seconds=30)
 """How long a portal that failed is left alone where an older value can be shown."""
-BREATH: Final = timedelta(seconds=5)
+FIRST_FAILURE_PAUSE: Final = timedelta(seconds=5)
 """The same where nothing can be shown: a table of a hundred rows must not wait for a hundred failures."""
-AGAIN: Final = timedelta(seconds=10)
+MISS_RETRY_AGE: Final = timedelta(seconds=10)
 """A miss is read again unless the value is younger than this."""
 
 
@@ -39,7 +39,7 @@ class _Entry:
     failure: BitrixError | None = None
 
 
-class Shelf:
+class ReadCache:
     """See the module docstring."""
 
     def __init__(self, clock: Clock) -> None:
@@ -48,32 +48,32 @@ class Shelf:
         self._entries: dict[Key, _Entry] = {}
         self._reads = 0
 
-    async def kept(self, key: Key, read: Read[T], *, life: timedelta) -> T:
+    async def load(self, key: Key, read: Read[T], *, life: timedelta) -> T:
         """The value, read at most `life` ago; while the portal fails, the last one. Raises BitrixError when there is none."""
-        entry = self._entry(key)
+        entry = self._get_entry(key)
         if not self._is_younger(entry, life):
             async with entry.lock:
                 if not self._is_younger(entry, life):
                     await self._read_or_keep(entry, read, life)
         return cast("T", entry.value)
 
-    async def having(self, key: Key, read: Read[T], has: Callable[[T], bool], *, life: timedelta) -> T:
+    async def load_matching(self, key: Key, read: Read[T], has: Callable[[T], bool], *, life: timedelta) -> T:
         """As `kept`; a value without what is looked for is read again once, since it may be newer than what is kept."""
-        value = await self.kept(key, read, life=life)
+        value = await self.load(key, read, life=life)
         if has(value):
             return value
-        return await self.kept(key, read, life=min(life, AGAIN))
+        return await self.load(key, read, life=min(life, MISS_RETRY_AGE))
 
-    async def fresh(self, key: Key, read: Read[T]) -> T:
+    async def load_fresh(self, key: Key, read: Read[T]) -> T:
         """The value as read after this call began; raises BitrixError and serves nothing older. Concurrent askers share a read."""
         asked = self._reads
-        entry = self._entry(key)
+        entry = self._get_entry(key)
         async with entry.lock:
             if entry.began <= asked or entry.read_at is None:
                 await self._read(entry, read)
             return cast("T", entry.value)
 
-    def forget(self, *prefix: str) -> None:
+    def discard(self, *prefix: str) -> None:
         """What begins with `prefix` is outdated: it is read again, and shown only while the portal fails."""
         for key, entry in self._entries.items():
             if key[: len(prefix)] == prefix:
@@ -84,9 +84,9 @@ class Shelf:
         """Drop everything."""
         self._entries.clear()
 
-    def _entry(self, key: Key) -> _Entry:
+    def _get_entry(self, key: Key) -> _Entry:
         entry = self._entries.pop(key, None) or _Entry()
-        if len(self._entries) >= MOST:
+        if len(self._entries) >= MAX_KEYS:
             idle = next((old for old, other in self._entries.items() if not other.lock.locked()), None)
             if idle is not None:
                 del self._entries[idle]
@@ -107,7 +107,7 @@ class Shelf:
 
     async def _read_or_keep(self, entry: _Entry, read: Read[Any], life: timedelta) -> None:
         """A portal that says no is not asked again within `life`, one that fails not within a pause."""
-        if self._rests(entry, life):
+        if self._is_resting(entry, life):
             if not entry.known and entry.failure is not None:
                 raise entry.failure.with_traceback(None)
             return
@@ -118,10 +118,10 @@ class Shelf:
             if not entry.known:
                 raise
 
-    def _rests(self, entry: _Entry, life: timedelta) -> bool:
+    def _is_resting(self, entry: _Entry, life: timedelta) -> bool:
         if entry.failed_at is None:
             return False
         since = self._clock.now() - entry.failed_at
         if isinstance(entry.failure, Refused):
             return since < life
-        return since < (PAUSE if entry.known else BREATH)
+        return since < (FAILURE_PAUSE if entry.known else FIRST_FAILURE_PAUSE)

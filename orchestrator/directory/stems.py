@@ -5,7 +5,7 @@ Rules, all on folded words (lower case, ё as е, no quotes, no stress marks):
   (`paradigms`). Words with a digit in them must be equal.
 - Legal forms (ООО, АО, Ltd …), nouns such as «сделка» and little words (с, для, of …) count only when nothing else is
   left. Two different legal forms are two different companies.
-- `score`: 1 the whole title as written; 0.9 the whole title in another case; 0.85 the whole title, but the title itself
+- `measure_match`: 1 the whole title as written; 0.9 the whole title in another case; 0.85 the whole title, but the title itself
   would be the declined form; 0.7 to 0.8 a run of the title's words in order; 0.5 to 0.6 in order with gaps; 0.3 to 0.4 in
   any order (each more the more of the title is covered); 0 otherwise.
 """
@@ -16,8 +16,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from orchestrator.directory.paradigms import readings, shared_start
-from orchestrator.directory.text import plain
+from orchestrator.directory.paradigms import find_readings, find_shared_start
+from orchestrator.directory.text import normalize_text
 
 EXACT: Final = 1.0
 WHOLE: Final = 0.9
@@ -52,95 +52,95 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _PART: Final = re.compile(r"[«»„“”\"(){}\[\]|·•;!?—–]+|[,.:/](?=\s|$)|\s-+\s")
 
 
-def stem(word: str) -> str:
-    """The letters all case forms of a word begin with, for «title contains …» searches; whether two words agree is `same_word`."""
-    return shared_start(plain(word))
+def find_stem(word: str) -> str:
+    """The letters all case forms of a word begin with, for «title contains …» searches; whether two words agree is `is_same_word`."""
+    return find_shared_start(normalize_text(word))
 
 
-def tokens(text: str) -> tuple[str, ...]:
+def extract_words(text: str) -> tuple[str, ...]:
     """The significant words of a text, folded; legal forms, entity nouns and little words only if nothing else is there."""
-    words = _words(text)
+    words = _split_words(text)
     return tuple(word for word in words if not _is_noise(word)) or words
 
 
 @lru_cache(maxsize=65536)
-def same_word(left: str, right: str) -> bool:
+def is_same_word(left: str, right: str) -> bool:
     """Whether two folded words are forms of one word; short words and words with digits only if equal."""
     if left == right:
         return True
     if min(len(left), len(right)) < _SHORTEST:
         return False
-    ours = {(reading.stem, reading.row) for reading in readings(left)}
-    return any((reading.stem, reading.row) in ours for reading in readings(right))
+    ours = {(reading.stem, reading.row) for reading in find_readings(left)}
+    return any((reading.stem, reading.row) in ours for reading in find_readings(right))
 
 
-def score(query: str, title: str) -> float:
+def measure_match(query: str, title: str) -> float:
     """How well the query names the title, from 0 (not at all) to 1 (word for word), by the rules above."""
-    asked, have = tokens(query), tokens(title)
-    if not asked or not have or _other_company(query, title):
+    asked, have = extract_words(query), extract_words(title)
+    if not asked or not have or _is_other_company(query, title):
         return 0.0
     if asked == have:
         return EXACT
-    if len(asked) == len(have) and _all_same(asked, have):
+    if len(asked) == len(have) and _is_all_same(asked, have):
         return WHOLE if all(map(_may_be_form_of, asked, have)) else WHOLE_BACKWARDS
-    return _partial(asked, have)
+    return _measure_partial(asked, have)
 
 
-def matches(query: str, title: str) -> bool:
+def is_match(query: str, title: str) -> bool:
     """Whether every significant word of the query is a word of the title."""
-    return score(query, title) > 0
+    return measure_match(query, title) > 0
 
 
-def mentioned(title: str, text: str) -> bool:
+def is_mentioned(title: str, text: str) -> bool:
     """Whether a text names a record: all words of one part of its title stand together in it.
 
     A part is what punctuation, quotes or « - » separate («Ромашка — поставка мебели» has two). Its words may be declined
     and in any order (Анна Ковалёва, Ковалёвой Анне). A part of everyday words only, or of fewer than three letters unless
     written exactly so, names nothing. What is not certain is False: the caller then asks.
     """
-    said = tokens(text)
+    said = extract_words(text)
     parts = [part for part in _PART.split(title) if part.strip()]
-    return any(_names(part, said, text) for part in parts) and not _other_company(text, title)
+    return any(_is_named(part, said, text) for part in parts) and not _is_other_company(text, title)
 
 
-def _names(part: str, said: Sequence[str], text: str) -> bool:
-    words = tokens(part)
+def _is_named(part: str, said: Sequence[str], text: str) -> bool:
+    words = extract_words(part)
     if not words or all(map(_is_everyday, words)):
         return False
     if sum(map(len, words)) < _SHORTEST:
         return re.search(rf"(?<!\w){re.escape(part.strip())}(?!\w)", text) is not None
-    return any(_same_set(words, said[start : start + len(words)]) for start in range(len(said) - len(words) + 1))
+    return any(_has_same_words(words, said[start : start + len(words)]) for start in range(len(said) - len(words) + 1))
 
 
-def _same_set(words: Sequence[str], window: Sequence[str]) -> bool:
+def _has_same_words(words: Sequence[str], window: Sequence[str]) -> bool:
     left = list(window)
     for word in words:
-        found = next((other for other in left if same_word(word, other)), None)
+        found = next((other for other in left if is_same_word(word, other)), None)
         if found is None:
             return False
         left.remove(found)
     return True
 
 
-def _partial(asked: Sequence[str], have: Sequence[str]) -> float:
-    places = [[i for i, word in enumerate(have) if same_word(one, word)] for one in asked]
+def _measure_partial(asked: Sequence[str], have: Sequence[str]) -> float:
+    places = [[i for i, word in enumerate(have) if is_same_word(one, word)] for one in asked]
     if not all(places) or all(map(_is_noise, asked)):
         return 0.0
-    if sum(map(len, asked)) < _SHORTEST and not _exact_words(asked, have):
+    if sum(map(len, asked)) < _SHORTEST and not _has_exact_words(asked, have):
         return 0.0
     covered = _SPAN * len(asked) / len(have)
-    if any(_all_same(asked, have[i : i + len(asked)]) for i in range(len(have) - len(asked) + 1)):
+    if any(_is_all_same(asked, have[i : i + len(asked)]) for i in range(len(have) - len(asked) + 1)):
         return _RUN + covered
-    if _in_order(places):
+    if _is_in_order(places):
         return _ORDERED + covered
-    return _LOOSE + covered if _distinct(places) else 0.0
+    return _LOOSE + covered if _has_distinct_places(places) else 0.0
 
 
-def _exact_words(asked: Sequence[str], have: Sequence[str]) -> bool:
+def _has_exact_words(asked: Sequence[str], have: Sequence[str]) -> bool:
     return set(asked) <= set(have)
 
 
-def _in_order(places: Sequence[Sequence[int]]) -> bool:
+def _is_in_order(places: Sequence[Sequence[int]]) -> bool:
     chosen: list[int] = []
     for options in places:
         later = [i for i in options if not chosen or i > chosen[-1]]
@@ -150,7 +150,7 @@ def _in_order(places: Sequence[Sequence[int]]) -> bool:
     return all(a < b for a, b in pairwise(chosen))
 
 
-def _distinct(places: Sequence[Sequence[int]]) -> bool:
+def _has_distinct_places(places: Sequence[Sequence[int]]) -> bool:
     used: set[int] = set()
     for options in sorted(places, key=len):
         free = [i for i in options if i not in used]
@@ -160,38 +160,38 @@ def _distinct(places: Sequence[Sequence[int]]) -> bool:
     return True
 
 
-def _all_same(asked: Sequence[str], have: Sequence[str]) -> bool:
-    return len(asked) == len(have) and all(map(same_word, asked, have))
+def _is_all_same(asked: Sequence[str], have: Sequence[str]) -> bool:
+    return len(asked) == len(have) and all(map(is_same_word, asked, have))
 
 
 def _may_be_form_of(word: str, title_word: str) -> bool:
     """Whether the title has the dictionary form and the query any form of it; Александра may be a form of Александр, not the reverse."""
     if word == title_word:
         return True
-    ours = {(reading.stem, reading.row) for reading in readings(word)}
-    oblique = {(r.stem, r.row) for r in readings(word) if r.nominative}
-    return any(r.nominative and (r.stem, r.row) in ours - oblique for r in readings(title_word))
+    ours = {(reading.stem, reading.row) for reading in find_readings(word)}
+    oblique = {(r.stem, r.row) for r in find_readings(word) if r.nominative}
+    return any(r.nominative and (r.stem, r.row) in ours - oblique for r in find_readings(title_word))
 
 
-def _other_company(left: str, right: str) -> bool:
-    ours, theirs = _LEGAL.intersection(_words(left)), _LEGAL.intersection(_words(right))
+def _is_other_company(left: str, right: str) -> bool:
+    ours, theirs = _LEGAL.intersection(_split_words(left)), _LEGAL.intersection(_split_words(right))
     return bool(ours) and bool(theirs) and not ours & theirs
 
 
 @lru_cache(maxsize=8192)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(_split(plain(text)))
+def _split_words(text: str) -> tuple[str, ...]:
+    return tuple(_find_words(normalize_text(text)))
 
 
-def _split(text: str) -> Iterator[str]:
+def _find_words(text: str) -> Iterator[str]:
     return (found.group() for found in _WORD.finditer(_TAIL.sub(" ", text)))
 
 
 @lru_cache(maxsize=8192)
 def _is_noise(word: str) -> bool:
-    return word in _LEGAL or word in _LITTLE or any(same_word(word, noun) for noun in _NOUNS)
+    return word in _LEGAL or word in _LITTLE or any(is_same_word(word, noun) for noun in _NOUNS)
 
 
 @lru_cache(maxsize=8192)
 def _is_everyday(word: str) -> bool:
-    return word.isdigit() or _is_noise(word) or any(same_word(word, other) for other in _GENERIC)
+    return word.isdigit() or _is_noise(word) or any(is_same_word(word, other) for other in _GENERIC)

@@ -5,36 +5,36 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from bitrix import names
-from orchestrator.directory.text import plain
+from orchestrator.directory.text import normalize_text
 
-_NEAR: Final = 0.72
+_NEAR_ENOUGH: Final = 0.72
 _LONGEST: Final = 80
 
 
-def suggest(name: str, known: Mapping[str, str], *, most: int = 3) -> tuple[str, ...]:
+def find_similar_codes(name: str, known: Mapping[str, str], *, most: int = 3) -> tuple[str, ...]:
     """The codes of `known` (code → title, which may be empty) that `name` may have meant, the nearest first; none is usual.
 
     `opportunity` and `Opportunity` mean OPPORTUNITY, «Номер договора» the code of that title, and OPORTUNITY is near enough.
     """
     written = name[:_LONGEST]
-    worth = {code: max(_by_code(written, code), _by_title(written, title)) for code, title in known.items()}
-    near = [code for code, value in worth.items() if value >= _NEAR]
+    worth = {code: max(_compare_codes(written, code), _compare_titles(written, title)) for code, title in known.items()}
+    near = [code for code, value in worth.items() if value >= _NEAR_ENOUGH]
     return tuple(sorted(near, key=lambda code: (-worth[code], code))[:most])
 
 
-def _by_code(written: str, code: str) -> float:
-    return _likeness(names.squeeze(written), names.squeeze(code[:_LONGEST]))
+def _compare_codes(written: str, code: str) -> float:
+    return _measure_likeness(names.to_field_key(written), names.to_field_key(code[:_LONGEST]))
 
 
-def _by_title(written: str, title: str) -> float:
-    return _likeness(plain(written), plain(title[:_LONGEST])) if title else 0.0
+def _compare_titles(written: str, title: str) -> float:
+    return _measure_likeness(normalize_text(written), normalize_text(title[:_LONGEST])) if title else 0.0
 
 
-def _likeness(left: str, right: str) -> float:
+def _measure_likeness(left: str, right: str) -> float:
     if not left or not right:
         return 0.0
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     # The cheap bounds first: a portal may have a thousand fields.
-    if matcher.real_quick_ratio() < _NEAR or matcher.quick_ratio() < _NEAR:
+    if matcher.real_quick_ratio() < _NEAR_ENOUGH or matcher.quick_ratio() < _NEAR_ENOUGH:
         return 0.0
     return matcher.ratio()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Literal
 
-from orchestrator.directory.currencies import CURRENCY_AFTER, CURRENCY_BEFORE, currency_of
+from orchestrator.directory.currencies import CURRENCY_AFTER, CURRENCY_BEFORE, parse_currency
 from orchestrator.directory.number_words import PATTERN, read_words
 from orchestrator.directory.sum_format import format_sum, format_sum_short
 from orchestrator.directory.text import Locale, fold
@@ -44,12 +44,12 @@ def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
     folded = fold(text).strip(" .!?;")
     if _NEGATIVE.match(folded):
         raise UnclearSum("negative")
-    reading = _read(folded, 0, locale)
+    reading = _read_sum(folded, 0, locale)
     if reading is None:
         raise UnclearSum("no_sum" if _START.search(folded) is None else "more_than_sum")
     if reading.end != len(folded):
         raise UnclearSum("more_than_sum")
-    return _checked(reading)
+    return _to_sum(reading)
 
 
 def find_sums(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]:
@@ -62,14 +62,14 @@ def find_sums(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]
     while start := _START.search(folded, at):
         at = max(start.end(), start.start() + 1)  # «миллион» is seen from before its first letter
         try:
-            reading = _read(folded, start.start(), locale)
+            reading = _read_sum(folded, start.start(), locale)
         except UnclearSum:
             continue
         if reading is None:
             continue
         at = max(at, reading.end)
         if reading.marked or _ABOUT_MONEY.search(folded[max(start.start() - _BEFORE, 0) : start.start()]):
-            found += [(value, start.start(), reading.end) for value in _certain(reading, folded, start.start())]
+            found += [(value, start.start(), reading.end) for value in _find_certain(reading, folded, start.start())]
     return found
 
 
@@ -130,54 +130,54 @@ _LONGEST: Final = 24  # digits and separators; within it decimal arithmetic belo
 _GROUPS: Final = re.compile(r"[0-9]{1,3}(?:([ '’.,])[0-9]{3})(?:\1[0-9]{3})*")
 
 
-def _read(text: str, start: int, locale: Locale) -> _Reading | None:
+def _read_sum(text: str, start: int, locale: Locale) -> _Reading | None:
     sign = _SIGN.match(text, start)
-    term = _term(text, sign.end() if sign else start, "en" if sign and not sign.group()[0].isalpha() else locale)
+    term = _read_term(text, sign.end() if sign else start, "en" if sign and not sign.group()[0].isalpha() else locale)
     if term is None:
         return None
     amounts, end, least = tuple(number * term.scale for number in term.numbers), term.end, term.scale
-    while (more := _next_term(text, end, least, locale)) is not None:
+    while (more := _read_next_term(text, end, least, locale)) is not None:
         amounts, end, least = tuple(a + b * more.scale for a in amounts for b in more.numbers), more.end, more.scale
     code = _CODE.match(text, end)
-    currency = currency_of(sign.group().strip()) if sign else None
+    currency = parse_currency(sign.group().strip()) if sign else None
     if code and currency is None:
-        currency, end = currency_of(code.group().strip(" .")), code.end()
+        currency, end = parse_currency(code.group().strip(" .")), code.end()
         if kopecks := _KOPECKS.match(text, end):
             amounts, end = tuple(a + Decimal(kopecks[1]) / 100 for a in amounts), kopecks.end()
-    if _glued_on(text, end):
+    if _is_glued_on(text, end):
         return None
     return _Reading(amounts, currency, currency is not None or term.scale > 1 or term.grouped, end)
 
 
-def _glued_on(text: str, end: int) -> bool:
+def _is_glued_on(text: str, end: int) -> bool:
     return _GLUED_ON.match(text, end) is not None
 
 
-def _next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:
+def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:
     """The rest of «1 млн 200 тыс» or «1 млн 200 000»; a bare «200» is not part of the sum, for it may be anything."""
     if least == 1 or not text.startswith(" ", end):
         return None
-    term = _term(text, end + 1, locale)
+    term = _read_term(text, end + 1, locale)
     if term is None or term.scale >= least or not (term.scale > 1 or term.grouped):
         return None
     return term if max(term.numbers) * term.scale < least else None
 
 
-def _term(text: str, start: int, locale: Locale) -> _Term | None:
+def _read_term(text: str, start: int, locale: Locale) -> _Term | None:
     if digits := _DIGITS.match(text, start):
-        numbers = _numbers(digits.group(), locale)
+        numbers = _parse_digits(digits.group(), locale)
         if not numbers:
             return None
-        scale, end = _scale(text, digits.end())
+        scale, end = _read_scale(text, digits.end())
         return _Term(numbers, scale, _GROUPS.match(digits.group()) is not None, end)
-    for value, begin in _spelled(text, start):
-        scale, end = _scale(text, begin)
+    for value, begin in _read_spelled(text, start):
+        scale, end = _read_scale(text, begin)
         if scale > 1:
             return _Term((value,), scale, grouped=False, end=end)
     return None
 
 
-def _spelled(text: str, start: int) -> Iterator[tuple[Decimal, int]]:
+def _read_spelled(text: str, start: int) -> Iterator[tuple[Decimal, int]]:
     for pattern, value in _HALVES:
         if half := pattern.match(text, start):
             yield value, half.end()
@@ -189,35 +189,35 @@ def _spelled(text: str, start: int) -> Iterator[tuple[Decimal, int]]:
         yield Decimal(1), one.end()
 
 
-def _scale(text: str, at: int) -> tuple[int, int]:
+def _read_scale(text: str, at: int) -> tuple[int, int]:
     for scale, pattern in _SCALE:
         if found := pattern.match(text, at):
             return scale, found.end()
     return 1, at
 
 
-def _numbers(raw: str, locale: Locale) -> tuple[Decimal, ...]:
+def _parse_digits(raw: str, locale: Locale) -> tuple[Decimal, ...]:
     """The readings of digits with separators: none for dates, times and phones, two for «1,500»."""
     if len(raw) > _LONGEST:
         return ()
-    compact = re.sub(r"(?<=[0-9])[ '’](?=[0-9]{3})", "", raw) if _spaced_well(raw) else raw
+    compact = re.sub(r"(?<=[0-9])[ '’](?=[0-9]{3})", "", raw) if _is_spaced_well(raw) else raw
     signs = [char for char in compact if not char.isdigit()]
     match signs:
         case []:
             return (Decimal(compact),)
         case [one] if one in ",.":
-            return _one_sign(compact, one, grouped=compact != raw, locale=locale)
+            return _parse_one_sign(compact, one, grouped=compact != raw, locale=locale)
         case [*groups, last] if set(groups) <= set(",.") and last in ",." and len(set(groups)) == 1:
-            return _many_signs(compact, groups[0], last)
+            return _parse_many_signs(compact, groups[0], last)
         case _:
             return ()
 
 
-def _spaced_well(raw: str) -> bool:
+def _is_spaced_well(raw: str) -> bool:
     return re.fullmatch(r"[1-9][0-9]{0,2}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?", raw) is not None
 
 
-def _one_sign(compact: str, sign: str, *, grouped: bool, locale: Locale) -> tuple[Decimal, ...]:
+def _parse_one_sign(compact: str, sign: str, *, grouped: bool, locale: Locale) -> tuple[Decimal, ...]:
     head, tail = compact.split(sign)
     decimal = Decimal(f"{head}.{tail}")
     if grouped or len(tail) != 3 or len(head) > 3 or head.startswith("0"):  # noqa: PLR2004 — a group is three digits
@@ -227,17 +227,17 @@ def _one_sign(compact: str, sign: str, *, grouped: bool, locale: Locale) -> tupl
     return (decimal, Decimal(head + tail))
 
 
-def _many_signs(compact: str, group: str, last: str) -> tuple[Decimal, ...]:
+def _parse_many_signs(compact: str, group: str, last: str) -> tuple[Decimal, ...]:
     whole, _, fraction = compact.rpartition(last) if last != group else (compact, "", "")
     if re.fullmatch(rf"[1-9][0-9]{{0,2}}(?:{re.escape(group)}[0-9]{{3}})+", whole) is None:
         return ()
     return (Decimal(f"{whole.replace(group, '')}.{fraction or 0}"),)
 
 
-def _checked(reading: _Reading) -> Sum:
+def _to_sum(reading: _Reading) -> Sum:
     if min(reading.amounts) > LARGEST:
         raise UnclearSum("too_large")
-    options = tuple(Sum(amount, reading.currency) for amount in map(_tidy, reading.amounts))
+    options = tuple(Sum(amount, reading.currency) for amount in map(_normalize, reading.amounts))
     if len(options) > 1:
         raise UnclearSum("two_readings", options)
     (only,) = options
@@ -246,16 +246,16 @@ def _checked(reading: _Reading) -> Sum:
     return only
 
 
-def _tidy(amount: Decimal) -> Decimal:
+def _normalize(amount: Decimal) -> Decimal:
     """The same value without an exponent or empty decimals."""
     whole = amount.to_integral_value()
     return whole if amount == whole else amount.normalize()
 
 
-def _certain(reading: _Reading, text: str, start: int) -> Iterator[Sum]:
+def _find_certain(reading: _Reading, text: str, start: int) -> Iterator[Sum]:
     if reading.currency is None and _NOT_MONEY.search(text[max(start - _BEFORE, 0) : start]):
         return
     try:
-        yield _checked(reading)
+        yield _to_sum(reading)
     except UnclearSum:
         return

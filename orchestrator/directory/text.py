@@ -33,14 +33,14 @@ def _fold_char(char: str) -> str:
     return "е" if low == "ё" else low
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Folded text without hidden characters and stress marks, spaces collapsed; positions are lost."""
     # NFKC would spell № as the letters "no" and glue them to the number.
-    shown = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _hidden(char))
+    shown = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _is_hidden(char))
     return " ".join(fold("".join(char for char in shown if unicodedata.category(char) != "Mn")).split())
 
 
-def clean(text: str, *, limit: int | None = None) -> str:
+def to_visible_line(text: str, *, limit: int | None = None) -> str:
     """One visible line: hidden, control and direction characters removed, runs of spaces collapsed, cut at `limit` with «…»."""
     kept: list[str] = []
     marks = 0
@@ -48,19 +48,19 @@ def clean(text: str, *, limit: int | None = None) -> str:
         marks = marks + 1 if unicodedata.category(char) in {"Mn", "Me"} else 0
         if char.isspace():
             kept.append(" ")
-        elif not _hidden(char) and marks <= _MARKS_PER_LETTER:
+        elif not _is_hidden(char) and marks <= _MARKS_PER_LETTER:
             kept.append(char)
-    return cut(" ".join("".join(kept).split()), limit=limit)
+    return trim_text(" ".join("".join(kept).split()), limit=limit)
 
 
-def cut(text: str, *, limit: int | None) -> str:
+def trim_text(text: str, *, limit: int | None) -> str:
     """The text itself, or its beginning and «…» in at most `limit` characters."""
     if limit is None or len(text) <= limit:
         return text
     return text[: max(limit - 1, 0)].rstrip() + "…" if limit > 0 else ""
 
 
-def _hidden(char: str) -> bool:
+def _is_hidden(char: str) -> bool:
     if char.isspace():
         return False
     if char in _BLANK_LETTERS or _SELECTORS.match(char):

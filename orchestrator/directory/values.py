@@ -4,11 +4,11 @@ from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from orchestrator.directory.answers import Option, Resolution, Resolved, Several, Unresolved
-from orchestrator.directory.date_format import bitrix_date, bitrix_datetime, format_day, format_when
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.date_format import format_day, format_when, to_bitrix_date, to_bitrix_datetime
 from orchestrator.directory.dates import parse_when
-from orchestrator.directory.moments import Choice, Past, Unclear, Wanted, When
-from orchestrator.directory.questions import ask_sum, ask_when
+from orchestrator.directory.moments import Choice, Past, Unclear, When, WhenPurpose
+from orchestrator.directory.questions import format_date_question, format_sum_question
 from orchestrator.directory.sum_format import format_sum
 from orchestrator.directory.sums import Sum, UnclearSum, parse_sum
 from orchestrator.messages import Actor, Notice
@@ -24,7 +24,7 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
     `kind` is the portal's own type of the field, "" where it is not known: then the field's name decides.
     """
     pure = kind == "date" if kind in {"date", "datetime"} else _is_pure_day(field)
-    wanted: Wanted = "day" if pure else "reminder" if field.lower() == _REMINDER else "deadline"
+    wanted: WhenPurpose = "day" if pure else "reminder" if field.lower() == _REMINDER else "deadline"
     found = parse_when(words, now=now, zone=actor.time_zone, wanted=wanted)
 
     def label(when: When) -> str:
@@ -33,15 +33,15 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
 
     match found:
         case When():
-            return Resolved(value=_value(found, pure=pure), label=label(found), named=True)
+            return Resolved(value=_format_value(found, pure=pure), label=label(found), named_by_person=True)
         case Choice():
-            options = tuple(Option(value=_value(item, pure=pure), label=label(item)) for item in found.options)
-            return Several(ask=Notice(code="which-date", args={"words": words}), options=options)
+            options = tuple(Option(value=_format_value(item, pure=pure), label=label(item)) for item in found.options)
+            return Ambiguous(ask=Notice(code="which-date", args={"words": words}), options=options)
         case Past():
             when = label(found.value)
             return Unresolved(notice=Notice(code="date-past", args={"when": when}), detail=f"{words!r} is in the past: {when}")
         case Unclear():
-            question = ask_when(found, locale=actor.locale)
+            question = format_date_question(found, locale=actor.locale)
             return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {found.reason}")
 
 
@@ -54,24 +54,24 @@ def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | floa
             options = tuple(
                 Option(value=written(item), label=format_sum(item.amount, item.currency, locale=actor.locale)) for item in unclear.options
             )
-            return Several(ask=Notice(code="which-sum", args={"words": words}), options=options)
-        question = ask_sum(unclear, locale=actor.locale)
+            return Ambiguous(ask=Notice(code="which-sum", args={"words": words}), options=options)
+        question = format_sum_question(unclear, locale=actor.locale)
         return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {unclear.reason}")
-    return Resolved(value=written(found), label=format_sum(found.amount, found.currency, locale=actor.locale), named=True)
+    return Resolved(value=written(found), label=format_sum(found.amount, found.currency, locale=actor.locale), named_by_person=True)
 
 
-def bare(found: Sum) -> int | float:
+def to_number(found: Sum) -> int | float:
     """The number alone, where no currency was named or the place has none."""
     whole = found.amount == found.amount.to_integral_value()
     return int(found.amount) if whole else float(found.amount)
 
 
-def with_currency(found: Sum) -> int | float | str:
+def to_portal_money(found: Sum) -> int | float | str:
     """The number with the currency that was named, as the portal writes money: 5000|USD. The gate takes it apart again."""
-    return f"{bare(found)}|{found.currency}" if found.currency else bare(found)
+    return f"{to_number(found)}|{found.currency}" if found.currency else to_number(found)
 
 
-def named_currency(words: str, actor: Actor) -> str:
+def find_currency(words: str, actor: Actor) -> str:
     """The currency that was named with a sum, "" where none was or it is no sum."""
     try:
         return parse_sum(words, locale=actor.locale).currency or ""
@@ -79,8 +79,8 @@ def named_currency(words: str, actor: Actor) -> str:
         return next((one.currency for one in unclear.options if one.currency), "")
 
 
-def _value(when: When, *, pure: bool) -> str:
-    return bitrix_date(when.day) if pure else bitrix_datetime(when.at)
+def _format_value(when: When, *, pure: bool) -> str:
+    return to_bitrix_date(when.day) if pure else to_bitrix_datetime(when.at)
 
 
 def _is_pure_day(field: str) -> bool:

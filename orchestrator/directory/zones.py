@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-DEFAULT: Final = "Europe/Moscow"
+DEFAULT_ZONE: Final = "Europe/Moscow"
 _HOUR: Final = 60
 # Zones without summer time, so that the offset alone says them; the others get the neutral name of their offset.
 _BY_MINUTES: Final = {
@@ -37,18 +37,18 @@ def is_zone(name: str) -> bool:
     return bool(name)
 
 
-def zone_at_offset(offset: timedelta | None) -> str:
+def find_zone(offset: timedelta | None) -> str:
     """A zone that has this offset all year; the default where there is no such zone."""
     minutes = round(offset.total_seconds() / 60) if offset is not None else None
     if minutes is None:
-        return DEFAULT
+        return DEFAULT_ZONE
     if minutes in _BY_MINUTES:
         return _BY_MINUTES[minutes]
     name = f"Etc/GMT{-minutes // _HOUR:+d}" if minutes % _HOUR == 0 else ""
-    return name if is_zone(name) else DEFAULT
+    return name if is_zone(name) else DEFAULT_ZONE
 
 
-def moment_of(text: str, *, zone: str) -> datetime | None:
+def parse_moment(text: str, *, zone: str) -> datetime | None:
     """A moment as the portal writes it; one without an offset is read in `zone`, the portal's own. None for what is no moment."""
     shown = text.strip()
     if found := _RUSSIAN.fullmatch(shown):

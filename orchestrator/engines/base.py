@@ -77,7 +77,7 @@ class TurnContext(Protocol):
         """Whether the policy stops a plan at its first step that does not run."""
         ...
 
-    async def partial(self, text: str) -> None:
+    async def show_partial(self, text: str) -> None:
         """Show the visible answer as far as it has come; may be dropped."""
         ...
 
@@ -97,11 +97,11 @@ class TurnContext(Protocol):
         """Append an event of the engine's own to the journal; stored before a call is made or the turn ends."""
         ...
 
-    def recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
+    def find_recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
         """The plan of that iteration as it was recorded before a restart: it is gone on with, never made anew."""
         ...
 
-    def note_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
+    def record_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
         """Tell the audit log what the model's blocks were; the record is written when the iteration's calls are done."""
         ...
 

@@ -8,71 +8,71 @@ from typing import Final
 
 from orchestrator import outgoing
 from orchestrator.freezing import news
-from orchestrator.gate.frozen import Switch, told_of
+from orchestrator.gate.frozen import FreezeSwitch, build_freeze_args
 from orchestrator.leads.choosing import Staff
-from orchestrator.messages import Action, Actor, Notice, Reply, say
+from orchestrator.messages import Action, Actor, Notice, Reply, build_reply
 from orchestrator.session import Session
-from orchestrator.turns import Handlers, Tools, admitted
-from state.canonical import clean_text
-from state.freezing import LONGEST_REASON, Hand, Standing
+from orchestrator.turns import Handlers, Tools, admit_actor
+from state.canonical import to_storable_text
+from state.freezing import LONGEST_REASON, FreezeState, SwitchOperator
 from state.store import InboxRow, OutboxRow
 
 PRESS: Final = "unfreeze"
 
 
-def handlers(switch: Switch, staff: Staff | None = None) -> Handlers:
+def build_handlers(switch: FreezeSwitch, staff: Staff | None = None) -> Handlers:
     """The two commands and the press; the news where there is somebody to tell."""
     return Handlers(
-        inbox={news.KIND: partial(news.told, staff=staff)} if staff is not None else {},
-        commands={"freeze": partial(_freeze, switch=switch), "unfreeze": partial(_ask, switch=switch)},
-        presses={PRESS: partial(_release, switch=switch)},
+        inbox={news.NEWS_KIND: partial(news.tell_administrators, staff=staff)} if staff is not None else {},
+        commands={"freeze": partial(_freeze, switch=switch), "unfreeze": partial(_ask_unfreeze, switch=switch)},
+        buttons={PRESS: partial(_release, switch=switch)},
     )
 
 
-async def _freeze(row: InboxRow, session: Session, tools: Tools, *, switch: Switch) -> None:
+async def _freeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
     """The command /freeze [reason]. Raises StoreError."""
-    actor = await _administrator(row, session, tools)
+    actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
-    reason = clean_text(str(row.body.get("args") or "")).strip()[:LONGEST_REASON]
-    turned = await switch.freeze(_hand(actor, session), reason)
+    reason = to_storable_text(str(row.body.get("args") or "")).strip()[:LONGEST_REASON]
+    turned = await switch.freeze(_build_hand(actor, session), reason)
     code = "frozen-done" if turned.changed else "frozen-already"
-    await _answer(Notice(code=code, args=told_of(turned.standing or Standing())), row, actor, session)
+    await _answer(Notice(code=code, args=build_freeze_args(turned.state or FreezeState())), row, actor, session)
 
 
-async def _ask(row: InboxRow, session: Session, tools: Tools, *, switch: Switch) -> None:
+async def _ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
     """The command /unfreeze: how things stand, and the button. Raises StoreError."""
-    actor = await _administrator(row, session, tools)
+    actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
-    standing = await switch.standing()
+    standing = await switch.find_freeze()
     if standing is None:
         await _answer(Notice(code="frozen-not"), row, actor, session)
         return
     button = Action(words=(PRESS, str(standing.seq)), label=Notice(code="button-unfreeze"))
-    reply = Reply(notices=(Notice(code="unfreeze-ask", args=told_of(standing)),), actions=(button,))
-    await session.commit(actor=actor.key, outbox=[outgoing.reply_row(session.key, reply, session.now)], inbox_done=[row.id])
+    reply = Reply(notices=(Notice(code="unfreeze-ask", args=build_freeze_args(standing)),), actions=(button,))
+    await session.commit(actor=actor.key, outbox=[outgoing.build_reply_row(session.key, reply, session.now)], inbox_done=[row.id])
 
 
-async def _release(row: InboxRow, session: Session, tools: Tools, *, switch: Switch) -> None:
+async def _release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
     """The press ("unfreeze", number of the freeze). Raises StoreError."""
-    actor = await _administrator(row, session, tools)
+    actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
     words = [str(word) for word in row.body["words"]]
     seq = int(words[1]) if len(words) > 1 and words[1].isdecimal() else -1
-    turned = await switch.release(_hand(actor, session), seq)
+    turned = await switch.release(_build_hand(actor, session), seq)
     if turned.changed:
         await _answer(Notice(code="released-done"), row, actor, session)
-    elif turned.standing is None:
+    elif turned.state is None:
         await _answer(Notice(code="frozen-not"), row, actor, session)
     else:  # lifted and frozen again since the button was shown
-        await _answer(Notice(code="frozen-again", args=told_of(turned.standing or Standing())), row, actor, session)
+        await _answer(Notice(code="frozen-again", args=build_freeze_args(turned.state or FreezeState())), row, actor, session)
 
 
-async def _administrator(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+async def _require_administrator(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
     """The sender if they are an administrator now; others are told that it is not for them."""
-    actor = await admitted(row, session, tools)
+    actor = await admit_actor(row, session, tools)
     if actor is None or actor.role == "admin":
         return actor
     await _answer(Notice(code="freeze-admins-only"), row, actor, session)
@@ -81,11 +81,11 @@ async def _administrator(row: InboxRow, session: Session, tools: Tools) -> Actor
 
 async def _answer(notice: Notice, row: InboxRow, actor: Actor, session: Session) -> None:
     callback = str(row.body.get("callback_id") or "")
-    rows: list[OutboxRow] = [outgoing.reply_row(session.key, say(notice), session.now)]
+    rows: list[OutboxRow] = [outgoing.build_reply_row(session.key, build_reply(notice), session.now)]
     if callback:
-        rows.insert(0, outgoing.toast_row(session.key, callback, Notice(code="toast-doing"), session.now))
+        rows.insert(0, outgoing.build_toast_row(session.key, callback, Notice(code="toast-doing"), session.now))
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
-def _hand(actor: Actor, session: Session) -> Hand:
-    return Hand(key=actor.key, name=actor.name, via=outgoing.channel_of(session.key), at=session.now)
+def _build_hand(actor: Actor, session: Session) -> SwitchOperator:
+    return SwitchOperator(key=actor.key, name=actor.name, via=outgoing.parse_channel(session.key), at=session.now)

@@ -11,11 +11,11 @@ Sees = Callable[[Actor], bool]
 class Approvers(Protocol):
     """Answers from memory, with the rights of this moment."""
 
-    def of(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
+    def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
         """The leads to whom a request of `actor` is shown: never the one who asks, and only who may see its records; may be nobody."""
         ...
 
-    def acting(self, actor: Actor) -> Actor:
+    def apply_delegation(self, actor: Actor) -> Actor:
         """`actor` with the role and the sight of the lead for whom they stand in today; else unchanged."""
         ...
 
@@ -23,16 +23,16 @@ class Approvers(Protocol):
 class NoLeads:
     """Nobody is known: cards stay in their own chat, where any lead may decide."""
 
-    def of(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
+    def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
         """Nobody."""
         del actor, sees
         return ()
 
-    def acting(self, actor: Actor) -> Actor:
+    def apply_delegation(self, actor: Actor) -> Actor:
         """As they are."""
         return actor
 
 
-def same_person(one: Actor, key: str, user: int | None) -> bool:
+def is_same_person(one: Actor, key: str, user: int | None) -> bool:
     """Whether `one` is the person with this key or, under another account, the same employee."""
     return one.key == key or (user is not None and one.bitrix_user_id == user)

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bitrix.batch import BatchError, Command, build_cmd, parse_commands, references
+from bitrix.batch import BatchError, Command, build_cmd, find_references, parse_commands
 from bitrix.catalogue import Method
 from orchestrator.gate import targets
 from orchestrator.gate.effects import Call
-from orchestrator.gate.params import refused
-from orchestrator.gate.ties import Tie
+from orchestrator.gate.params import build_refusal
+from orchestrator.gate.ties import LinkedRecord
 
 _KEY = re.compile(r"\$result\s*\[([A-Za-z0-9_-]+)\]", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"\$result\[([A-Za-z0-9_-]+)\]((?:\[[A-Za-z0-9_-]+\])*)", re.ASCII)
@@ -28,7 +28,7 @@ _OFF = frozenset({"", "0", "false", "n"})
 _ORDER = ("R", "W", "M", "N", "C", "D")
 
 
-def commands(cmd: Any) -> tuple[Command, ...]:
+def unpack_commands(cmd: Any) -> tuple[Command, ...]:
     """The commands in order of execution, under keys that keep this order when sorted; raises Refusal.
 
     Stored JSON sorts its keys, so a batch whose keys are not in order gets numbered ones, and its references follow.
@@ -36,38 +36,38 @@ def commands(cmd: Any) -> tuple[Command, ...]:
     try:
         parsed = parse_commands(cmd)
     except BatchError as error:
-        raise refused("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
+        raise build_refusal("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
     except ValueError:  # Python reads no number of thousands of digits
-        raise refused("gate-batch-broken", key="cmd", why="a key is too long") from None
+        raise build_refusal("gate-batch-broken", key="cmd", why="a key is too long") from None
     keys = [command.key for command in parsed]
     if keys == sorted(keys):
         return parsed
     renamed = {key: f"c{place:02}_{key}"[:64] for place, key in enumerate(keys)}
-    return tuple(Command(renamed[command.key], command.method, _renamed(command.params, renamed)) for command in parsed)
+    return tuple(Command(renamed[command.key], command.method, _rename_references(command.params, renamed)) for command in parsed)
 
 
-def halt(written: Any) -> bool:
+def parse_halt(written: Any) -> bool:
     """The `halt` switch; raises Refusal for anything but a plain yes or no."""
     text = str(written if written is not None else "").strip().lower()
     if text not in _ON | _OFF:
-        raise refused("gate-param-invalid", param="halt", expected="0 or 1")
+        raise build_refusal("gate-param-invalid", param="halt", expected="0 or 1")
     return text in _ON
 
 
-def placed(call: Call, earlier: Mapping[str, Call], *, about: str, tied: Sequence[Tie]) -> Call:
+def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: Sequence[LinkedRecord]) -> Call:
     """`call` as a command after `earlier` ones; raises Refusal for a reference that leads nowhere or an id that is none.
 
     `about` is the kind of its target, `tied` are its further records. Its target counts as made by the batch only when the id is the number
     of a new record of that very kind, and so does each further record that is no number.
     """
-    paths = _paths(call.params, earlier, method=call.method)
+    paths = _find_reference_paths(call.params, earlier, method=call.method)
     made: list[bool] = []
     for path in call.spec.target:
-        written = targets.at(call.params, path)
+        written = targets.get_at_path(call.params, path)
         if written is None or targets.as_id(written) is not None:
             continue
         if path not in paths:
-            raise refused("gate-param-invalid", param=path, expected="the number of a record")
+            raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
         made.append(_is_new(written, about, earlier))
     open_ties = [_is_new(tie.written, tie.entity, earlier) for tie in tied if tie.number is None]
     unknown = call.unknown_target or not all(open_ties)
@@ -83,19 +83,19 @@ def _is_new(written: Any, kind: str, earlier: Mapping[str, Call]) -> bool:
     return _NEW_ID.get(add.method) == whole[2] and add.entity == kind != ""
 
 
-def key_of(written: Any) -> str:
+def find_reference_key(written: Any) -> str:
     """The key of the command whose answer a value takes, "" when it takes none."""
     found = _KEY.search(written) if isinstance(written, str) else None
     return found[1] if found else ""
 
 
-def assembled(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
+def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
     """The batch to send, rebuilt from its commands; it halts at the first error when a command needs another's result."""
     stop = halt or any(call.references for call in calls)
     try:
         cmd = build_cmd([Command(call.key, call.method, dict(call.params)) for call in calls])
     except BatchError as error:
-        raise refused("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
+        raise build_refusal("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
     present = {name for call in calls for name in call.classes}
     return Call(
         kind="bitrix",
@@ -113,22 +113,22 @@ def assembled(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str)
     )
 
 
-def _renamed(value: Any, keys: Mapping[str, str]) -> Any:
+def _rename_references(value: Any, keys: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        return {name: _renamed(item, keys) for name, item in value.items()}
+        return {name: _rename_references(item, keys) for name, item in value.items()}
     if isinstance(value, list):
-        return [_renamed(item, keys) for item in value]
+        return [_rename_references(item, keys) for item in value]
     return _KEY.sub(lambda found: f"$result[{keys.get(found[1], found[1])}]", str(value))
 
 
-def _paths(value: Any, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
+def _find_reference_paths(value: Any, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
     """Paths whose value holds `$result[...]`; raises Refusal for one in a name, or one that leads to no earlier command."""
     if not isinstance(value, Mapping):
-        keys = [_KEY.match(text) for text in references(value)]
+        keys = [_KEY.match(text) for text in find_references(value)]
         if not all(key is not None and key[1] in earlier for key in keys):
-            raise refused("gate-reference", param=prefix, method=method)
+            raise build_refusal("gate-reference", param=prefix, method=method)
         return (prefix,) if keys else ()
-    if any(references(name) for name in value):
-        raise refused("gate-reference", param=prefix or "params", method=method)
-    inner = [_paths(item, earlier, method=method, prefix=f"{prefix}.{name}".lstrip(".")) for name, item in value.items()]
+    if any(find_references(name) for name in value):
+        raise build_refusal("gate-reference", param=prefix or "params", method=method)
+    inner = [_find_reference_paths(item, earlier, method=method, prefix=f"{prefix}.{name}".lstrip(".")) for name, item in value.items()]
     return tuple(path for paths in inner for path in paths)

@@ -7,25 +7,25 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from orchestrator.gate import limits
-from orchestrator.gate.budget import person_of
+from orchestrator.gate.budget import build_person_key
 from orchestrator.gate.effects import Refuse
 from orchestrator.gate.executor import Order
-from orchestrator.gate.means import Means
+from orchestrator.gate.means import GateDeps
 from orchestrator.gate.ports import Ledger, Performer
 from orchestrator.messages import Actor, Outcome
-from state.counting import Count
+from state.counting import StartCount
 from state.store import CapReached
 
 Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
 
 
-async def within_cap(act: Act, order: Order, means: Means, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
+async def run_within_cap(act: Act, order: Order, means: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
     """What `act` makes of the order, or the refusal where it is one change too many after all; then nothing was sent. Raises as `act`."""
-    many, limit = limits.changes(order.call), means.policy.caps.writes_per_day
-    count = Count(person=person_of(order.requested_by, order.requested_by_user), many=many, limit=limit)
-    counted = replace(order, count=count, begun=lambda: means.tally.begun(actor, ledger))
+    many, limit = limits.count_call_changes(order.call), means.policy.caps.writes_per_day
+    count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
+    counted = replace(order, count=count, list_known_changes=lambda: means.change_counter.list_changes(actor, ledger))
     try:
         return await act(counted, means.performers[order.call.kind], ledger)
     except CapReached:
-        made = await means.tally.written(actor, ledger)
-        return limits.too_many(many, max(made, (limit or 0) - many + 1), limit or 0)
+        made = await means.change_counter.count_changes(actor, ledger)
+        return limits.build_cap_refusal(many, max(made, (limit or 0) - many + 1), limit or 0)

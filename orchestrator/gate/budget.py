@@ -56,11 +56,11 @@ class Budget(Limits):
     @property
     def is_set(self) -> bool:
         """Whether anybody has a limit."""
-        return any(_limited(limits) for limits in (self, *self.people.values()))
+        return any(_has_limit(limits) for limits in (self, *self.people.values()))
 
-    def limits_of(self, actor: Actor) -> Limits:
+    def find_limits(self, actor: Actor) -> Limits:
         """What holds for that person: their own limits, each in the place of everybody's."""
-        own = self.people.get(person_of(actor.key, actor.bitrix_user_id)) or self.people.get(actor.key)
+        own = self.people.get(build_person_key(actor.key, actor.bitrix_user_id)) or self.people.get(actor.key)
         if own is None:
             return Limits(tokens_per_month=self.tokens_per_month, money_per_month=self.money_per_month)
         given = own.model_fields_set
@@ -69,64 +69,64 @@ class Budget(Limits):
             money_per_month=own.money_per_month if "money_per_month" in given else self.money_per_month,
         )
 
-    def price_of(self, model: str) -> Price | None:
+    def find_price(self, model: str) -> Price | None:
         """The price of the model, or of the longest listed name that it is a version of; None where none is known."""
         name = model.lower()
         listed = {known.lower(): price for known, price in self.prices.items()}
         fitting = [known for known in listed if name == known or name.startswith((f"{known}-", f"{known}:", f"{known}@"))]
         return listed[max(fitting, key=len)] if fitting else None
 
-    def cost(self, used: Mapping[str, Tokens]) -> Decimal:
+    def calculate_cost(self, used: Mapping[str, Tokens]) -> Decimal:
         """What it cost, as far as prices are known."""
-        return sum((self._cost(model, tokens) for model, tokens in used.items()), Decimal(0))
+        return sum((self._calculate_model_cost(model, tokens) for model, tokens in used.items()), Decimal(0))
 
-    def _cost(self, model: str, tokens: Tokens) -> Decimal:
-        price = self.price_of(model)
+    def _calculate_model_cost(self, model: str, tokens: Tokens) -> Decimal:
+        price = self.find_price(model)
         return (price.input * tokens[0] + price.output * tokens[1]) / _MILLION if price is not None else Decimal(0)
 
-    def unpriced(self, model: str) -> str:
+    def describe_unpriced(self, model: str) -> str:
         """A sentence for ops where limits in money would not count what this model costs, else ""."""
         in_money = any(limits.money_per_month is not None for limits in (self, *self.people.values()))
-        if not in_money or self.price_of(model) is not None:
+        if not in_money or self.find_price(model) is not None:
             return ""
         return f"budget.prices has no price for the model {model!r}: only its tokens are counted, so limits in money are never reached"
 
-    def percent(self, used: Mapping[str, Tokens], limits: Limits) -> int | None:
+    def calculate_percent(self, used: Mapping[str, Tokens], limits: Limits) -> int | None:
         """How much of the limits is used, the fuller one; None without limits. Never 100 before one of them is reached."""
         parts: list[int] = []
         if limits.tokens_per_month is not None:
-            parts.append(_part(Decimal(sum(sum(tokens) for tokens in used.values())), Decimal(limits.tokens_per_month)))
+            parts.append(_to_percent(Decimal(sum(sum(tokens) for tokens in used.values())), Decimal(limits.tokens_per_month)))
         if limits.money_per_month is not None:
-            parts.append(_part(self.cost(used), limits.money_per_month))
+            parts.append(_to_percent(self.calculate_cost(used), limits.money_per_month))
         return max(parts, default=None)
 
 
-def _limited(limits: Limits) -> bool:
+def _has_limit(limits: Limits) -> bool:
     return limits.tokens_per_month is not None or limits.money_per_month is not None
 
 
-def _part(used: Decimal, limit: Decimal) -> int:
+def _to_percent(used: Decimal, limit: Decimal) -> int:
     return FULL if not limit else int(used * FULL / limit)
 
 
-def person_of(key: str, user: int | None) -> str:
+def build_person_key(key: str, user: int | None) -> str:
     """Who somebody is whatever the account: "employee:7", or the key of who is no employee."""
     return key if user is None else f"employee:{user}"
 
 
-def month_of(moment: datetime, zone: str) -> int:
+def to_month(moment: datetime, zone: str) -> int:
     """The month of that moment where the person lives: 202611."""
     here = moment.astimezone(ZoneInfo(zone))
     return here.year * 100 + here.month
 
 
-def month_began(now: datetime) -> datetime:
+def find_month_start(now: datetime) -> datetime:
     """A moment before which the month of now had begun nowhere on earth, yet not a month before that."""
     latest = now - timedelta(hours=12)
     return latest.replace(day=1, hour=0, minute=0, second=0, microsecond=0) - timedelta(hours=14)
 
 
-def next_month(month: int) -> int:
+def to_next_month(month: int) -> int:
     """202612 after 202611."""
     year, number = divmod(month, 100)
     return (year + 1) * 100 + 1 if number == _MONTHS else month + 1

@@ -3,24 +3,24 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from state.clock import new_id
+from state.clock import generate_id
 from state.store import OutboxRow
 
 
-def with_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
+def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
     """The same rows, each card followed by its copies for the leads it names. Their bodies name its `home`, to which presses go.
 
     A second tap is asked for only in the chat where the first one was (`at`); everywhere else the buttons stay as they were.
     """
-    return [row for one in outbox for row in _shown(one)] if any(_is_told(row) for row in outbox) else outbox
+    return [row for one in outbox for row in _copy_card(one)] if any(_has_notified_leads(row) for row in outbox) else outbox
 
 
-def _is_told(row: OutboxRow) -> bool:
+def _has_notified_leads(row: OutboxRow) -> bool:
     return row.kind == "card" and bool(row.body.get("told")) and "home" not in row.body
 
 
-def _shown(row: OutboxRow) -> Iterator[OutboxRow]:
-    if not _is_told(row):
+def _copy_card(row: OutboxRow) -> Iterator[OutboxRow]:
+    if not _has_notified_leads(row):
         yield row
         return
     at = row.body.get("at", row.session)
@@ -30,5 +30,5 @@ def _shown(row: OutboxRow) -> Iterator[OutboxRow]:
         if chat == row.session:
             yield replace(row, body=body)
         else:
-            copy = replace(row, id=new_id(), session=chat, channel=chat.partition(":")[0], body={**body, "home": row.session})
+            copy = replace(row, id=generate_id(), session=chat, channel=chat.partition(":")[0], body={**body, "home": row.session})
             yield copy

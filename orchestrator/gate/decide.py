@@ -9,38 +9,42 @@ from decimal import Decimal
 
 from orchestrator.gate import amounts, criticals, limits, modes, refusals, ruling, taint
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
-from orchestrator.gate.part_names import named
+from orchestrator.gate.part_names import build_command_label
 from orchestrator.gate.policy import Policy
-from orchestrator.gate.reasons import ask, in_batch, refuse
-from orchestrator.gate.rights import visible_users
+from orchestrator.gate.reasons import ask, refuse, wrap_in_batch
+from orchestrator.gate.rights import find_visible_users
 from orchestrator.gate.rules import Rule
 from orchestrator.messages import Actor, Effect, Mode, Notice
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
     """Allow, Ask, Refuse or PlanOnly for exactly this call (DESIGN §3; S004-8, S004-25, S004-28 to S004-30). Never raises."""
-    mode = modes.effective(mode, actor)
+    mode = modes.resolve_mode(mode, actor)
     ruled = [
         (leaf, rule)
         for leaf in call.leaves
-        for rule in (ruling.applying(policy.rules, leaf, mode=mode, actor=actor, facts=facts, money=policy.money) if policy.rules else ())
+        for rule in (
+            ruling.find_applicable_rules(policy.rules, leaf, mode=mode, actor=actor, facts=facts, money=policy.money)
+            if policy.rules
+            else ()
+        )
     ]
-    refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect) or _ruled_out(call, ruled, facts)
+    refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect) or _refuse_by_rule(call, ruled, facts)
     if refusal is not None:
         return refusal
     if mode == "shadow":
         return PlanOnly()
-    found = list(_of_the_whole(call, policy=policy, actor=actor, facts=facts, effect=effect))
-    found.extend(_of_the_parts(call, policy=policy, actor=actor, facts=facts, effect=effect))
-    jumps = list(_of_jumps(call, policy, facts))
+    found = list(_collect_outer_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))
+    found.extend(_collect_command_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))
+    jumps = list(_collect_jump_reasons(call, policy, facts))
     found.extend(jumps)
-    found.extend(_worded(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
+    found.extend(_add_command_label(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
     if not found:
         return Allow()
     reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
     demanded = {rule.then for _, rule in ruled}
     twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
-    four_eyes = "two_people" in demanded or _over(call, policy.four_eyes_above, policy, facts) is not None
+    four_eyes = "two_people" in demanded or _find_largest_above(call, policy.four_eyes_above, policy, facts) is not None
     return Ask(reasons=tuple(reasons), taps=2 if twice else 1, four_eyes=four_eyes, lead=four_eyes or "lead" in demanded)
 
 
@@ -48,80 +52,84 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     """What no person may let through."""
     if (effect.confirmation_decision or "").strip().lower() == "deny":
         return refuse("gate-withdrawn")
-    if visible_users(actor) == frozenset():
+    if find_visible_users(actor) == frozenset():
         return refuse("gate-no-user", name=actor.name)
-    if call.commands and policy.names(policy.refuse_methods, call.method):
+    if call.commands and policy.is_listed(policy.refuse_methods, call.method):
         return refuse("gate-policy-refuses", method=call.method)
     found = [
         (leaf, refusal)
         for leaf in call.leaves
-        if (refusal := refusals.of_leaf(leaf, mode=mode, policy=policy, actor=actor, facts=facts)) is not None
+        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts)) is not None
     ]
     if found:
-        return _worst(call, found, facts)
+        return _select_refusal(call, found, facts)
     if facts.denied_in_turn:
         return refuse("gate-denied-now")
-    return limits.problem(call, policy.caps, facts)
+    return limits.check_caps(call, policy.caps, facts)
 
 
-def _ruled_out(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
+def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
     """The refusal of the first rule that refuses; after those of rights, so that nobody learns of a record by it."""
     found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
-    return _worst(call, found, facts) if found else None
+    return _select_refusal(call, found, facts) if found else None
 
 
-def _worst(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) -> Refuse:
+def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) -> Refuse:
     """The refusal to tell: in a batch a hidden deletion comes before anything else, by key and method."""
     leaf, refusal = next(((one, why) for one, why in found if why.reason.code == "gate-delete"), found[0])
     if not call.commands:
         return refusal
     if refusal.reason.code == "gate-delete":
         closed = refuse("gate-batch-delete", key=leaf.key, method=leaf.method)
-        notice = in_batch("gate-batch-delete", closed.reason, key=leaf.key, method=leaf.method, about=named(leaf, facts))
+        notice = wrap_in_batch("gate-batch-delete", closed.reason, key=leaf.key, method=leaf.method, about=build_command_label(leaf, facts))
         return replace(closed, reason=notice)
-    notice = in_batch(
-        "gate-batch-refused", refusal.reason, key=leaf.key, method=leaf.method, about=named(leaf, facts, why=refusal.reason.code)
+    notice = wrap_in_batch(
+        "gate-batch-refused",
+        refusal.reason,
+        key=leaf.key,
+        method=leaf.method,
+        about=build_command_label(leaf, facts, why=refusal.reason.code),
     )
     return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {refusal.detail}")
 
 
-def _of_the_whole(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
+def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
     """Reasons that lie outside the call: the policy, the model's wish, an earlier denial."""
-    if call.commands and policy.names(policy.ask_methods, call.method):
+    if call.commands and policy.is_listed(policy.ask_methods, call.method):
         yield ask("gate-policy-method", method=call.method)
-    if not call.reads_only and policy.names(policy.ask_people, actor.key):
+    if not call.reads_only and policy.is_listed(policy.ask_people, actor.key):
         yield ask("gate-policy-person", name=actor.name)
     for code, limit in (("gate-policy-amount", policy.ask_above), ("gate-four-eyes", policy.four_eyes_above)):
-        over = _over(call, limit, policy, facts)
+        over = _find_largest_above(call, limit, policy, facts)
         if over is not None:
-            yield ask(code, amount=over.text, limit=amounts.Sum(value=f"{limit:f}", currency=policy.currency).text)
+            yield ask(code, amount=over.text, limit=amounts.RawSum(value=f"{limit:f}", currency=policy.currency).text)
     if effect.requires_confirmation:
         yield ask("gate-undo" if effect.proposed_by == "undo" else "gate-model-asks")
     if facts.denied_at:
         yield ask("gate-denied-before", at=facts.denied_at, by=facts.denied_by or "?")
 
 
-def _of_the_parts(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
+def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
     """Reasons of the call itself, or of each command of a batch by its key (S004-30)."""
     for leaf in call.leaves:
-        named = any(policy.names(policy.ask_methods, name) for name in ruling.names_of(leaf))
+        named = any(policy.is_listed(policy.ask_methods, name) for name in ruling.list_method_names(leaf))
         notices = [ask("gate-policy-method", method=leaf.method)] if named else []
-        notices.extend(criticals.reasons(leaf, policy=policy, actor=actor, facts=facts))
-        notices.extend(taint.reasons(leaf, effect.provenance, policy))
+        notices.extend(criticals.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
+        notices.extend(taint.collect_taint_reasons(leaf, effect.provenance, policy))
         for notice in notices:
-            yield _worded(call, leaf, notice, facts)
+            yield _add_command_label(call, leaf, notice, facts)
 
 
-def _of_jumps(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
+def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
     """Sums that become so many times as large or as small: one digit too many is the commonest slip, and the dearest."""
     if policy.sum_jump is None:
         return
     for leaf in call.leaves:
-        for jump in [] if leaf.reads_only else ruling.jumps(leaf, facts, policy.sum_jump, money=policy.money):
-            yield _worded(call, leaf, _of_jump(jump), facts)
+        for jump in [] if leaf.reads_only else ruling.find_jumps(leaf, facts, policy.sum_jump, money=policy.money):
+            yield _add_command_label(call, leaf, _build_jump_reason(jump), facts)
 
 
-def _of_jump(jump: ruling.Jump) -> Notice:
+def _build_jump_reason(jump: ruling.Jump) -> Notice:
     other = jump.before.currency != jump.after.currency
     before, after = (jump.before.text, jump.after.text) if other else (jump.before.plain, jump.after.plain)
     args = {"field": jump.field, "before": before, "after": after}
@@ -132,16 +140,16 @@ def _of_jump(jump: ruling.Jump) -> Notice:
     return ask("gate-sum-lost", **args) if jump.times is None else ask("gate-sum-jump", times=jump.times, **args)
 
 
-def _worded(call: Call, leaf: Call, notice: Notice, facts: Facts) -> Notice:
+def _add_command_label(call: Call, leaf: Call, notice: Notice, facts: Facts) -> Notice:
     """The reason, with the command it belongs to where the call is a batch."""
     if not call.commands:
         return notice
-    return in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=named(leaf, facts))
+    return wrap_in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=build_command_label(leaf, facts))
 
 
-def _over(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> amounts.Sum | None:
+def _find_largest_above(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> amounts.RawSum | None:
     """The largest sum among the writes that is above `limit`."""
     if limit is None:
         return None
-    found = (amounts.above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)
-    return amounts.largest(over for over in found if over is not None)
+    found = (amounts.find_sum_above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)
+    return amounts.find_largest_sum(over for over in found if over is not None)

@@ -9,7 +9,7 @@ from bitrix import names
 from bitrix.catalogue import Entity, Method
 from orchestrator.directory.reference_data import Field
 from orchestrator.messages import Notice
-from state.canonical import dumps, sha256
+from state.canonical import dumps, hash_text
 
 Target = tuple[str, int]
 """A record: ("deal", 481)."""
@@ -17,7 +17,7 @@ Target = tuple[str, int]
 FirstSums = Mapping[str, tuple[Any, str]]
 """Sums by the key of their field: the value, and its currency."""
 
-MARKS = frozenset({*names.marks(in_items=False), *names.marks(in_items=True)})
+MARKS = frozenset({*names.list_origin_fields(in_items=False), *names.list_origin_fields(in_items=True)})
 """Fields by which a record made by us is found again when the answer was lost."""
 
 
@@ -54,23 +54,23 @@ class Call:
     """The id is `$result[...]` of an earlier add of the same batch: a record that did not exist before."""
     ties: tuple[Target, ...] = ()
     """Further records that it puts something on, such as the deal a task is bound to: judged like targets, never shown as the target."""
-    wish: str = ""
+    proposed_essence: str = ""
     """The essence of the call as it was proposed, where it was brought into another form since."""
-    spoken: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    named_currencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Fields whose sum was named with a currency, and that currency: looked at when the call is proposed, never stored."""
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over (portal, method, params)."""
-        return sha256(dumps([self.portal, self.method, self.params]))
+        return hash_text(dumps([self.portal, self.method, self.params]))
 
     @cached_property
     def essence(self) -> str:
         """SHA-256 of the call without the marks that make every add unique: the same wish has the same essence."""
-        if self.wish:
-            return self.wish
-        body = [[one.key, one.method, _unmarked(one.params)] for one in self.commands] if self.commands else _unmarked(self.params)
-        return sha256(dumps([self.portal, self.method, body]))
+        if self.proposed_essence:
+            return self.proposed_essence
+        body = [[one.key, one.method, _strip_marks(one.params)] for one in self.commands] if self.commands else _strip_marks(self.params)
+        return hash_text(dumps([self.portal, self.method, body]))
 
     @property
     def listed_as(self) -> str:
@@ -88,13 +88,13 @@ class Call:
         return set(self.classes) <= {"R"}
 
 
-def _unmarked(value: Any) -> Any:
+def _strip_marks(value: Any) -> Any:
     if isinstance(value, str | int):
         return value
     if isinstance(value, Mapping):
-        return {key: _unmarked(item) for key, item in value.items() if key not in MARKS}
+        return {key: _strip_marks(item) for key, item in value.items() if key not in MARKS}
     if isinstance(value, (list, tuple)):
-        return [_unmarked(item) for item in value]
+        return [_strip_marks(item) for item in value]
     return value
 
 
@@ -110,7 +110,7 @@ class Facts:
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
     """The portal's lists of fields by the name of the list ("deal", "item:2"); one that could not be read is not there."""
-    gone: frozenset[int] = frozenset()
+    dismissed_users: frozenset[int] = frozenset()
     """Of the people that the call makes responsible those who do not work here (any more)."""
     by_webhook: bool = False
     """Calls go through a webhook, which some methods refuse."""

@@ -13,18 +13,18 @@ from typing import Any, assert_never
 
 from orchestrator.gate import criticals
 from orchestrator.gate.effects import Call
-from orchestrator.gate.frozen import call_goes_on
-from orchestrator.gate.limits import changes
-from orchestrator.gate.named import doubt
-from orchestrator.gate.ports import SAID_NO, Ledger, Performed, Performer, ReadsBack, Rejected, Succeeded, Unknown
-from orchestrator.gate.recovery import MARK, SETTLED, look_again
-from orchestrator.gate.stored_call import essence, freeze
+from orchestrator.gate.frozen import may_call_run_while_frozen
+from orchestrator.gate.limits import count_call_changes
+from orchestrator.gate.named import build_doubt_args
+from orchestrator.gate.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
+from orchestrator.gate.recovery import MARK, SETTLED, build_reconcile_timer
+from orchestrator.gate.stored_call import encode_call, get_essence
 from orchestrator.messages import Notice, Outcome
-from state.clock import iso
-from state.counting import Begun, Count
+from state.clock import format_iso
+from state.counting import PastStart, StartCount
 from state.events import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
 from state.store import EffectChange, Uncounted
-from state.worker import to_its_end
+from state.worker import run_to_end
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +48,9 @@ class Order:
     before: Mapping[str, Any]
     policy: str = ""
     """The digest of the rules that it was judged by."""
-    count: Count | None = None
+    count: StartCount | None = None
     """What its start counts for its person."""
-    begun: Callable[[], Awaitable[Sequence[Begun]]] | None = None
+    list_known_changes: Callable[[], Awaitable[Sequence[PastStart]]] | None = None
     """What the journal knows of the last day, for a person whom the database has not counted yet."""
     named: Mapping[str, Any] = field(default_factory=dict)
     """How a sentence for people names the call."""
@@ -65,12 +65,12 @@ async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     """Run a call that changes nothing. It needs no intent: repeating it does no harm. The plan it is part of is stored first."""
     await ledger.flush_plan()
     started = time.monotonic()
-    performed = await performer.perform(order.call)
+    performed = await performer.execute(order.call)
     if isinstance(performed, Unknown):
         performed = Rejected(code="no_answer", detail=performed.detail, foreign_text=performed.foreign_text)
-    event = _outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
-    await ledger.note(event, actor=order.requested_by)
-    return _outcome(order, performed)
+    event = _build_outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
+    await ledger.buffer(event, actor=order.requested_by)
+    return _build_outcome(order, performed)
 
 
 async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
@@ -80,41 +80,41 @@ async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     `Order.count` is too much, StoreUnwritable when the intent cannot be stored: nothing was sent then. A failure to store the outcome
     leaves the effect `started`, which recovery turns into `unknown`.
     """
-    return await to_its_end(_write(order, performer, ledger))
+    return await run_to_end(_write(order, performer, ledger))
 
 
-async def act(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+async def write_unflushed(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     """As `write`, but the outcome is only noted: the caller commits it at once, together with what the person is told of it."""
-    return await to_its_end(_act(order, performer, ledger))
+    return await run_to_end(_run_call(order, performer, ledger))
 
 
 async def _write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    outcome = await _act(order, performer, ledger)
+    outcome = await _run_call(order, performer, ledger)
     await ledger.flush()
     return outcome
 
 
-async def _act(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+async def _run_call(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     intended, mark = ledger.now, ledger.mark()
-    await _intend(order, ledger)
+    await _store_intent(order, ledger)
     started = time.monotonic()
-    passed = ledger.since(mark)  # a clock that was set back meanwhile tells nothing of a pause
+    passed = ledger.measure_since(mark)  # a clock that was set back meanwhile tells nothing of a pause
     if max(ledger.now - intended, passed or timedelta()) > SEND_WITHIN:
-        performed: Performed = Rejected(code="not_sent", detail="the program was held up before the call, so it was not made", sent=False)
+        performed: CallResult = Rejected(code="not_sent", detail="the program was held up before the call, so it was not made", sent=False)
     else:
-        performed = await _checked(order, await _performed(order, performer), performer)
-    return await _settle(order, performed, ledger, seconds=time.monotonic() - started)
+        performed = await _read_back(order, await _execute_call(order, performer), performer)
+    return await _store_outcome(order, performed, ledger, seconds=time.monotonic() - started)
 
 
-async def _performed(order: Order, performer: Performer) -> Performed:
+async def _execute_call(order: Order, performer: Performer) -> CallResult:
     try:
-        return await performer.perform(order.call)
+        return await performer.execute(order.call)
     except Exception:  # after the intent nothing may be left without an outcome, and only a person may say that it did not happen
         log.exception("a call ended in a fault of ours", extra={"action": "perform_failed", "effect_id": order.effect_id})
         return Unknown(detail="the program could not make sense of what came of it")
 
 
-async def _checked(order: Order, performed: Performed, performer: Performer) -> Performed:
+async def _read_back(order: Order, performed: CallResult, performer: Performer) -> CallResult:
     """A successful answer is no proof: the written fields are looked at once more where the performer can (DESIGN §3 "Read back")."""
     if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
         return performed
@@ -126,7 +126,7 @@ async def _checked(order: Order, performed: Performed, performer: Performer) -> 
     return replace(performed, unchanged=seen.unchanged, note=seen.note, foreign_text=performed.foreign_text or seen.foreign_text)
 
 
-async def _intend(order: Order, ledger: Ledger) -> None:
+async def _store_intent(order: Order, ledger: Ledger) -> None:
     event = CallStarted(
         effect_id=order.effect_id,
         turn_id=order.turn_id,
@@ -141,9 +141,9 @@ async def _intend(order: Order, ledger: Ledger) -> None:
         approved_by=order.approved_by,
         confirmation_id=order.confirmation_id,
         proposed_by=order.proposed_by,
-        essence=essence(order.call),
+        essence=get_essence(order.call),
         policy=order.policy,
-        writes=changes(order.call),
+        writes=count_call_changes(order.call),
         before=dict(order.before),
     )
     change = EffectChange(
@@ -151,33 +151,33 @@ async def _intend(order: Order, ledger: Ledger) -> None:
         expect=("approved",) if order.confirmation_id else ("absent",),
         status="started",
         fingerprint=order.call.fingerprint,
-        call=stored_call(order) | {"started_at": iso(ledger.now), MARK: ledger.mark()},
-        though_frozen=call_goes_on(order.call),
+        call=build_stored_call(order) | {"started_at": format_iso(ledger.now), MARK: ledger.mark()},
+        though_frozen=may_call_run_while_frozen(order.call),
         count=order.count,
     )
     try:
         await ledger.commit(event, actor=order.requested_by, effects=[change])
     except Uncounted:  # here and nowhere further out: whatever is tried again, a call is made once
-        if order.count is None or order.begun is None:
+        if order.count is None or order.list_known_changes is None:
             raise
-        told = replace(order.count, known=await order.begun())
+        told = replace(order.count, known=await order.list_known_changes())
         await ledger.commit(event, actor=order.requested_by, effects=[replace(change, count=told)])
 
 
-async def _settle(order: Order, performed: Performed, ledger: Ledger, *, seconds: float) -> Outcome:
-    event = _outcome_event(order, performed, seconds, params={})
-    outcome = _outcome(order, performed)
+async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *, seconds: float) -> Outcome:
+    event = _build_outcome_event(order, performed, seconds, params={})
+    outcome = _build_outcome(order, performed)
     told = outcome.model_dump(mode="json", exclude={"result", "call"})
-    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_status(performed), outcome=told)
-    timers = [look_again(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
-    await ledger.note(event, actor=order.requested_by, effects=[change], timers=timers)
+    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_find_status(performed), outcome=told)
+    timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
+    await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)
     return outcome
 
 
-def stored_call(order: Order) -> dict[str, Any]:
+def build_stored_call(order: Order) -> dict[str, Any]:
     """What the effects table keeps of an order: enough to run or reconcile it after a restart."""
     return {
-        "call": freeze(order.call),
+        "call": encode_call(order.call),
         "turn_id": order.turn_id,
         "slot": order.slot,
         "requested_by": order.requested_by,
@@ -189,7 +189,7 @@ def stored_call(order: Order) -> dict[str, Any]:
     }
 
 
-def _outcome_event(order: Order, performed: Performed, seconds: float, *, params: dict[str, Any]) -> Event:
+def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *, params: dict[str, Any]) -> Event:
     common: dict[str, Any] = {
         "effect_id": order.effect_id,
         "turn_id": order.turn_id,
@@ -221,7 +221,7 @@ def _outcome_event(order: Order, performed: Performed, seconds: float, *, params
             assert_never(performed)
 
 
-def _status(performed: Performed) -> Any:
+def _find_status(performed: CallResult) -> Any:
     match performed:
         case Succeeded():
             return "succeeded"
@@ -233,7 +233,7 @@ def _status(performed: Performed) -> Any:
             assert_never(performed)
 
 
-def _outcome(order: Order, performed: Performed) -> Outcome:
+def _build_outcome(order: Order, performed: CallResult) -> Outcome:
     common: dict[str, Any] = {
         "effect_id": order.effect_id,
         "method": order.call.method,
@@ -251,33 +251,33 @@ def _outcome(order: Order, performed: Performed) -> Outcome:
                 entity=performed.entity,
                 created=performed.created,
                 unchanged=performed.unchanged,
-                reason=_no_op(order.call, performed.unchanged) or _no_sum(performed),
-                detail=_told(performed),
+                reason=_build_unchanged_notice(order.call, performed.unchanged) or _build_missing_sum_notice(performed),
+                detail=_format_detail(performed),
                 foreign_text=performed.foreign_text,
                 **common,
             )
         case Rejected():
             words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
-            return Outcome(status="refused", reason=_refusal(performed, order.call), **words, **common)
+            return Outcome(status="refused", reason=_build_refusal_notice(performed, order.call), **words, **common)
         case Unknown():
-            reason = Notice(code="outcome-unknown", args=doubt(order.effect_id, stored_call(order)))
+            reason = Notice(code="outcome-unknown", args=build_doubt_args(order.effect_id, build_stored_call(order)))
             words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
             return Outcome(status="unknown", reason=reason, **words, **common)
         case _:
             assert_never(performed)
 
 
-def _no_op(call: Call, unchanged: Sequence[str]) -> Notice | None:
+def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | None:
     """What a person is told when the portal said yes and left something out."""
     if not unchanged:
         return None
     key, _, name = unchanged[0].rpartition(": ")
     leaf = next((leaf for leaf in call.leaves if leaf.key == key), call)
     code = "not-taken" if leaf.spec.verb == "add" else "not-changed"
-    return Notice(code=code, args={"field": criticals.code_of(leaf, name), "more": len(unchanged) - 1})
+    return Notice(code=code, args={"field": criticals.to_field_code(leaf, name), "more": len(unchanged) - 1})
 
 
-def _no_sum(performed: Succeeded) -> Notice | None:
+def _build_missing_sum_notice(performed: Succeeded) -> Notice | None:
     """A person who sees a number without its sum is told that there is one."""
     return Notice(code="sum-left-out") if performed.sums is not None and not performed.sums else None
 
@@ -285,12 +285,12 @@ def _no_sum(performed: Succeeded) -> Notice | None:
 _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client", "PAYMENT_REQUIRED"})
 
 
-def _refusal(performed: Rejected, call: Call) -> Notice:
+def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
     """Our own sentence for what a person can do something about, else the portal's words."""
-    if performed.code == SAID_NO:
-        return Notice(code=SAID_NO)
+    if performed.code == DECLINED:
+        return Notice(code=DECLINED)
     if performed.free_at is not None:
-        return Notice(code="portal-wait", args={"at": iso(performed.free_at)})
+        return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
     if performed.code in _NO_ACCESS:
         return Notice(code="portal-no-access", args={"code": performed.code})
     if performed.code == "insufficient_scope":
@@ -302,7 +302,7 @@ def _refusal(performed: Rejected, call: Call) -> Notice:
     return Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})
 
 
-def _told(performed: Succeeded) -> str:
+def _format_detail(performed: Succeeded) -> str:
     silent = (
         f"the portal said yes, but these fields do not hold what was sent: {', '.join(performed.unchanged)}" if performed.unchanged else ""
     )

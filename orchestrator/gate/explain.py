@@ -9,9 +9,9 @@ from bitrix.catalogue import Catalogue, Method
 from orchestrator.gate import fields
 from orchestrator.gate.amounts import CURRENCY, SUM
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
-from orchestrator.gate.policy import Loaded
-from orchestrator.gate.policy_text import where
-from orchestrator.gate.reasons import SENTENCES, english
+from orchestrator.gate.policy import LoadedPolicy
+from orchestrator.gate.policy_text import format_location
+from orchestrator.gate.reasons import SENTENCES, format_english
 from orchestrator.gate.rules import Rule
 from orchestrator.messages import Actor, Effect, Notice, Provenance
 
@@ -54,7 +54,7 @@ _KIND: Final = "D"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ReasonLine:
     """One reason: what it says, and who says it."""
 
     says: str
@@ -64,56 +64,58 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explained:
+class Explanation:
     """The verdict in words, with its reasons."""
 
     verdict: str
     taps: int
-    lines: tuple[Line, ...]
+    lines: tuple[ReasonLine, ...]
 
 
-def explained(verdict: Verdict, method: str, rules: Loaded) -> Explained:
+def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Explanation:
     """What `verdict` says and why; total."""
     match verdict:
         case Refuse():
-            return Explained(verdict="refused", taps=0, lines=tuple(lines_of([verdict.reason], "refused", method, rules)))
+            return Explanation(verdict="refused", taps=0, lines=tuple(explain_reasons([verdict.reason], "refused", method, rules)))
         case PlanOnly():
-            return Explained(
-                verdict="planned", taps=0, lines=(_built_in("planned", "mode", "mode shadow records plans and runs nothing."),)
+            return Explanation(
+                verdict="planned", taps=0, lines=(_build_default_line("planned", "mode", "mode shadow records plans and runs nothing."),)
             )
         case Allow():
-            return Explained(verdict="run at once", taps=0, lines=(_built_in("run at once", "", "nothing asks about it."),))
+            return Explanation(verdict="run at once", taps=0, lines=(_build_default_line("run at once", "", "nothing asks about it."),))
         case Ask():
             word = "asked of two people" if verdict.four_eyes else "asked of a lead" if verdict.lead else "asked"
-            return Explained(verdict=word, taps=verdict.taps, lines=tuple(lines_of(verdict.reasons, "asked", method, rules)))
+            return Explanation(verdict=word, taps=verdict.taps, lines=tuple(explain_reasons(verdict.reasons, "asked", method, rules)))
         case _:
             assert_never(verdict)
 
 
-def lines_of(reasons: Any, says: str, method: str, rules: Loaded) -> Iterator[Line]:
+def explain_reasons(reasons: Any, says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
     """Each reason with its source."""
     for notice in reasons:
         code = str(notice.args.get("reason") or notice.code)
-        text = english(notice) if notice.code in SENTENCES else str(notice.args.get("recorded") or notice.code)
-        found = list(_rules(notice, rules)) if code.startswith("gate-rule") else []
+        text = format_english(notice) if notice.code in SENTENCES else str(notice.args.get("recorded") or notice.code)
+        found = list(_find_rules(notice, rules)) if code.startswith("gate-rule") else []
         for number, rule in found:
-            yield Line(says=rule.then.replace("_", " "), code=code, text=text, source=_place(("rules", number), rules))
+            yield ReasonLine(says=rule.then.replace("_", " "), code=code, text=text, source=_format_place(("rules", number), rules))
         if not found:
-            yield Line(says=says, code=code, text=text, source=_source(code, notice, str(notice.args.get("method") or method), rules))
+            yield ReasonLine(
+                says=says, code=code, text=text, source=_find_source(code, notice, str(notice.args.get("method") or method), rules)
+            )
 
 
-def _rules(notice: Notice, rules: Loaded) -> Iterator[tuple[int, Rule]]:
+def _find_rules(notice: Notice, rules: LoadedPolicy) -> Iterator[tuple[int, Rule]]:
     """The rules with that sentence."""
     return ((number, rule) for number, rule in enumerate(rules.policy.rules) if rule.why == notice.args.get("why"))
 
 
-def _source(code: str, notice: Notice, method: str, rules: Loaded) -> str:
-    if code == "gate-critical" and fields.squeeze(str(notice.args.get("field", ""))) in {
-        fields.squeeze(name) for name in rules.policy.critical_fields
+def _find_source(code: str, notice: Notice, method: str, rules: LoadedPolicy) -> str:
+    if code == "gate-critical" and fields.to_field_key(str(notice.args.get("field", ""))) in {
+        fields.to_field_key(name) for name in rules.policy.critical_fields
     }:
-        return _place(("critical_fields",), rules)
+        return _format_place(("critical_fields",), rules)
     if code in _KEYS:
-        return _place(_KEYS[code], rules)
+        return _format_place(_KEYS[code], rules)
     if code in _BY_ROW:
         return f"catalogue: {method}: {_BY_ROW[code]}"
     if code in _RIGHTS:
@@ -121,17 +123,17 @@ def _source(code: str, notice: Notice, method: str, rules: Loaded) -> str:
     return "mode" if code == "gate-mode" else "built in"
 
 
-def _place(place: tuple[str | int, ...], rules: Loaded) -> str:
+def _format_place(place: tuple[str | int, ...], rules: LoadedPolicy) -> str:
     """ "policy.yaml:12: rules.0"."""
-    said = where(place, rules.places).removeprefix("POLICY_FILE ").replace(": line ", ":").replace("`", "")
+    said = format_location(place, rules.places).removeprefix("POLICY_FILE ").replace(": line ", ":").replace("`", "")
     return said if ":" in said else f"built in: {said}"
 
 
-def _built_in(says: str, code: str, text: str) -> Line:
-    return Line(says=says, code=code, text=text, source="mode" if code == "mode" else "built in")
+def _build_default_line(says: str, code: str, text: str) -> ReasonLine:
+    return ReasonLine(says=says, code=code, text=text, source="mode" if code == "mode" else "built in")
 
 
-def supposed(method: Method, written: Mapping[str, Any]) -> Effect:
+def build_supposed_effect(method: Method, written: Mapping[str, Any]) -> Effect:
     """A call of `method` that writes these fields on a record which the person has named; a sum as a row of products where one makes it."""
     params: dict[str, Any] = {}
     written = _as_rows(method, written)
@@ -149,22 +151,22 @@ def supposed(method: Method, written: Mapping[str, Any]) -> Effect:
 
 
 def _as_rows(method: Method, written: Mapping[str, Any]) -> dict[str, Any]:
-    sums = {name: value for name, value in written.items() if fields.squeeze(name) == fields.squeeze(SUM)}
+    sums = {name: value for name, value in written.items() if fields.to_field_key(name) == fields.to_field_key(SUM)}
     if ".productrow" not in method.name or not sums:
         return dict(written)
     row = {"price": next(iter(sums.values()))}
     kept = {name: value for name, value in written.items() if name not in sums}
-    rows = next((name for name in method.required if fields.squeeze(name) in {"rows", "productrows"}), "")
+    rows = next((name for name in method.required if fields.to_field_key(name) in {"rows", "productrows"}), "")
     return {**kept, rows: [row]} if rows else {**kept, **row}
 
 
-def named(effect: Effect, call: Call) -> Effect:
+def add_named_targets(effect: Effect, call: Call) -> Effect:
     """As if the person had named the records it is about, and nothing of others had been read."""
     targets = frozenset(f"{entity}:{number}" for leaf in call.leaves for entity, number in leaf.targets)
     return effect.model_copy(update={"provenance": Provenance(targets=targets)})
 
 
-def supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None, *, currency: str = "") -> Facts:
+def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None, *, currency: str = "") -> Facts:
     """The records are there and the person's own; of their values only the sum and its currency are known, and only if they were said."""
     sums = {SUM: str(before)} if before is not None else {}
     sums |= {CURRENCY: currency} if currency else {}

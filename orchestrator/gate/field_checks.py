@@ -8,11 +8,11 @@ from typing import Final
 
 from bitrix import names
 from orchestrator.directory.reference_data import Field
-from orchestrator.directory.suggest import suggest
+from orchestrator.directory.suggest import find_similar_codes
 from orchestrator.gate import criticals, fields, multifields
 from orchestrator.gate.effects import Call, Facts, Refuse
-from orchestrator.gate.field_lists import list_of, written_names
-from orchestrator.gate.params import misshapen
+from orchestrator.gate.field_lists import extract_checked_names, find_list_name
+from orchestrator.gate.params import build_shape_refusal
 from orchestrator.gate.reasons import refuse
 from orchestrator.messages import Actor
 
@@ -45,76 +45,76 @@ _MOVED_BY: Final = (
 )
 
 
-def problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
+def find_field_problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
     """The first field that the portal would drop, refuse or miss; None when there is none, or the portal's list is not known."""
-    return next((found for leaf in call.leaves for found in _of_leaf(leaf, facts, actor)), None)
+    return next((found for leaf in call.leaves for found in _find_problems(leaf, facts, actor)), None)
 
 
-def _of_leaf(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
+def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
     place = f"{call.key}: " if call.key else ""
     if call.method == "crm.deal.update":
-        yield from _of_funnel(call, facts, place)
-    known = facts.field_lists.get(list_of(call))
+        yield from _check_funnel(call, facts, place)
+    known = facts.field_lists.get(find_list_name(call))
     if not known:
         return
-    for name in written_names(call):
+    for name in extract_checked_names(call):
         if name not in known and not _is_taken(call, name, known):
-            yield _unknown(call, name, known, actor, place)
+            yield _refuse_unknown(call, name, known, actor, place)
     if not call.reads_only:
-        yield from _of_locks(call, known, facts, place)
+        yield from _check_locked_fields(call, known, facts, place)
     if call.spec.verb == "add":
-        yield from _of_gaps(call, known, place)
+        yield from _check_missing_fields(call, known, place)
 
 
-def _of_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
-    written = criticals.written_fields(call)
+def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
+    written = criticals.extract_written_fields(call)
     for name in written:
-        if fields.squeeze(name, call.entity) == "categoryid":
-            held = criticals.holds(call, name, written[name], criticals.before(call, facts))
+        if fields.to_field_key(name, call.entity) == "categoryid":
+            held = criticals.has_value(call, name, written[name], criticals.find_current_record(call, facts))
             if not held:
-                yield misshapen(f"{place}{name}", _MOVED_BY).verdict
+                yield build_shape_refusal(f"{place}{name}", _MOVED_BY).verdict
 
 
 def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
     """Names that are right though the list does not hold them as they stand."""
     if call.reads_only:
         return name in _ALSO_FILTERED
-    if list_of(call).startswith("item:"):
+    if find_list_name(call).startswith("item:"):
         originals = call.params.get("useOriginalUfNames") == "Y" and any(field.upper_name == name for field in known.values())
-        return originals or multifields.is_named(name)
-    return name in _ALSO_TAKEN.get(list_of(call), ()) or (name in names.MULTIFIELDS and call.entity != "deal")
+        return originals or multifields.is_multifield(name)
+    return name in _ALSO_TAKEN.get(find_list_name(call), ()) or (name in names.MULTIFIELDS and call.entity != "deal")
 
 
-def _unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
+def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
     """It is told with the nearest names, by code and by title."""
     titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
-    near = [f"{code} «{titles[code]}»" if titles[code] else code for code in suggest(name, titles, most=2)]
+    near = [f"{code} «{titles[code]}»" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
     where = "filter." if call.reads_only else f"{call.spec.fields_at}."
     found = ", ".join(near)
     shown = _MAYBE[actor.locale].format(name=f"{place}{where}{name}", found=found) if near else f"{place}{where}{name}"
     return refuse("gate-param-unknown", method=call.method, param=shown, hint=f" Did you mean {found}?" if near else "")
 
 
-def _of_locks(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
+def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
     """What only the portal writes, and what stays as it was made."""
-    record = criticals.before(call, facts)
-    for name, value in written_names(call).items():
+    record = criticals.find_current_record(call, facts)
+    for name, value in extract_checked_names(call).items():
         field = known.get(name)
-        if field is None or (call.spec.verb == "update" and criticals.holds(call, name, value, record)):
+        if field is None or (call.spec.verb == "update" and criticals.has_value(call, name, value, record)):
             continue
         if field.read_only or (field.immutable and call.spec.verb == "update" and name != _MOVABLE):
             title = f" «{field.title}»" if field.title else ""
             yield refuse("gate-param-reserved", param=f"{place}{name}{title}")
 
 
-def _of_gaps(call: Call, known: Mapping[str, Field], place: str) -> Iterator[Refuse]:
+def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) -> Iterator[Refuse]:
     """What a new record must have; tasks are left to the portal, which says so itself."""
-    if list_of(call) == "task":
+    if find_list_name(call) == "task":
         return
-    written = criticals.written_fields(call)
+    written = criticals.extract_written_fields(call)
     for code, field in known.items():
-        if not field.required or field.read_only or fields.squeeze(code, call.entity) in _FILLED:
+        if not field.required or field.read_only or fields.to_field_key(code, call.entity) in _FILLED:
             continue
-        if fields.value_of(written, code, call.entity) in (None, "", [], {}):
+        if fields.find_value(written, code, call.entity) in (None, "", [], {}):
             title = f" «{field.title}»" if field.title else ""
             yield refuse("gate-param-missing", method=call.method, param=f"{place}{code}{title}")

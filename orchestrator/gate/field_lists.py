@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 _WRITES = frozenset({"add", "update"})
 
 
-def list_of(call: Call) -> str:
+def find_list_name(call: Call) -> str:
     """ "deal", "item:2", "task": the list that holds the names this call may use; "" for calls that are not checked."""
     family, _, verb = call.method.rpartition(".")
     if family == "crm.item" and verb in _WRITES:
@@ -31,23 +31,23 @@ def list_of(call: Call) -> str:
     return kind if kind in CRM.values() and family == f"crm.{kind}" and verb in {*_WRITES, "list"} else ""
 
 
-def written_names(call: Call) -> Mapping[str, Any]:
+def extract_checked_names(call: Call) -> Mapping[str, Any]:
     """The names that are checked: what a write sets besides the system's own, what the filter of a list asks for."""
     if call.reads_only:
-        return filters.conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
+        return filters.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
     written = call.params.get(call.spec.fields_at)
     return {name: value for name, value in written.items() if name not in call.system_fields} if isinstance(written, Mapping) else {}
 
 
-async def read(call: Call, lists: FieldLists) -> Mapping[str, Mapping[str, Field]]:
+async def load_field_lists(call: Call, lists: FieldLists) -> Mapping[str, Mapping[str, Field]]:
     """The lists that `call` needs, as far as the portal gives them."""
     found: dict[str, Mapping[str, Field]] = {}
     for leaf in call.leaves:
-        name, written = list_of(leaf), written_names(leaf)
+        name, written = find_list_name(leaf), extract_checked_names(leaf)
         if not name or not (written or leaf.spec.verb == "add"):
             continue
         try:
-            found[name] = await lists.fields(name, has=partial(_holds, wanted=frozenset(written)))
+            found[name] = await lists.load_fields(name, has=partial(_has_names, wanted=frozenset(written)))
         except BitrixError:
             continue
         except Exception:  # a list that nobody foresaw must not keep a call from being judged
@@ -55,5 +55,5 @@ async def read(call: Call, lists: FieldLists) -> Mapping[str, Mapping[str, Field
     return found
 
 
-def _holds(known: Mapping[str, Field], wanted: frozenset[str]) -> bool:
+def _has_names(known: Mapping[str, Field], wanted: frozenset[str]) -> bool:
     return wanted <= known.keys()

@@ -9,7 +9,7 @@ from typing import Any
 
 from bitrix.catalogue import Method
 from orchestrator.gate import fields
-from orchestrator.gate.params import refused
+from orchestrator.gate.params import build_refusal
 
 _KEY = re.compile(r"([!=<>@%?~*]{0,3})([A-Za-z][A-Za-z0-9_.]*)", re.ASCII)
 _GROUP = re.compile(r"[0-9]{1,3}", re.ASCII)
@@ -17,33 +17,33 @@ _SWITCHES = frozenset({"checkpermissions", "permission", "permissions", "innerfi
 _EXACT = frozenset({"", "=", "@"})
 
 
-def limited(spec: Method, given: Any, allowed: frozenset[int]) -> dict[str, Any]:
+def narrow_filter(spec: Method, given: Any, allowed: frozenset[int]) -> dict[str, Any]:
     """`given` with the responsible person bound to `allowed`; raises Refusal for other people or an unclear filter."""
     groups = spec.name == "crm.item.list"
     written = _as_map(given, groups=groups)
-    _check(written, groups=groups)
+    _check_conditions(written, groups=groups)
     owner = spec.owner_filter.lstrip("@")
     if "logic" in {name.lower() for name in written}:
-        return {**_bound(spec, owner, allowed), "0": written}
+        return {**_build_owner_condition(spec, owner, allowed), "0": written}
     wanted = allowed
     rest: dict[str, Any] = {}
     for name, value in written.items():
-        prefix, field = _split(name)
-        if prefix in _EXACT and field == fields.squeeze(owner):
-            wanted &= _named(value, allowed)
+        prefix, field = _split_key(name)
+        if prefix in _EXACT and field == fields.to_field_key(owner):
+            wanted &= _select_named_users(value, allowed)
         else:
             rest[name] = value
     if not wanted:
-        raise _foreign(owner, allowed)
-    return {**rest, **_bound(spec, owner, wanted)}
+        raise _build_foreign_refusal(owner, allowed)
+    return {**rest, **_build_owner_condition(spec, owner, wanted)}
 
 
-def check(given: Any) -> None:
+def check_filter(given: Any) -> None:
     """Raise Refusal for a filter that names one record and might be joined by OR with more."""
-    _check(_as_map(given, groups=False), groups=False)
+    _check_conditions(_as_map(given, groups=False), groups=False)
 
 
-def conditions(given: Any) -> dict[str, Any]:
+def extract_conditions(given: Any) -> dict[str, Any]:
     """The fields that a filter without groups asks for, without their prefixes; what is no plain condition is left out."""
     found = {name: _KEY.fullmatch(name) for name in given} if isinstance(given, Mapping) else {}
     return {matched[2]: given[name] for name, matched in found.items() if matched is not None}
@@ -55,38 +55,38 @@ def _as_map(given: Any, *, groups: bool) -> dict[str, Any]:
     if groups and isinstance(given, list):  # PHP makes a list of a map whose keys are 0, 1, 2
         return {str(place): group for place, group in enumerate(given)}
     if not isinstance(given, Mapping):
-        raise refused("gate-param-invalid", param="filter", expected="a map of conditions")
+        raise build_refusal("gate-param-invalid", param="filter", expected="a map of conditions")
     return dict(given)
 
 
-def _check(conditions: Mapping[str, Any], *, groups: bool) -> None:
+def _check_conditions(conditions: Mapping[str, Any], *, groups: bool) -> None:
     """Only names of fields; groups and `logic` only where the method has them."""
     for name, value in conditions.items():
         if groups and (_GROUP.fullmatch(name) or name.lower() == "logic"):
             for part in value if isinstance(value, list) else [value]:
-                _check(part if isinstance(part, Mapping) else {}, groups=groups)
+                _check_conditions(part if isinstance(part, Mapping) else {}, groups=groups)
             continue
         matched = _KEY.fullmatch(name)
-        if matched is None or fields.squeeze(matched[2]) in _SWITCHES or matched[2].lower() == "logic":
-            raise refused("gate-filter-unclear", param=name)
+        if matched is None or fields.to_field_key(matched[2]) in _SWITCHES or matched[2].lower() == "logic":
+            raise build_refusal("gate-filter-unclear", param=name)
 
 
-def _split(name: str) -> tuple[str, str]:
+def _split_key(name: str) -> tuple[str, str]:
     matched = _KEY.fullmatch(name)
-    return (matched[1], fields.squeeze(matched[2])) if matched else ("", "")
+    return (matched[1], fields.to_field_key(matched[2])) if matched else ("", "")
 
 
-def _named(value: Any, allowed: frozenset[int]) -> frozenset[int]:
+def _select_named_users(value: Any, allowed: frozenset[int]) -> frozenset[int]:
     """Those of `allowed` whom an exact condition names."""
-    named = fields.ids(value)
+    named = fields.parse_ids(value)
     return frozenset(user for user in allowed if str(user) in named)
 
 
-def _foreign(field: str, allowed: frozenset[int]) -> Exception:
-    return refused("gate-filter-foreign", field=field, allowed=", ".join(map(str, sorted(allowed))))
+def _build_foreign_refusal(field: str, allowed: frozenset[int]) -> Exception:
+    return build_refusal("gate-filter-foreign", field=field, allowed=", ".join(map(str, sorted(allowed))))
 
 
-def _bound(spec: Method, owner: str, users: frozenset[int]) -> dict[str, Any]:
+def _build_owner_condition(spec: Method, owner: str, users: frozenset[int]) -> dict[str, Any]:
     if len(users) == 1:
         return {owner: next(iter(users))}
     prefix = "@" if spec.owner_filter.startswith("@") else ""

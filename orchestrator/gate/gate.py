@@ -11,32 +11,32 @@ from typing import Any, assert_never
 from bitrix.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.gate import approved, confirmations, executor, frozen
-from orchestrator.gate.approved import OUTDATED, Decided
-from orchestrator.gate.approvers import Approvers, NoLeads, same_person
-from orchestrator.gate.before import before_image
-from orchestrator.gate.beginning import within_cap
-from orchestrator.gate.confirmations import Asked, Decision
+from orchestrator.gate.approved import OUTDATED, DecisionResult
+from orchestrator.gate.approvers import Approvers, NoLeads, is_same_person
+from orchestrator.gate.before import build_before_image
+from orchestrator.gate.beginning import run_within_cap
+from orchestrator.gate.confirmations import CardRequest, Decision
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.executor import Order
-from orchestrator.gate.facts import look_up
-from orchestrator.gate.frozen import NeverFrozen, Switch
-from orchestrator.gate.judged import judged
-from orchestrator.gate.limits import SessionTally, Tally
-from orchestrator.gate.live_policy import FixedPolicy, Policies
-from orchestrator.gate.means import Means
-from orchestrator.gate.modes import effective
-from orchestrator.gate.named import named, named_offline
-from orchestrator.gate.normalise import normalise
+from orchestrator.gate.facts import fetch_facts
+from orchestrator.gate.frozen import FreezeSwitch, NeverFrozen
+from orchestrator.gate.judged import evaluate
+from orchestrator.gate.limits import ChangeCounter, SessionChangeCounter
+from orchestrator.gate.live_policy import FixedPolicy, PolicySource
+from orchestrator.gate.means import GateDeps
+from orchestrator.gate.modes import resolve_mode
+from orchestrator.gate.named import build_call_label, build_offline_label
+from orchestrator.gate.normalise import normalize
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names
-from orchestrator.gate.proposed import Proposed, proposed
-from orchestrator.gate.recovery import Announce, Recovered, reconcile, recover_started
-from orchestrator.gate.rejudged import unless_held
-from orchestrator.gate.standing import as_it_stands, open_card, waiting, with_doubts
-from orchestrator.gate.steps import first_sums
-from orchestrator.gate.stored_call import effect_id_of, essence
-from orchestrator.gate.unreadable import unreadable
+from orchestrator.gate.proposed import ProposalLabel, describe_proposal
+from orchestrator.gate.recovery import Announce, RecoveredEffect, reconcile, recover_started
+from orchestrator.gate.rejudged import refuse_unchanged
+from orchestrator.gate.standing import add_doubts, build_pending, find_open_card, restore_outcome
+from orchestrator.gate.steps import find_first_sums
+from orchestrator.gate.stored_call import build_effect_id, get_essence
+from orchestrator.gate.unreadable import build_read_refusal
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
 from state.canonical import NotCanonical, dumps
 from state.events import StepRefused
@@ -62,18 +62,18 @@ class Gate:
         self,
         *,
         catalogue: Catalogue,
-        policy: Policy | Policies,
+        policy: Policy | PolicySource,
         performers: Mapping[str, Performer],
         records: Records,
         names: Names,
         ttl: timedelta,
         present: Callable[[Actor], Actor | None],
         approvers: Approvers | None = None,
-        tally: Tally | None = None,
-        switch: Switch | None = None,
+        tally: ChangeCounter | None = None,
+        switch: FreezeSwitch | None = None,
     ) -> None:
         """`present` gives the rights that a person has now, None for those who have none any more."""
-        self._means = Means(
+        self._means = GateDeps(
             catalogue=catalogue,
             policies=FixedPolicy(policy) if isinstance(policy, Policy) else policy,
             performers=performers,
@@ -82,7 +82,7 @@ class Gate:
             ttl=ttl,
             present=present,
             approvers=approvers or NoLeads(),
-            tally=tally or SessionTally(),
+            change_counter=tally or SessionChangeCounter(),
             switch=switch or NeverFrozen(),
         )
         self._catalogue, self._performers = catalogue, performers
@@ -99,50 +99,50 @@ class Gate:
         return self._means.policy
 
     @property
-    def means(self) -> Means:
+    def means(self) -> GateDeps:
         """What it works with, for what is built on it: undo reads and names records as cards do."""
         return self._means
 
-    def words_of(self, method: str) -> dict[str, str]:
+    def describe_method(self, method: str) -> dict[str, str]:
         """What a method does to what kind of record, for people who watch; nothing for one that is not known."""
         found = self._catalogue.find(method)
         return {"verb": found.verb, "entity": found.entity} if found else {}
 
-    async def described(self, effect: Effect, actor: Actor) -> Proposed | None:
+    async def describe_effect(self, effect: Effect, actor: Actor) -> ProposalLabel | None:
         """How a sentence names the change that `effect` proposes, whatever becomes of it; None for what changes nothing."""
-        return await proposed(effect, catalogue=self._catalogue, portal=self._portal(effect.kind), actor=actor)
+        return await describe_proposal(effect, catalogue=self._catalogue, portal=self._find_portal(effect.kind), actor=actor)
 
     async def submit(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger) -> Outcome | Pending:
         """Judge `effect` and do what the verdict says; the same slot never runs twice, whatever happens.
 
         Raises StoreUnwritable when the intent cannot be stored (then nothing was sent).
         """
-        case = _Case(effect=effect, effect_id=effect_id_of(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
-        known = await ledger.effect(case.effect_id)
+        case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
+        known = await ledger.find_effect(case.effect_id)
         if known is not None:
-            return as_it_stands(known)
-        call = normalise(effect, catalogue=self._catalogue, portal=self._portal(effect.kind), actor=actor, effect_id=case.effect_id)
+            return restore_outcome(known)
+        call = normalize(effect, catalogue=self._catalogue, portal=self._find_portal(effect.kind), actor=actor, effect_id=case.effect_id)
         if isinstance(call, Refuse):
             return await self._refuse(case, call)
         if effect.confirmation_decision == "deny":
             return await self._deny_by_model(case, call)
-        entry = open_card(ledger.state, essence(call), actor)
+        entry = find_open_card(ledger.state, get_essence(call), actor)
         if entry is not None:
-            return waiting(entry, method=call.method, turn_id=turn_id)
+            return build_pending(entry, method=call.method, turn_id=turn_id)
         try:
-            facts = await self._facts(case, call)
+            facts = await self._collect_facts(case, call)
         except BitrixError as error:
-            return await self._refuse(case, unreadable(error))
-        call, verdict = judged(call, mode=mode, policy=self._means.policy, actor=actor, facts=facts, effect=effect)
-        verdict = unless_held(with_doubts(verdict, call, ledger.state, actor), call, facts)
-        return await self._carry_out(case, call, facts, await self._unless_frozen(call, verdict))
+            return await self._refuse(case, build_read_refusal(error))
+        call, verdict = evaluate(call, mode=mode, policy=self._means.policy, actor=actor, facts=facts, effect=effect)
+        verdict = refuse_unchanged(add_doubts(verdict, call, ledger.state, actor), call, facts)
+        return await self._carry_out(case, call, facts, await self._check_frozen(call, verdict))
 
-    async def _unless_frozen(self, call: Call, verdict: Verdict) -> Verdict:
+    async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
         """The verdict, or the refusal of what would write while writes are frozen."""
-        if not isinstance(verdict, Allow | Ask) or frozen.call_goes_on(call):
+        if not isinstance(verdict, Allow | Ask) or frozen.may_call_run_while_frozen(call):
             return verdict
-        standing = await self._means.switch.standing()
-        return verdict if standing is None else frozen.refused(standing)
+        standing = await self._means.switch.find_freeze()
+        return verdict if standing is None else frozen.build_freeze_refusal(standing)
 
     async def _carry_out(self, case: _Case, call: Call, facts: Facts, verdict: Verdict) -> Outcome | Pending:
         match verdict:
@@ -165,64 +165,69 @@ class Gate:
             case _:
                 assert_never(verdict)
 
-    async def decide_card(self, decision: Decision, *, mode: Mode, ledger: Ledger, announce: Sequence[OutboxRow] = ()) -> Decided:
+    async def decide_card(self, decision: Decision, *, mode: Mode, ledger: Ledger, announce: Sequence[OutboxRow] = ()) -> DecisionResult:
         """Apply a person's decision. An approval runs its exact call at most once; `announce` goes out with the decision.
 
         What came of it is noted: the caller commits it with what the person is told.
         """
         entry = ledger.state["agent"]["confirmations"].get(decision.confirmation_id)
-        own = entry is None or same_person(decision.actor, entry["requested_by"], entry.get("requested_by_user"))
+        own = entry is None or is_same_person(decision.actor, entry["requested_by"], entry.get("requested_by_user"))
         if not own:  # nobody stands in for a lead in what is their own, under no account
-            decision = replace(decision, actor=self._means.approvers.acting(decision.actor))
-        notice = confirmations.objection(entry, decision, ledger) or confirmations.not_entitled(entry, decision, self._catalogue)
+            decision = replace(decision, actor=self._means.approvers.apply_delegation(decision.actor))
+        notice = confirmations.find_objection(entry, decision, ledger) or confirmations.check_entitlement(entry, decision, self._catalogue)
         if entry is not None and decision.approve and (notice is None or notice.code == "card-second-tap"):
-            notice = await approved.held_up(entry, self._means, ledger) or notice
+            notice = await approved.find_freeze_notice(entry, self._means, ledger) or notice
         if notice is not None:
-            return Decided(notice=notice)
+            return DecisionResult(notice=notice)
         try:
             if not decision.approve:
                 await confirmations.deny(entry, decision, ledger, announce)
-                return Decided(notice=Notice(code="card-denied", args={"who": decision.actor.name}))
+                return DecisionResult(notice=Notice(code="card-denied", args={"who": decision.actor.name}))
             await confirmations.approve(entry, decision, ledger, announce)
         except EffectConflict:
-            return Decided(notice=OUTDATED)
-        return await self.run_approved(entry["effect_id"], mode=effective(mode, decision.actor), ledger=ledger)
+            return DecisionResult(notice=OUTDATED)
+        return await self.run_approved(entry["effect_id"], mode=resolve_mode(mode, decision.actor), ledger=ledger)
 
-    async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> Decided:
+    async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
         """Run an approved call once, unless the world, the mode or the policy changed since the card was shown."""
         return await approved.run_approved(effect_id, self._means, mode=mode, ledger=ledger)
 
-    async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> Decided:
+    async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
         """As `run_approved`, long after the press: only if whoever approved still has access, and in a mode that is theirs."""
         return await approved.resume_approved(effect_id, self._means, mode=mode, ledger=ledger)
 
-    async def recover(self, ledger: Ledger, *, announce: Announce) -> list[Recovered]:
+    async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
         """Name what a dead process left without an outcome, and look at the portal; sends no write."""
         return await recover_started(ledger, self._catalogue, self._performers, announce)
 
-    async def reconcile(self, row: EffectRow, ledger: Ledger, *, announce: Announce) -> Recovered:
+    async def reconcile(self, row: EffectRow, ledger: Ledger, *, announce: Announce) -> RecoveredEffect:
         """Look at the portal for one call of unknown outcome; sends no write."""
         return await reconcile(row, ledger, self._catalogue, self._performers, announce)
 
     async def _run(self, case: _Case, call: Call, facts: Facts) -> Outcome:
         if call.reads_only:
-            return await executor.read(self._order(case, call, facts, {}), self._performers[call.kind], case.ledger)
-        order = self._order(case, call, facts, await named_offline(call, facts, case.actor))
+            return await executor.read(self._build_order(case, call, facts, {}), self._performers[call.kind], case.ledger)
+        order = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
         try:
-            done = await within_cap(executor.write, order, self._means, case.actor, case.ledger)
+            done = await run_within_cap(executor.write, order, self._means, case.actor, case.ledger)
         except WriteStopped:  # frozen in this very moment: nothing of it is stored, nothing was sent
-            done = frozen.refused(await self._means.switch.stopped())
+            done = frozen.build_freeze_refusal(await self._means.switch.fetch_freeze())
         return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
         shown = await self._means.preview(call, facts, case.actor, now=case.ledger.now)
         shown |= {} if case.mode == "full" else {"mode": case.mode}
-        order = self._order(case, call, facts, named(call, shown))
-        entry = open_card(case.ledger.state, essence(call), case.actor)
+        order = self._build_order(case, call, facts, build_call_label(call, shown))
+        entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # made by the other lane while this one read the portal
-            return waiting(entry, method=call.method, turn_id=case.turn_id)
-        asked = Asked(
-            order=order, effect=case.effect, ask=verdict, preview=shown, actor=case.actor, told=self._means.told(order, verdict, case.actor)
+            return build_pending(entry, method=call.method, turn_id=case.turn_id)
+        asked = CardRequest(
+            order=order,
+            effect=case.effect,
+            ask=verdict,
+            preview=shown,
+            actor=case.actor,
+            notified_leads=self._means.find_notified_leads(order, verdict, case.actor),
         )
         event = await confirmations.request(asked, case.ledger, self._means.ttl, remind_after=self._means.policy.remind_lead_after)
         return Pending(
@@ -230,7 +235,7 @@ class Gate:
             confirmation_id=event.confirmation_id,
             method=call.method,
             reasons=verdict.reasons,
-            notice=self._means.nobody(asked.told, verdict, case.actor),
+            notice=self._means.build_no_lead_notice(asked.notified_leads, verdict, case.actor),
         )
 
     async def _refuse(self, case: _Case, verdict: Refuse) -> Outcome:
@@ -238,12 +243,12 @@ class Gate:
             turn_id=case.turn_id,
             slot=case.effect.slot,
             method=case.effect.method,
-            params=_storable(case.effect.params),
+            params=_to_storable(case.effect.params),
             code=verdict.reason.code,
             detail=verdict.detail,
             args=dict(verdict.reason.args),
         )
-        await case.ledger.note(event, actor=case.actor.key)
+        await case.ledger.buffer(event, actor=case.actor.key)
         return Outcome(
             status="refused",
             effect_id=case.effect_id,
@@ -256,7 +261,7 @@ class Gate:
 
     async def _deny_by_model(self, case: _Case, call: Call) -> Outcome:
         """The model may only say no (S004-12, A1, A10)."""
-        entry = open_card(case.ledger.state, essence(call), case.actor)
+        entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model")
         if entry is not None:
             try:
@@ -267,12 +272,12 @@ class Gate:
             bare = {
                 "confirmation_id": f"none-{case.effect_id[:10]}",
                 "effect_id": case.effect_id,
-                "essence": essence(call),
+                "essence": get_essence(call),
                 "method": call.method,
                 "params": dict(call.params),
             }
-            event = confirmations.denied_event(bare, case.actor, case.ledger, via="model", reason=case.effect.comment)
-            await case.ledger.note(event, actor=case.actor.key)
+            event = confirmations.build_denial(bare, case.actor, case.ledger, via="model", reason=case.effect.comment)
+            await case.ledger.buffer(event, actor=case.actor.key)
         return Outcome(
             status="refused",
             effect_id=case.effect_id,
@@ -282,26 +287,26 @@ class Gate:
             call=dict(call.params),
         )
 
-    async def _facts(self, case: _Case, call: Call) -> Facts:
+    async def _collect_facts(self, case: _Case, call: Call) -> Facts:
         """What judging needs; in shadow a proposed read is not even looked up, since looking up would be making it."""
         only_planned = case.mode == "shadow" and call.reads_only
-        written = await self._means.written(call, case.actor, case.ledger)
-        found = Facts(by_webhook=self._means.by_webhook(call)) if only_planned else await look_up(call, case.actor, self._means)
-        denied = case.ledger.state["denied"].get(essence(call)) or {}
+        written = await self._means.count_changes(call, case.actor, case.ledger)
+        found = Facts(by_webhook=self._means.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._means)
+        denied = case.ledger.state["denied"].get(get_essence(call)) or {}
         return replace(
             found,
             written=written,
-            first_sums=await first_sums(call, found, self._means, case.ledger),
+            first_sums=await find_first_sums(call, found, self._means, case.ledger),
             denied_at=denied.get("at", ""),
             denied_by=denied.get("by", ""),
             denied_in_turn=bool(denied) and denied.get("turn_id") == case.turn_id,
         )
 
-    def _portal(self, kind: str) -> str:
+    def _find_portal(self, kind: str) -> str:
         performer = self._performers.get(kind)
         return performer.portal if performer else ""
 
-    def _order(self, case: _Case, call: Call, facts: Facts, name: Mapping[str, Any]) -> Order:
+    def _build_order(self, case: _Case, call: Call, facts: Facts, name: Mapping[str, Any]) -> Order:
         return Order(
             effect_id=case.effect_id,
             turn_id=case.turn_id,
@@ -311,12 +316,12 @@ class Gate:
             requested_by_user=case.actor.bitrix_user_id,
             proposed_by=case.effect.proposed_by,
             policy=self._means.policy.digest,
-            before=before_image(call, facts),
+            before=build_before_image(call, facts),
             named=name,
         )
 
 
-def _storable(params: Mapping[str, Any]) -> dict[str, Any]:
+def _to_storable(params: Mapping[str, Any]) -> dict[str, Any]:
     """`params` as they are, or why they cannot be written down: a refusal must always be."""
     try:
         dumps(params)

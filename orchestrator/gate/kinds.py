@@ -38,12 +38,12 @@ _REMINDER = Method(
 """For oneself alone, so that it needs neither a card nor an opening by the policy; a card does not show whose it is."""
 
 
-def kind_of(kind: EffectKind, method: str) -> EffectKind:
+def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
     """The kind of an effect that was proposed without one: a model names methods only."""
     return "schedule" if kind == "bitrix" and method.strip() == reminders.ADD else kind
 
 
-def is_open(kind: EffectKind | str, method: str) -> bool:
+def is_always_open(kind: EffectKind | str, method: str) -> bool:
     """Whether it may be asked for although the policy does not open its kind."""
     return kind == "schedule" and method == reminders.ADD
 
@@ -58,11 +58,11 @@ def find(kind: EffectKind, method: str) -> Method | None:
     return Method(name=method.strip(), classes=(row[0],), verb=row[1], idempotent=row[0] == "R", fields_at="", params=("*",), owner="self")
 
 
-def names(kind: EffectKind) -> tuple[str, ...]:
+def list_methods(kind: EffectKind) -> tuple[str, ...]:
     """Every method of that kind."""
     return tuple(_ROWS.get(kind, {}))
 
 
-def listed() -> tuple[str, ...]:
+def list_policy_names() -> tuple[str, ...]:
     """Every row as a policy names it, such as mongo.delete_one."""
     return tuple(f"{kind}.{method}" for kind, rows in _ROWS.items() for method in rows)

@@ -10,8 +10,8 @@ from orchestrator.gate.effects import Call, Facts, Refuse
 from orchestrator.gate.ports import Ledger
 from orchestrator.gate.reasons import refuse
 from orchestrator.messages import Actor, Frozen
-from state.counting import Begun
-from state.events_leads import written_within_a_day
+from state.counting import PastStart
+from state.events_leads import count_recent_changes
 
 
 class Caps(Frozen):
@@ -23,53 +23,53 @@ class Caps(Frozen):
     """So many changes one person may have made within 24 hours, each command of a batch counted."""
 
 
-class Tally(Protocol):
+class ChangeCounter(Protocol):
     """Counts the changes of a person."""
 
-    async def written(self, actor: Actor, ledger: Ledger) -> int:
+    async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
         """How many changes were begun for this person within the last 24 hours; may raise StoreError."""
         ...
 
-    async def begun(self, actor: Actor, ledger: Ledger) -> Sequence[Begun]:
+    async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
         """The same one by one, for a database that keeps no count of this person yet; may raise StoreError."""
         ...
 
 
-class SessionTally:
+class SessionChangeCounter:
     """Counts what was begun in the conversation that asks: enough for one that has no other."""
 
-    async def written(self, actor: Actor, ledger: Ledger) -> int:
+    async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
         """From the folded state, so nothing is read."""
-        return written_here(ledger.state, actor, ledger.now)
+        return count_session_changes(ledger.state, actor, ledger.now)
 
-    async def begun(self, actor: Actor, ledger: Ledger) -> Sequence[Begun]:
+    async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
         """Nothing: the folded state knows hours, not calls."""
         del actor, ledger
         return ()
 
 
-def written_here(state: Mapping[str, Any], actor: Actor, now: datetime) -> int:
+def count_session_changes(state: Mapping[str, Any], actor: Actor, now: datetime) -> int:
     """How many changes of the last 24 hours this conversation's state holds."""
-    return written_within_a_day(state, actor.key, now)
+    return count_recent_changes(state, actor.key, now)
 
 
-def changes(call: Call) -> int:
+def count_call_changes(call: Call) -> int:
     """How many records' changes the call is: one, or as many as its commands make."""
     return sum(not leaf.reads_only for leaf in call.leaves)
 
 
-def problem(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
+def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
     """Why the call is too much; None when it is not. Reads never are."""
-    many = changes(call)
+    many = count_call_changes(call)
     if not many:
         return None
     if call.commands and caps.records_per_batch is not None and many > caps.records_per_batch:
         return refuse("gate-cap-batch", count=many, limit=caps.records_per_batch)
     if caps.writes_per_day is not None and facts.written + many > caps.writes_per_day:
-        return too_many(many, facts.written, caps.writes_per_day)
+        return build_cap_refusal(many, facts.written, caps.writes_per_day)
     return None
 
 
-def too_many(many: int, made: int, limit: int) -> Refuse:
+def build_cap_refusal(many: int, made: int, limit: int) -> Refuse:
     """The refusal of so many changes more."""
     return refuse("gate-cap-day", count=many, made=made, limit=limit)

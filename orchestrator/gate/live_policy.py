@@ -12,9 +12,9 @@ from typing import Protocol
 from bitrix.catalogue import Catalogue
 from orchestrator.errors import SettingsError
 from orchestrator.gate.policy import SHIPPED, Policy, check_policy, load_with_places
-from orchestrator.gate.policy_text import read
-from state.canonical import sha256
-from state.clock import SystemClock, elapsing
+from orchestrator.gate.policy_text import read_policy_file
+from state.canonical import hash_text
+from state.clock import SystemClock, read_boottime
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ SETTLED = 1.0
 """Seconds after the last writing of a file before it is read: half a file may say less than the whole one."""
 
 
-class Policies(Protocol):
+class PolicySource(Protocol):
     """Where the rules of this moment are asked for."""
 
     def now(self) -> Policy:
@@ -45,7 +45,7 @@ class FixedPolicy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PolicyNews:
+class PolicyChange:
     """The files have changed. `faults` says why the old rules stay; `restart` that rows of the catalogue wait for the next start."""
 
     digest: str
@@ -65,9 +65,9 @@ class LivePolicy:
         catalogue: Catalogue,
         *,
         policy: Policy | None = None,
-        tell: Callable[[PolicyNews], None],
+        tell: Callable[[PolicyChange], None],
         shipped: Path = SHIPPED,
-        clock: Callable[[], float] = elapsing,
+        clock: Callable[[], float] = read_boottime,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
     ) -> None:
         """Begin with `policy`, or read it; SettingsError where it is faulty. `catalogue` holds the rows of this very policy already."""
@@ -76,58 +76,58 @@ class LivePolicy:
         self._tell = tell
         self._clock, self._wall = clock, wall
         self._looked = clock()
-        self._dates, self._content = self._stands(), self._text()
-        self._policy = policy or self._loaded()
+        self._dates, self._content = self._stat_files(), self._hash_content()
+        self._policy = policy or self._load()
 
     def now(self) -> Policy:
         """The policy in force; whatever has become of its files, there is one."""
         if self._clock() - self._looked >= LOOK_EVERY:
             self._looked = self._clock()
-            self._look()
+            self._reload_if_changed()
         return self._policy
 
-    def _look(self) -> None:
-        dates = self._stands()
+    def _reload_if_changed(self) -> None:
+        dates = self._stat_files()
         if dates == self._dates or any(stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED for stand in dates):
             return
-        content = self._text()
+        content = self._hash_content()
         self._dates = dates
         if content == self._content:
             return
         self._content = content
-        self._tell(self._taken(content))
+        self._tell(self._apply_change(content))
 
-    def _taken(self, content: str) -> PolicyNews:
+    def _apply_change(self, content: str) -> PolicyChange:
         try:
-            self._refuse_nothing()
-            policy = self._loaded()
+            self._check_not_empty()
+            policy = self._load()
         except SettingsError as error:
             log.warning("the policy has become faulty, the old one stays: %s", error.reason, extra={"action": "policy_faulty"})
-            return PolicyNews(digest=self._policy.digest, content=content, faults=tuple(error.reason.splitlines()))
+            return PolicyChange(digest=self._policy.digest, content=content, faults=tuple(error.reason.splitlines()))
         restart = policy.catalogue != self._policy.catalogue
         self._policy = policy.model_copy(update={"catalogue": self._policy.catalogue}) if restart else policy
         log.info("the policy is now %s", self._policy.digest, extra={"action": "policy_changed", "policy": self._policy.digest})
-        return PolicyNews(digest=self._policy.digest, content=content, restart=restart)
+        return PolicyChange(digest=self._policy.digest, content=content, restart=restart)
 
-    def _refuse_nothing(self) -> None:
+    def _check_not_empty(self) -> None:
         """A file that has lost all it said is a full disk or a slip, and would take every limit away. Raises SettingsError."""
-        if self._path is not None and not read(self._path)[0]:
+        if self._path is not None and not read_policy_file(self._path)[0]:
             raise SettingsError(f"POLICY_FILE {self._path.name}: says nothing any more; write `rules: []` if nothing is wanted")
 
-    def _loaded(self) -> Policy:
+    def _load(self) -> Policy:
         loaded = load_with_places(self._path, shipped=self._shipped)
         if faults := check_policy(loaded.policy, self._catalogue, loaded.places):
             raise SettingsError("\n".join(faults))
         return loaded.policy
 
-    def _stands(self) -> tuple[tuple[int, int, int, int] | None, ...]:
-        return tuple(_stand(path) for path in self._files)
+    def _stat_files(self) -> tuple[tuple[int, int, int, int] | None, ...]:
+        return tuple(_stat_file(path) for path in self._files)
 
-    def _text(self) -> str:
-        return sha256("\0".join(_read(path) for path in self._files))
+    def _hash_content(self) -> str:
+        return hash_text("\0".join(_read_text(path) for path in self._files))
 
 
-def _stand(path: Path) -> tuple[int, int, int, int] | None:
+def _stat_file(path: Path) -> tuple[int, int, int, int] | None:
     """What changes when the file is written, replaced or removed."""
     try:
         found = path.stat()
@@ -136,7 +136,7 @@ def _stand(path: Path) -> tuple[int, int, int, int] | None:
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8", "replace")
     except OSError:

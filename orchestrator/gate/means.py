@@ -7,12 +7,12 @@ from typing import Any
 
 from bitrix.catalogue import Catalogue
 from orchestrator.gate.approvers import Approvers
-from orchestrator.gate.confirmations import sees_all
+from orchestrator.gate.confirmations import can_see_all
 from orchestrator.gate.effects import Ask, Call, Facts
 from orchestrator.gate.executor import Order
-from orchestrator.gate.frozen import Switch
-from orchestrator.gate.limits import Tally
-from orchestrator.gate.live_policy import Policies
+from orchestrator.gate.frozen import FreezeSwitch
+from orchestrator.gate.limits import ChangeCounter
+from orchestrator.gate.live_policy import PolicySource
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.ports import Ledger, Performer, Records
 from orchestrator.gate.preview import Names, preview
@@ -20,11 +20,11 @@ from orchestrator.messages import Actor, Notice
 
 
 @dataclass(frozen=True, kw_only=True)
-class Means:
+class GateDeps:
     """See the module docstring."""
 
     catalogue: Catalogue
-    policies: Policies
+    policies: PolicySource
     performers: Mapping[str, Performer]
     records: Records
     names: Names
@@ -33,35 +33,35 @@ class Means:
     present: Callable[[Actor], Actor | None]
     """The rights that a person has now, None for those who have none any more."""
     approvers: Approvers
-    tally: Tally
-    switch: Switch
+    change_counter: ChangeCounter
+    switch: FreezeSwitch
 
     @property
     def policy(self) -> Policy:
         """The rules of this moment."""
         return self.policies.now()
 
-    def by_webhook(self, call: Call) -> bool:
+    def is_by_webhook(self, call: Call) -> bool:
         """Whether calls of this kind go through a webhook of the portal."""
         performer = self.performers.get(call.kind)
         return call.kind == "bitrix" and performer is not None and not performer.is_application
 
-    async def written(self, call: Call, actor: Actor, ledger: Ledger) -> int:
+    async def count_changes(self, call: Call, actor: Actor, ledger: Ledger) -> int:
         """How many changes were made for the actor within a day; not counted where nothing hangs on it."""
         counts = not call.reads_only and self.policy.caps.writes_per_day is not None
-        return await self.tally.written(actor, ledger) if counts else 0
+        return await self.change_counter.count_changes(actor, ledger) if counts else 0
 
-    def told(self, order: Order, verdict: Ask, actor: Actor) -> Sequence[Actor]:
+    def find_notified_leads(self, order: Order, verdict: Ask, actor: Actor) -> Sequence[Actor]:
         """The leads to whom a request is shown; nobody where the one who asks may decide it."""
-        if not self._needs_another(verdict, actor):
+        if not self._needs_other_approver(verdict, actor):
             return ()
-        return self.approvers.of(actor, lambda lead: sees_all(lead, order.before, self.catalogue, asked_by=actor.bitrix_user_id))
+        return self.approvers.find_leads(actor, lambda lead: can_see_all(lead, order.before, self.catalogue, asked_by=actor.bitrix_user_id))
 
-    def nobody(self, told: Sequence[Actor], verdict: Ask, actor: Actor) -> Notice | None:
+    def build_no_lead_notice(self, told: Sequence[Actor], verdict: Ask, actor: Actor) -> Notice | None:
         """What is said where no lead is known who could decide."""
-        return Notice(code="lead-nobody") if self._needs_another(verdict, actor) and not told else None
+        return Notice(code="lead-nobody") if self._needs_other_approver(verdict, actor) and not told else None
 
-    def _needs_another(self, verdict: Ask, actor: Actor) -> bool:
+    def _needs_other_approver(self, verdict: Ask, actor: Actor) -> bool:
         return verdict.four_eyes or (verdict.lead and actor.role == "manager")
 
     async def preview(self, call: Call, facts: Facts, actor: Actor, *, now: datetime | None = None) -> dict[str, Any]:

@@ -9,23 +9,23 @@ from orchestrator.messages import Mode
 _WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the portal", "M": "money", "N": "sends outward"}
 
 
-def methods_text(catalogue: Catalogue, policy: Policy, mode: Mode) -> str:
+def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode) -> str:
     """One line a method, reads first."""
-    listed = [method for method in catalogue if offered(method, policy, mode)]
-    return "\n".join(_lines(sorted(listed, key=lambda method: (not method.reads_only, method.name))))
+    listed = [method for method in catalogue if is_offered(method, policy, mode)]
+    return "\n".join(_format_lines(sorted(listed, key=lambda method: (not method.reads_only, method.name))))
 
 
-def offered(method: Method, policy: Policy, mode: Mode) -> bool:
+def is_offered(method: Method, policy: Policy, mode: Mode) -> bool:
     """Whether the model is told of a method at all; what it is not told of is refused by the gate all the same."""
-    if policy.names(policy.refuse_methods, method.name):
+    if policy.is_listed(policy.refuse_methods, method.name):
         return False
     seldom = "D" in method.classes or method.closed or method.rare
-    if seldom and not policy.names(policy.open_methods, method.name):
+    if seldom and not policy.is_listed(policy.open_methods, method.name):
         return False
     return mode != "canary" or method.reads_only or method.safe_create or method.name == "batch"
 
 
-def _lines(methods: list[Method]) -> Iterator[str]:
+def _format_lines(methods: list[Method]) -> Iterator[str]:
     for method in methods:
         what = ", ".join(_WORDS[name] for name in method.classes)
         needs = f"; needs {', '.join(method.required)}" if method.required else ""

@@ -4,12 +4,12 @@ from orchestrator.gate.effects import Call
 from orchestrator.messages import MODES, Actor, Mode
 
 
-def effective(mode: Mode, actor: Actor) -> Mode:
+def resolve_mode(mode: Mode, actor: Actor) -> Mode:
     """The lower of the agent's mode and the highest mode the actor may use (DESIGN §6)."""
     return MODES[min(MODES.index(mode), MODES.index(actor.max_mode))]
 
 
-def lets_through(call: Call, mode: Mode) -> bool:
+def may_run(call: Call, mode: Mode) -> bool:
     """Whether the mode knows the call at all: canary = reads and safe creates, full = all listed (S004-8, S004-28, S004-68).
 
     Shadow runs nothing, so it lets every call through to be planned.

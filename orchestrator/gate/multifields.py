@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from bitrix.batch import references
+from bitrix.batch import find_references
 from bitrix.names import MULTIFIELDS
-from orchestrator.gate.params import misshapen
-from orchestrator.gate.visible import visible
+from orchestrator.gate.params import build_shape_refusal
+from orchestrator.gate.visible import escape_text
 
 Verb = Literal["add", "edit", "remove"]
 _NEW: Final = re.compile(r"n[0-9]{1,4}", re.ASCII)
@@ -43,7 +43,7 @@ class Element:
     @property
     def key(self) -> tuple[str, str]:
         """What makes it the same as another: the digits of a phone, an address in any case."""
-        return self.kind, _plain(self.kind, self.value)
+        return self.kind, _to_comparable(self.kind, self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,35 +57,35 @@ class Step:
     old: Element | None = None
 
 
-def elements(record: Mapping[str, Any] | None) -> tuple[Element, ...]:
+def parse_elements(record: Mapping[str, Any] | None) -> tuple[Element, ...]:
     """The phones and addresses of a record of either family; one that shows none has none."""
-    return tuple(_elements(record or {}))
+    return tuple(_parse_record_elements(record or {}))
 
 
-def is_named(name: str) -> bool:
+def is_multifield(name: str) -> bool:
     """Whether this field holds phones or addresses, in either family."""
     return name.upper() in {*MULTIFIELDS, "FM"}
 
 
-def field_of(kind: str, *, in_items: bool) -> str:
+def find_field_name(kind: str, *, in_items: bool) -> str:
     """The field that holds this kind."""
     return "fm" if in_items else kind
 
 
-def read(name: str, value: Any, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
+def parse_steps(name: str, value: Any, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
     """What writing `value` under `name` does to a record with `present`; None for a new record. Raises Refusal for what is unclear."""
     kind = name.upper()
     if in_items != (kind == "FM"):
-        raise misshapen(name, _FM_SHAPE if in_items else _CLASSIC_SHAPE)
-    given = _universal(value, present) if in_items else _classic(kind, value, present)
-    steps = [_step(element, present, name) for element in given]
+        raise build_shape_refusal(name, _FM_SHAPE if in_items else _CLASSIC_SHAPE)
+    given = _parse_universal(value, present) if in_items else _parse_classic(kind, value, present)
+    steps = [_build_step(element, present, name) for element in given]
     named = [step.old.id for step in steps if step.old is not None]
     if len(named) != len(set(named)):
-        raise misshapen(name, "a list that names each element once")
-    return tuple(_useful(steps, present or (), name))
+        raise build_shape_refusal(name, "a list that names each element once")
+    return tuple(_select_effective_steps(steps, present or (), name))
 
 
-def after(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Element, ...]:
+def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Element, ...]:
     """The phones and addresses of the record once the steps are done."""
     touched = {step.old.id: step for step in steps if step.old is not None}
     kept = [element for element in present if element.id not in touched]
@@ -94,7 +94,7 @@ def after(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Element, .
     return (*kept, *edited, *added)
 
 
-def to_send(steps: Sequence[Step], *, in_items: bool, new: bool) -> Any:
+def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Any:
     """The value whose only reading is these steps."""
     if not in_items:
         return [_classic_element(step) for step in steps]
@@ -106,8 +106,8 @@ def to_send(steps: Sequence[Step], *, in_items: bool, new: bool) -> Any:
     return {step.old.id if step.old else next(adds): _universal_element(step) for step in steps}
 
 
-def parted(value: Any, held: Collection[str]) -> tuple[Any, list[str]]:
-    """What `to_send` has made, without the elements whose ID is not among `held`; and the IDs of those."""
+def remove_missing(value: Any, held: Collection[str]) -> tuple[Any, list[str]]:
+    """What `build_value` has made, without the elements whose ID is not among `held`; and the IDs of those."""
     if isinstance(value, Mapping):
         gone = [key for key in value if _NUMBER.fullmatch(key) and key not in held]
         return {key: item for key, item in value.items() if key not in gone}, gone
@@ -116,9 +116,9 @@ def parted(value: Any, held: Collection[str]) -> tuple[Any, list[str]]:
     return kept, [number for number in numbers if number and number not in held]
 
 
-def shown_as(record: Mapping[str, Any], now: Sequence[Element]) -> dict[str, Any]:
+def to_record_fields(record: Mapping[str, Any], now: Sequence[Element]) -> dict[str, Any]:
     """The fields of `record` that hold phones and addresses, as they read once it has `now`."""
-    own: dict[str, list[dict[str, str]]] = {name: [] for name in record if is_named(name)}
+    own: dict[str, list[dict[str, str]]] = {name: [] for name in record if is_multifield(name)}
     of_all = next((name for name in own if name.upper() == "FM"), None)
     for element in now:
         name = of_all or next((name for name in own if name.upper() == element.kind), element.kind)
@@ -127,113 +127,115 @@ def shown_as(record: Mapping[str, Any], now: Sequence[Element]) -> dict[str, Any
     return own
 
 
-def unmet(steps: Sequence[Step], now: Sequence[Element]) -> tuple[Step, ...]:
+def find_unmet_steps(steps: Sequence[Step], now: Sequence[Element]) -> tuple[Step, ...]:
     """The steps that a look at the record does not bear out."""
     keys = {element.key for element in now}
     by_id = {element.id: element for element in now}
-    return tuple(step for step in steps if not _met(step, keys, by_id))
+    return tuple(step for step in steps if not _is_met(step, keys, by_id))
 
 
-def _met(step: Step, keys: set[tuple[str, str]], by_id: Mapping[str, Element]) -> bool:
+def _is_met(step: Step, keys: set[tuple[str, str]], by_id: Mapping[str, Element]) -> bool:
     if step.verb == "add" or step.old is None:
-        return (step.kind, _plain(step.kind, step.value)) in keys
+        return (step.kind, _to_comparable(step.kind, step.value)) in keys
     found = by_id.get(step.old.id)
     if step.verb == "remove":
         return found is None
-    return found is not None and found.key == (step.kind, _plain(step.kind, step.value))
+    return found is not None and found.key == (step.kind, _to_comparable(step.kind, step.value))
 
 
-def _elements(record: Mapping[str, Any]) -> Iterator[Element]:
+def _parse_record_elements(record: Mapping[str, Any]) -> Iterator[Element]:
     for name, value in record.items():
         kind = name.upper()
         if kind not in {*MULTIFIELDS, "FM"}:
             continue
         for key, item in _pairs(value):
-            own = _named(item) if isinstance(item, Mapping) else {}
+            own = _to_classic_names(item) if isinstance(item, Mapping) else {}
             of = kind if kind != "FM" else str(own.get("TYPE_ID") or "").upper()
             if own.get("VALUE") not in (None, "") and of in MULTIFIELDS:
                 yield Element(id=str(own.get("ID") or key), kind=of, value=str(own["VALUE"]), value_type=str(own.get("VALUE_TYPE") or ""))
 
 
-def _classic(kind: str, value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
+def _parse_classic(kind: str, value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
     """The elements of one kind as a list, each with its kind."""
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
-        return [_the_one(kind, str(value).strip(), present)]
+        return [_parse_single_value(kind, str(value).strip(), present)]
     if isinstance(value, Mapping) and {key.lower().replace("_", "") for key in value} <= _NAMES.keys() and value:
         value = [value]
     items = [item for _, item in _pairs(value)]
     if not items:
-        raise misshapen(kind, _CLASSIC_SHAPE)
-    return [{**_written(item, kind, _CLASSIC_SHAPE), "TYPE_ID": kind} for item in items]
+        raise build_shape_refusal(kind, _CLASSIC_SHAPE)
+    return [{**_parse_element(item, kind, _CLASSIC_SHAPE), "TYPE_ID": kind} for item in items]
 
 
-def _the_one(kind: str, value: str, present: Sequence[Element] | None) -> dict[str, Any]:
+def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None) -> dict[str, Any]:
     """A bare value means "this is the phone": it takes the place of the only one, or is the first; with several it is unclear."""
     mine = [element for element in present or () if element.kind == kind]
     if len(mine) > 1:
-        raise misshapen(kind, f"{_CLASSIC_SHAPE}; the record has {_listed(mine)}", foreign_text=True)
+        raise build_shape_refusal(kind, f"{_CLASSIC_SHAPE}; the record has {_format_elements(mine)}", foreign_text=True)
     return {"VALUE": value, "TYPE_ID": kind, **({"ID": mine[0].id} if mine else {})}
 
 
-def _universal(value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
+def _parse_universal(value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
     """The elements of `fm`, each with its kind; keys of the map become ids."""
     if not isinstance(value, Mapping | list) or not value:
-        raise misshapen("fm", _FM_SHAPE)
+        raise build_shape_refusal("fm", _FM_SHAPE)
     known = {element.id: element for element in present or ()}
     found = []
     for key, item in value.items() if isinstance(value, Mapping) else ((None, item) for item in value):
-        own = _written(item, "fm", _FM_SHAPE)
+        own = _parse_element(item, "fm", _FM_SHAPE)
         by_number = key is not None and present is not None and not _NEW.fullmatch(key)
         if by_number and (not _NUMBER.fullmatch(str(key)) or str(own.setdefault("ID", key)) != key):
-            raise misshapen(f"fm.{key}", _FM_SHAPE)
+            raise build_shape_refusal(f"fm.{key}", _FM_SHAPE)
         old = known.get(str(own.get("ID") or ""))
         kind = str(own.get("TYPE_ID") or (old.kind if old else "")).upper()
         if kind not in MULTIFIELDS:
-            raise misshapen("fm.typeId", f"one of {', '.join(MULTIFIELDS)}; {_FM_SHAPE}")
+            raise build_shape_refusal("fm.typeId", f"one of {', '.join(MULTIFIELDS)}; {_FM_SHAPE}")
         found.append({**own, "TYPE_ID": kind})
     return found
 
 
-def _written(item: Any, name: str, shape: str) -> dict[str, Any]:
+def _parse_element(item: Any, name: str, shape: str) -> dict[str, Any]:
     """One written element under the classic names; raises Refusal for odd ones."""
     if isinstance(item, str) and item.strip() and name != "fm":
         return {"VALUE": item.strip()}
-    own = _named(item) if isinstance(item, Mapping) else {}
+    own = _to_classic_names(item) if isinstance(item, Mapping) else {}
     if not own or len(own) != len(item) or not own.keys() <= set(_NAMES.values()):
-        raise misshapen(name, shape)
+        raise build_shape_refusal(name, shape)
     if any(isinstance(part, Mapping | list | bool | float) for part in own.values()):
-        raise misshapen(name, shape)
+        raise build_shape_refusal(name, shape)
     return own
 
 
-def _step(own: Mapping[str, Any], present: Sequence[Element] | None, name: str) -> Step:
+def _build_step(own: Mapping[str, Any], present: Sequence[Element] | None, name: str) -> Step:
     number, kind = str(own.get("ID") or "").strip(), str(own["TYPE_ID"])
     value, value_type = str(own.get("VALUE") or "").strip(), str(own.get("VALUE_TYPE") or "")
     gone = not value or str(own.get("DELETE") or "").upper() in {"Y", "1", "TRUE"}
     if not number:
         if gone:
-            raise misshapen(name, "an element with a value, or with the ID of the one to remove")
+            raise build_shape_refusal(name, "an element with a value, or with the ID of the one to remove")
         return Step(verb="add", kind=kind, value=value, value_type=value_type)
     old = next((element for element in present or () if element.id == number and element.kind == kind), None)
     if old is None:
         held = [element for element in present or () if element.kind == kind]
-        raise misshapen(f"{name} ID {number}", f"the ID of an element that the record has: {_listed(held)}", foreign_text=True)
+        raise build_shape_refusal(
+            f"{name} ID {number}", f"the ID of an element that the record has: {_format_elements(held)}", foreign_text=True
+        )
     if gone:
         return Step(verb="remove", kind=kind, old=old)
     return Step(verb="edit", kind=kind, value=value, value_type=value_type or old.value_type, old=old)
 
 
-def _useful(steps: Sequence[Step], present: Sequence[Element], name: str) -> Iterator[Step]:
+def _select_effective_steps(steps: Sequence[Step], present: Sequence[Element], name: str) -> Iterator[Step]:
     """The steps that change something; raises Refusal for an edit that would make two of one."""
     named = {step.old.id for step in steps if step.old is not None}
     held = {element.key for element in present if element.id not in named}
     changes = [step for step in steps if not _changes_nothing(step)]
     held |= {step.old.key for step in steps if step.old is not None and _changes_nothing(step)}
     for step in sorted(changes, key=lambda step: step.verb == "add"):
-        key = (step.kind, _plain(step.kind, step.value))
+        key = (step.kind, _to_comparable(step.kind, step.value))
         if step.verb != "remove" and key in held:
             if step.verb == "edit":
-                raise misshapen(f"{name} {step.value}", "a value that the record does not hold already")
+                raise build_shape_refusal(f"{name} {step.value}", "a value that the record does not hold already")
             continue
         held |= {key} if step.verb != "remove" else set()
         yield step
@@ -264,20 +266,20 @@ def _pairs(value: Any) -> list[tuple[str, Any]]:
     return [("", item) for item in value] if isinstance(value, list) else []
 
 
-def _named(item: Mapping[str, Any]) -> dict[str, Any]:
+def _to_classic_names(item: Mapping[str, Any]) -> dict[str, Any]:
     """An element under the classic names, whichever family wrote it."""
     return {_NAMES.get(key.lower().replace("_", ""), key): value for key, value in item.items()}
 
 
-def _plain(kind: str, value: str) -> str:
+def _to_comparable(kind: str, value: str) -> str:
     text = "".join(value.split()).casefold()
     if kind != "PHONE":
         return text.rstrip("/")
     digits = "".join(_DIGITS.findall(text))
-    if len(digits) < _SHORTEST or references(value):
+    if len(digits) < _SHORTEST or find_references(value):
         return text
     return f"7{digits[1:]}" if len(digits) == _LOCAL and digits[0] == "8" else digits
 
 
-def _listed(found: Sequence[Element]) -> str:
-    return "; ".join(f"ID {element.id}: {visible(element.value, limit=_SHOWN)}" for element in found) or "none"
+def _format_elements(found: Sequence[Element]) -> str:
+    return "; ".join(f"ID {element.id}: {escape_text(element.value, limit=_SHOWN)}" for element in found) or "none"

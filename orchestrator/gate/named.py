@@ -7,8 +7,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.directory.money_style import NO_BOOK, Book
-from orchestrator.directory.text import Locale, cut
+from orchestrator.directory.money_style import NO_CURRENCY_BOOK, CurrencyBook
+from orchestrator.directory.text import Locale, trim_text
 from orchestrator.gate.effects import Call, Facts
 from orchestrator.gate.preview import preview
 from orchestrator.messages import Actor
@@ -20,86 +20,88 @@ _TITLES = 3
 _VALUE = 60
 
 
-def named(call: Call, card: Mapping[str, Any]) -> dict[str, Any]:
+def build_call_label(call: Call, card: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments by which a notice names `call`, taken from its card; the sentence is `call-named` of the doors' catalogues."""
     if call.commands:
         titles = [str(item["title"]) for item in card["items"] if item["title"]]
-        return _args(call.method, verb="batch", count=len(card["items"]), title="», «".join(_first(titles, _TITLES)))
+        return _build_label_args(call.method, verb="batch", count=len(card["items"]), title="», «".join(_truncate(titles, _TITLES)))
     lines = [line for line in card["lines"] if line["field"] not in call.system_fields and line["after"] != card["title"]]
-    changes = "; ".join(_first([_change(line) for line in lines], _CHANGES))
-    return _args(call.method, verb=card["verb"], entity=card["entity"], title=str(card["title"]), changes=changes)
+    changes = "; ".join(_truncate([_format_change(line) for line in lines], _CHANGES))
+    return _build_label_args(call.method, verb=card["verb"], entity=card["entity"], title=str(card["title"]), changes=changes)
 
 
-async def named_offline(call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
+async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
     """The same for a call without a card, from what was read already: a free write costs no further reads, and {} never stops it."""
     try:
-        return named(call, await preview(call, facts, _Unread(), locale=actor.locale, zone=actor.time_zone))
+        return build_call_label(call, await preview(call, facts, _NoNames(), locale=actor.locale, zone=actor.time_zone))
     except Exception:  # only a label: the call was judged, and runs without one
         log.exception("a call cannot be named", extra={"action": "naming_failed", "method": call.method})
         return {}
 
 
-def doubt(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+def build_doubt_args(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a sentence about a stored call of doubtful outcome; `effect_id` is there where no card has a button for it."""
-    known = stored.get("named") or _args(stored["call"]["method"])
+    known = stored.get("named") or _build_label_args(stored["call"]["method"])
     return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
 
 
-def _args(method: str, *, verb: str = "other", entity: str = "", count: int = 1, title: str = "", changes: str = "") -> dict[str, Any]:
+def _build_label_args(
+    method: str, *, verb: str = "other", entity: str = "", count: int = 1, title: str = "", changes: str = ""
+) -> dict[str, Any]:
     parts = {(True, True): "both", (True, False): "title", (False, True): "changes"}.get((bool(title), bool(changes)), "none")
     return {"method": method, "verb": verb, "entity": entity, "count": count, "title": title, "changes": changes, "parts": parts}
 
 
-def _change(line: Mapping[str, Any]) -> str:
-    before = f"{cut(line['before'], limit=_VALUE)} → " if line["before"] else ""
-    return f"{line['name']}: {before}{cut(line['after'], limit=_VALUE)}"
+def _format_change(line: Mapping[str, Any]) -> str:
+    before = f"{trim_text(line['before'], limit=_VALUE)} → " if line["before"] else ""
+    return f"{line['name']}: {before}{trim_text(line['after'], limit=_VALUE)}"
 
 
-def _first(items: Sequence[str], most: int) -> list[str]:
+def _truncate(items: Sequence[str], most: int) -> list[str]:
     return [*items[:most], "…"] if len(items) > most else list(items)
 
 
-class _Unread:
+class _NoNames:
     """Names without a portal: every number stays a number."""
 
-    async def user(self, user_id: int) -> str:
+    async def find_user_name(self, user_id: int) -> str:
         """No name."""
-        return _unread(user_id)
+        return _no_name(user_id)
 
-    async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         """No name."""
-        return _unread(entity, stage_id, category_id)
+        return _no_name(entity, stage_id, category_id)
 
-    async def category(self, category_id: int, entity: str = "deal") -> str:
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         """No name."""
-        return _unread(category_id, entity)
+        return _no_name(category_id, entity)
 
-    async def kind(self, entity: str, locale: Locale) -> str:
+    async def find_kind_name(self, entity: str, locale: Locale) -> str:
         """No name."""
-        return _unread(entity, locale)
+        return _no_name(entity, locale)
 
-    async def title(self, entity: str, record_id: int) -> str:
+    async def find_title(self, entity: str, record_id: int) -> str:
         """No name."""
-        return _unread(entity, record_id)
+        return _no_name(entity, record_id)
 
-    async def field_title(self, entity: str, name: str) -> str:
+    async def find_field_title(self, entity: str, name: str) -> str:
         """No title."""
-        return _unread(entity, name)
+        return _no_name(entity, name)
 
-    async def field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
         """No words."""
         del entity, name, value, locale, zone
         return None
 
-    async def book(self) -> Book:
+    async def load_currency_book(self) -> CurrencyBook:
         """No currencies but the well-known ones."""
-        return NO_BOOK
+        return NO_CURRENCY_BOOK
 
-    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
+    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         """No address."""
-        return _unread(entity, record_id, user)
+        return _no_name(entity, record_id, user)
 
 
-def _unread(*what: object) -> str:
+def _no_name(*what: object) -> str:
     del what
     return ""

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bitrix.batch import references
+from bitrix.batch import find_references
 from bitrix.catalogue import Catalogue, Method
 from bitrix.methods import is_method_name
 from orchestrator.gate import batch, enrich, kinds, named_sums, params, reminders, targets, ties
 from orchestrator.gate.effects import Call, Refuse
-from orchestrator.gate.params import Refusal, refused
+from orchestrator.gate.params import Refusal, build_refusal
 from orchestrator.messages import Actor, Effect, EffectKind
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench:
+class NormalizeContext:
     """What every step of one normalisation needs."""
 
     catalogue: Catalogue
@@ -26,32 +26,32 @@ class Bench:
     effect_id: str
 
 
-def normalise(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor, effect_id: str) -> Call | Refuse:
+def normalize(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor, effect_id: str) -> Call | Refuse:
     """The one call behind `effect`, enriched; a Refuse with the reason when it has no single reading. Raises nothing.
 
     DESIGN §3 "Normalise" and "Enrich"; S004-24, S004-25, S004-27, S004-69. Doing it twice gives the same call.
     """
-    bench = Bench(catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
+    bench = NormalizeContext(catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     try:
-        return _call(effect, bench)
+        return _build_any_call(effect, bench)
     except Refusal as refusal:
         return refusal.verdict
 
 
-def _call(effect: Effect, bench: Bench) -> Call:
-    given = params.copied(effect.params)
-    kind = kinds.kind_of(effect.kind, effect.method)
+def _build_any_call(effect: Effect, bench: NormalizeContext) -> Call:
+    given = params.parse_params(effect.params)
+    kind = kinds.resolve_kind(effect.kind, effect.method)
     if kind != "bitrix":
-        return _other_kind(kind, effect.method, given, bench)
-    spec = lookup(effect.method, bench.catalogue)
+        return _build_other_kind(kind, effect.method, given, bench)
+    spec = find_method(effect.method, bench.catalogue)
     if spec.name == "batch":
-        return _batch(spec, given, bench)
-    call = single(spec, given, bench, origin=bench.effect_id)
-    _check_plain(call, ties.firm(spec, call.params, bench.catalogue))
+        return _build_batch(spec, given, bench)
+    call = build_call(spec, given, bench, origin=bench.effect_id)
+    _check_plain(call, ties.find_bound_records(spec, call.params, bench.catalogue))
     return call
 
 
-def lookup(method: str, catalogue: Catalogue) -> Method:
+def find_method(method: str, catalogue: Catalogue) -> Method:
     """The catalogue row of `method`, in any case; raises Refusal for odd and unlisted names."""
     name = method.strip()
     spec = catalogue.find(name) if is_method_name(name) else None
@@ -59,90 +59,90 @@ def lookup(method: str, catalogue: Catalogue) -> Method:
         return spec
     code = "gate-method-unknown" if is_method_name(name) else "gate-method-odd"
     core = name.strip("/").lower().removesuffix(".json").removesuffix(".xml")
-    raise refused(code, method=name, hint=params.hint(core, [known.name for known in catalogue]))
+    raise build_refusal(code, method=name, hint=params.build_hint(core, [known.name for known in catalogue]))
 
 
-def single(spec: Method, given: Mapping[str, Any], bench: Bench, *, origin: str) -> Call:
+def build_call(spec: Method, given: Mapping[str, Any], bench: NormalizeContext, *, origin: str) -> Call:
     """One call that is no batch, judged by nobody yet; raises Refusal."""
-    spelled = params.with_ids(spec, params.spelled(spec, given))
-    about = targets.entity_name(spec, spelled, bench.catalogue)
+    spelled = params.convert_ids(spec, params.normalize_names(spec, given))
+    about = targets.find_entity_name(spec, spelled, bench.catalogue)
     own = about if spec.entity == "item" else spec.entity
-    entities = targets.definitions(own, about, catalogue=bench.catalogue)
-    named = params.with_fields(spec, spelled, entity=entities.get(own), marks=enrich.marks(origin))
+    entities = targets.find_definitions(own, about, catalogue=bench.catalogue)
+    named = params.normalize_fields(spec, spelled, entity=entities.get(own), marks=enrich.build_marks(origin))
     _check_kind_of_record(spec, named, about)
-    done = enrich.enrich(spec, named, actor=bench.actor, origin=origin, entity=own)
+    done = enrich.fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=own)
     params.check_required(spec, done.params)
     aim = targets.find(spec, done.params, bench.catalogue)
-    tied = ties.firm(spec, done.params, bench.catalogue)
+    tied = ties.find_bound_records(spec, done.params, bench.catalogue)
     _check_ties(tied)
     call = Call(
         kind="bitrix",
         method=spec.name,
         params=done.params,
         spec=spec,
-        classes=classes(spec, done.params),
+        classes=find_classes(spec, done.params),
         portal=bench.portal,
         targets=aim.targets,
         unknown_target=aim.unknown,
         system_fields=done.system_fields,
         entity=own,
-        entities={**entities, **targets.definitions(*(tie.entity for tie in tied if tie.entity), catalogue=bench.catalogue)},
+        entities={**entities, **targets.find_definitions(*(tie.entity for tie in tied if tie.entity), catalogue=bench.catalogue)},
         ties=tuple(dict.fromkeys((tie.entity, tie.number) for tie in tied if tie.number is not None)),
     )
-    return named_sums.parted(call, locale=bench.actor.locale)
+    return named_sums.extract_currencies(call, locale=bench.actor.locale)
 
 
-def classes(spec: Method, given: Mapping[str, Any]) -> tuple[str, ...]:
+def find_classes(spec: Method, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The classes of this very call: an activity that is not plainly internal goes outward (facts on Bitrix24, row 49)."""
-    outward = any(str(targets.at(given, path) or "") not in harmless for path, harmless in spec.inward.items())
+    outward = any(str(targets.get_at_path(given, path) or "") not in harmless for path, harmless in spec.inward.items())
     return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
 
 
 def _check_kind_of_record(spec: Method, given: Mapping[str, Any], entity: str) -> None:
     """A kind of record that is written but not known is refused at once."""
     path = spec.target_entity.removeprefix("@")
-    if spec.target_entity.startswith("@") and not entity and targets.at(given, path) is not None:
-        if references(targets.at(given, path)) or spec.owner == "self":
+    if spec.target_entity.startswith("@") and not entity and targets.get_at_path(given, path) is not None:
+        if find_references(targets.get_at_path(given, path)) or spec.owner == "self":
             return
-        raise refused("gate-param-invalid", param=path, expected="a kind of record such as deal or 2")
+        raise build_refusal("gate-param-invalid", param=path, expected="a kind of record such as deal or 2")
 
 
-def _check_ties(tied: Iterable[ties.Tie]) -> None:
+def _check_ties(tied: Iterable[ties.LinkedRecord]) -> None:
     """Every further record is a known kind and a number, or the answer of another command."""
     for tie in tied:
-        if not references(tie.written) and (tie.number is None or not tie.entity):
-            raise refused("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
+        if not find_references(tie.written) and (tie.number is None or not tie.entity):
+            raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
 
 
-def _check_plain(call: Call, tied: Iterable[ties.Tie]) -> None:
+def _check_plain(call: Call, tied: Iterable[ties.LinkedRecord]) -> None:
     """Outside a batch an id is a number: `$result[...]` means nothing there."""
     for tie in tied:
         if tie.number is None:
-            raise refused("gate-param-invalid", param=tie.path, expected="the number of a record")
+            raise build_refusal("gate-param-invalid", param=tie.path, expected="the number of a record")
     for path in call.spec.target:
-        written = targets.at(call.params, path)
+        written = targets.get_at_path(call.params, path)
         if written is not None and targets.as_id(written) is None:
-            raise refused("gate-param-invalid", param=path, expected="the number of a record")
+            raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
 
 
-def _other_kind(kind: EffectKind, method: str, given: dict[str, Any], bench: Bench) -> Call:
+def _build_other_kind(kind: EffectKind, method: str, given: dict[str, Any], bench: NormalizeContext) -> Call:
     spec = kinds.find(kind, method)
     if spec is None:
-        hint = params.hint(method, kinds.names(kind))
-        raise refused("gate-method-unknown", method=f"{kind}: {method}", hint=hint)
+        hint = params.build_hint(method, kinds.list_methods(kind))
+        raise build_refusal("gate-method-unknown", method=f"{kind}: {method}", hint=hint)
     if spec.name == reminders.ADD:
-        given = reminders.settled(given, person=bench.actor.key, effect_id=bench.effect_id)
+        given = reminders.normalize_reminder(given, person=bench.actor.key, effect_id=bench.effect_id)
     return Call(kind=kind, method=spec.name, params=given, spec=spec, classes=spec.classes, portal=bench.portal, entity=spec.entity)
 
 
-def _batch(spec: Method, given: dict[str, Any], bench: Bench) -> Call:
-    outer = params.spelled(spec, given)
+def _build_batch(spec: Method, given: dict[str, Any], bench: NormalizeContext) -> Call:
+    outer = params.normalize_names(spec, given)
     params.check_required(spec, outer)
     calls: dict[str, Call] = {}
-    for command in batch.commands(outer["cmd"]):
-        row = lookup(command.method, bench.catalogue)
-        call = single(row, command.params, bench, origin=f"{bench.effect_id}:{command.key}")
-        about = targets.entity_name(row, call.params, bench.catalogue)
-        tied = ties.firm(row, call.params, bench.catalogue)
-        calls[command.key] = batch.placed(replace(call, key=command.key), calls, about=about, tied=tied)
-    return batch.assembled(spec, tuple(calls.values()), halt=batch.halt(outer.get("halt")), portal=bench.portal)
+    for command in batch.unpack_commands(outer["cmd"]):
+        row = find_method(command.method, bench.catalogue)
+        call = build_call(row, command.params, bench, origin=f"{bench.effect_id}:{command.key}")
+        about = targets.find_entity_name(row, call.params, bench.catalogue)
+        tied = ties.find_bound_records(row, call.params, bench.catalogue)
+        calls[command.key] = batch.bind_command(replace(call, key=command.key), calls, about=about, tied=tied)
+    return batch.build_batch(spec, tuple(calls.values()), halt=batch.parse_halt(outer.get("halt")), portal=bench.portal)

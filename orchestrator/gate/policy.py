@@ -10,23 +10,31 @@ from typing import Annotated, Any, Final, NamedTuple
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from bitrix.catalogue import Catalogue, Method
-from bitrix.names import squeeze
+from bitrix.names import to_field_key
 from orchestrator.errors import SettingsError
 from orchestrator.gate import kinds
 from orchestrator.gate.budget import Budget
 from orchestrator.gate.currency import Money
 from orchestrator.gate.limits import Caps
-from orchestrator.gate.policy_text import Place, Places, duration, mistakes, read, suggest, where
-from orchestrator.gate.rules import Currency, Rule, fits
+from orchestrator.gate.policy_text import (
+    Place,
+    Places,
+    build_suggestion,
+    describe_mistakes,
+    format_location,
+    parse_duration,
+    read_policy_file,
+)
+from orchestrator.gate.rules import Currency, Rule, is_match
 from orchestrator.messages import EffectKind, Frozen
-from state.canonical import dumps, sha256
+from state.canonical import dumps, hash_text
 
 SHIPPED = Path(__file__).resolve().parents[2] / "data" / "policy.yaml"
 _PARTS: Final[dict[str, type[BaseModel]]] = {"catalogue": Method, "rules": Rule, "caps": Caps, "budget": Budget}
 _OWN_FIELDS: Final = ("uf", "parentid", "property")
 """How fields begin that every portal has others of."""
 
-Span = Annotated[timedelta, BeforeValidator(duration), Field(gt=timedelta(0))]
+Span = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(0))]
 
 
 class Policy(Frozen):
@@ -74,7 +82,7 @@ class Policy(Frozen):
     catalogue: tuple[Method, ...] = ()
     """Further catalogue rows."""
 
-    def names(self, listed: frozenset[str], method: str) -> bool:
+    def is_listed(self, listed: frozenset[str], method: str) -> bool:
         """Whether `method` is in one of the lists above."""
         return bool(listed) and method.lower() in {name.strip().lower() for name in listed}
 
@@ -86,10 +94,10 @@ class Policy(Frozen):
     @cached_property
     def digest(self) -> str:
         """Which policy this is, for the journal: the same rules have the same digest, however they are written down."""
-        return sha256(dumps(_ordered(self.model_dump())))[:12]
+        return hash_text(dumps(_to_sorted(self.model_dump())))[:12]
 
 
-class Loaded(NamedTuple):
+class LoadedPolicy(NamedTuple):
     """A policy, and where its keys stand."""
 
     policy: Policy
@@ -101,68 +109,68 @@ def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
     return load_with_places(path, shipped=shipped).policy
 
 
-def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> Loaded:
+def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPolicy:
     """As `load_policy`, with the lines."""
     merged: dict[str, Any] = {}
     places: dict[Place, tuple[str, int]] = {}
     for source in (shipped, path) if path else (shipped,):
-        content, found = read(source)
+        content, found = read_policy_file(source)
         merged.update(content)
         places = {place: line for place, line in places.items() if place[0] not in content} | found
     try:
-        return Loaded(Policy.model_validate(merged), places)
+        return LoadedPolicy(Policy.model_validate(merged), places)
     except ValidationError as error:
-        raise SettingsError("\n".join(mistakes(error, places, Policy, _PARTS))) from None
+        raise SettingsError("\n".join(describe_mistakes(error, places, Policy, _PARTS))) from None
 
 
 def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None) -> tuple[str, ...]:
     """A sentence for every name that the catalogue does not know: a misspelt refusal would refuse nothing."""
-    return tuple(f"{_at(place, places or {})}: {text}" for place, text in _unknown_names(policy, catalogue))
+    return tuple(f"{_format_place(place, places or {})}: {text}" for place, text in _find_unknown_names(policy, catalogue))
 
 
-def _at(place: Place, places: Places) -> str:
-    return where(place, places) if places else f"policy: {'.'.join(str(part) for part in place)}"
+def _format_place(place: Place, places: Places) -> str:
+    return format_location(place, places) if places else f"policy: {'.'.join(str(part) for part in place)}"
 
 
-def _unknown_names(policy: Policy, catalogue: Catalogue) -> Iterator[tuple[Place, str]]:
-    known = [*(method.name for method in catalogue), *kinds.listed()]
+def _find_unknown_names(policy: Policy, catalogue: Catalogue) -> Iterator[tuple[Place, str]]:
+    known = [*(method.name for method in catalogue), *kinds.list_policy_names()]
     for key in ("open_methods", "refuse_methods", "ask_methods"):
         for name in sorted(getattr(policy, key)):
             if name.strip().lower() not in {one.lower() for one in known}:
-                yield (key,), f"{name!r} is not in the catalogue.{suggest(name, known)}"
-    fields = {squeeze(name, method.entity): name for method in catalogue for name in method.critical}
-    fields |= {squeeze(name, entity.name): name for entity in catalogue.entities.values() for name in entity.fields}
+                yield (key,), f"{name!r} is not in the catalogue.{build_suggestion(name, known)}"
+    fields = {to_field_key(name, method.entity): name for method in catalogue for name in method.critical}
+    fields |= {to_field_key(name, entity.name): name for entity in catalogue.entities.values() for name in entity.fields}
     for number, rule in enumerate(policy.rules):
-        yield from (((("rules", number, key)), text) for key, text in _unknown_in(rule, catalogue, known, fields))
+        yield from (((("rules", number, key)), text) for key, text in _find_unknown_in_rule(rule, catalogue, known, fields))
 
 
-def _unknown_in(rule: Rule, catalogue: Catalogue, methods: list[str], fields: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _find_unknown_in_rule(rule: Rule, catalogue: Catalogue, methods: list[str], fields: dict[str, str]) -> Iterator[tuple[str, str]]:
     for pattern in rule.method:
-        if not any(fits(pattern, name) for name in methods):
-            yield "method", f"{pattern!r} fits no method of the catalogue.{suggest(pattern, methods)}"
+        if not any(is_match(pattern, name) for name in methods):
+            yield "method", f"{pattern!r} fits no method of the catalogue.{build_suggestion(pattern, methods)}"
     for pattern in rule.entity:
-        if not any(fits(pattern, name) for name in (*catalogue.entities, "binding")) and not pattern.lower().startswith("item:"):
-            yield "entity", f"{pattern!r} is no kind of record.{suggest(pattern, list(catalogue.entities))}"
+        if not any(is_match(pattern, name) for name in (*catalogue.entities, "binding")) and not pattern.lower().startswith("item:"):
+            yield "entity", f"{pattern!r} is no kind of record.{build_suggestion(pattern, list(catalogue.entities))}"
     for name in rule.field:
-        if squeeze(name) not in fields and not squeeze(name).startswith(_OWN_FIELDS):
-            yield "field", f"{name!r} is no field of the catalogue.{_alike(name, fields)}"
+        if to_field_key(name) not in fields and not to_field_key(name).startswith(_OWN_FIELDS):
+            yield "field", f"{name!r} is no field of the catalogue.{_suggest_field(name, fields)}"
 
 
-def _alike(name: str, fields: dict[str, str]) -> str:
-    found = suggest(squeeze(name), list(fields))
+def _suggest_field(name: str, fields: dict[str, str]) -> str:
+    found = build_suggestion(to_field_key(name), list(fields))
     key = found.split("'")[1] if found else ""
     return f" Did you mean {fields[key]!r}?" if key else ""
 
 
-def _ordered(value: Any) -> Any:
+def _to_sorted(value: Any) -> Any:
     """The same data as JSON, sets in one order."""
     match value:
         case frozenset() | set():
             return sorted(str(item) for item in value)
         case dict():
-            return {key: _ordered(item) for key, item in value.items()}
+            return {key: _to_sorted(item) for key, item in value.items()}
         case list() | tuple():
-            return [_ordered(item) for item in value]
+            return [_to_sorted(item) for item in value]
         case Decimal() | timedelta():
             return str(value.normalize() if isinstance(value, Decimal) else value.total_seconds())
         case _:

@@ -20,14 +20,14 @@ _DURATION: Final = re.compile(r"(\d{1,6})\s*([smhd])", re.ASCII)
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-def advice(error: Exception) -> str:
+def describe_yaml_error(error: Exception) -> str:
     """Where a YAML file cannot be read and what to look at there: the parser's own words are for programmers."""
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
     return f"{place}: look at indents, colons, quotes and brackets"
 
 
-def duration(value: object) -> object:
+def parse_duration(value: object) -> object:
     """ "1h", "90m", "2d" as a timedelta; ValueError for other text."""
     if not isinstance(value, str):
         return value
@@ -37,7 +37,7 @@ def duration(value: object) -> object:
     return timedelta(**{_UNITS[match.group(2)]: int(match.group(1))})
 
 
-def read(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str, int]]]:
+def read_policy_file(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str, int]]]:
     """The keys of a file, and where each of them and of their parts stands; raises SettingsError where it is no map of keys."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -48,20 +48,20 @@ def read(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str, int]]]:
             f"POLICY_FILE {path.name}: cannot be read ({type(error).__name__}); check the path and the encoding (UTF-8)"
         ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SettingsError(f"POLICY_FILE {path.name}: not valid YAML{advice(error)}") from None
+        raise SettingsError(f"POLICY_FILE {path.name}: not valid YAML{describe_yaml_error(error)}") from None
     if content is None:
         return {}, {}
     if not isinstance(content, Mapping) or not isinstance(node, yaml.MappingNode):
         raise SettingsError(f"POLICY_FILE {path.name}: line 1: must be a map of keys such as `refuse_methods: [crm.deal.add]`")
     places: dict[Place, tuple[str, int]] = {}
-    for place, line, twice in _lines(node, ()):
+    for place, line, twice in _list_places(node, ()):
         if twice:
-            raise SettingsError(f"POLICY_FILE {path.name}: line {line}: `{said(place)}` is given twice; keep one")
+            raise SettingsError(f"POLICY_FILE {path.name}: line {line}: `{format_place(place)}` is given twice; keep one")
         places[place] = path.name, line
     return {str(key): value for key, value in content.items()}, places
 
 
-def _lines(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
+def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
     """(place, line, whether it was there already) of everything below."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
@@ -69,42 +69,44 @@ def _lines(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
             name = str(key.value)
             yield (*at, name), key.start_mark.line + 1, name in seen
             seen.add(name)
-            yield from _lines(value, (*at, name))
+            yield from _list_places(value, (*at, name))
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
             yield (*at, number), value.start_mark.line + 1, False
-            yield from _lines(value, (*at, number))
+            yield from _list_places(value, (*at, number))
 
 
-def said(place: Sequence[str | int]) -> str:
+def format_place(place: Sequence[str | int]) -> str:
     """("rules", 0, "then") as "rules.0.then"."""
     return ".".join(str(part) for part in place)
 
 
-def where(place: Sequence[str | int], places: Places) -> str:
+def format_location(place: Sequence[str | int], places: Places) -> str:
     """ "POLICY_FILE mine.yaml: line 4: `rules.0.then`", with the line of the innermost part that has one."""
     known = next((places[found] for end in range(len(place), 0, -1) if (found := tuple(place[:end])) in places), None)
-    return f"POLICY_FILE {known[0]}: line {known[1]}: `{said(place)}`" if known else f"`{said(place)}`"
+    return f"POLICY_FILE {known[0]}: line {known[1]}: `{format_place(place)}`" if known else f"`{format_place(place)}`"
 
 
-def mistakes(error: ValidationError, places: Places, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]) -> Iterator[str]:
+def describe_mistakes(
+    error: ValidationError, places: Places, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]
+) -> Iterator[str]:
     """A sentence for each; `parts` are the models below the keys of `model`."""
     for found in error.errors():
         place = found["loc"]
         below = parts.get(str(place[0])) if len(place) > 1 else None
-        here = where(place, places)
+        here = format_location(place, places)
         if found["type"] == "extra_forbidden":
-            yield f"{here}: no such key; remove it.{suggest(str(place[-1]), list((below or model).model_fields))}"
+            yield f"{here}: no such key; remove it.{build_suggestion(str(place[-1]), list((below or model).model_fields))}"
         elif found["type"] == "missing":
             yield f"{here}: is missing; add it"
         elif found["type"] == "literal_error":
             known = re.findall(r"'([^']*)'", str(found.get("ctx", {}).get("expected", "")))
-            yield f"{here}: {found['msg']}; got {found['input']!r:.60}.{suggest(str(found['input']), known)}"
+            yield f"{here}: {found['msg']}; got {found['input']!r:.60}.{build_suggestion(str(found['input']), known)}"
         else:
             yield f"{here}: {found['msg'].removeprefix('Value error, ')}; got {found['input']!r:.60}"
 
 
-def suggest(name: str, known: list[str]) -> str:
+def build_suggestion(name: str, known: list[str]) -> str:
     """ " Did you mean 'x'?", or "" where nothing is like it."""
     close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
     return f" Did you mean {close[0]!r}?" if close else ""

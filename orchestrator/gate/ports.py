@@ -26,7 +26,7 @@ class Ledger(Protocol):
         """See `state.clock.Clock.mark`."""
         ...
 
-    def since(self, mark: str) -> timedelta | None:
+    def measure_since(self, mark: str) -> timedelta | None:
         """See `state.clock.Clock.since`."""
         ...
 
@@ -46,7 +46,7 @@ class Ledger(Protocol):
         """Append durably, with all that was noted; raises EffectConflict, StaleEpoch or StoreUnwritable and keeps nothing of it."""
         ...
 
-    async def note(
+    async def buffer(
         self,
         *events: Event,
         actor: str,
@@ -65,15 +65,15 @@ class Ledger(Protocol):
         """Make durable what was noted, unless it is only what reads have answered; raises as `flush`."""
         ...
 
-    async def effect(self, effect_id: str) -> EffectRow | None:
+    async def find_effect(self, effect_id: str) -> EffectRow | None:
         """One effect's row."""
         ...
 
-    async def effects(self, status: EffectStatus) -> list[EffectRow]:
+    async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
         """The session's effects in that status."""
         ...
 
-    async def calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
+    async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
         """Changes of "deal:481" that came into the journal within that time, some before too, of all sessions, oldest first."""
         ...
 
@@ -98,7 +98,7 @@ class Succeeded:
     """Texts in it (errors of commands, `note`) are not the system's own: somebody may have written them."""
 
 
-SAID_NO = "portal-said-no"
+DECLINED = "portal-said-no"
 """The code of a write that the portal answered with a plain false."""
 
 
@@ -122,7 +122,7 @@ class Unknown:
     foreign_text: bool = False
 
 
-Performed = Succeeded | Rejected | Unknown
+CallResult = Succeeded | Rejected | Unknown
 
 
 class Performer(Protocol):
@@ -132,7 +132,7 @@ class Performer(Protocol):
     is_application: bool
     """Whether calls run as an application, which some methods need."""
 
-    async def perform(self, call: Call) -> Performed:
+    async def execute(self, call: Call) -> CallResult:
         """Make the call once."""
         ...
 
@@ -163,7 +163,7 @@ class ReadsBack(Protocol):
 class FindsTraces(Protocol):
     """A performer that can look for what a call without a mark may have left behind."""
 
-    async def trace(self, call: Call, since: datetime) -> str:
+    async def find_traces(self, call: Call, since: datetime) -> str:
         """What a call sent at `since` probably made, as a sentence; "" when nothing is seen. Proves nothing; may raise bitrix errors."""
         ...
 
@@ -182,7 +182,7 @@ class Reconciled:
 class FieldLists(Protocol):
     """The portal's own lists of fields, kept for a while."""
 
-    async def fields(
+    async def load_fields(
         self, entity: str, *, fresh: bool = False, has: Callable[[Mapping[str, Field]], bool] | None = None
     ) -> Mapping[str, Field]:
         """The fields of "deal", "item:2" or "task" by code; a list for which `has` is false is read again once. Raises bitrix errors."""
@@ -196,7 +196,7 @@ class People(Protocol):
         """Whether somebody with this number works here; raises bitrix errors."""
         ...
 
-    async def users(self, *, fresh: bool = False) -> Mapping[int, Mapping[str, Any]]:
+    async def load_users(self, *, fresh: bool = False) -> Mapping[int, Mapping[str, Any]]:
         """Employees by number, the dismissed too, the first thousands of them; raises bitrix errors."""
         ...
 
@@ -213,14 +213,14 @@ class Records(Protocol):
         """Where lists of fields and employees are read."""
         ...
 
-    async def records(self, targets: Sequence[Target]) -> Mapping[Target, Mapping[str, Any] | None]:
+    async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, Mapping[str, Any] | None]:
         """Each target's record, None where it does not exist; raises bitrix errors when the portal cannot be read."""
         ...
 
-    async def first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
+    async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
         """ "deal:0", "item:177:10" → the first stage of that funnel, as it is now; raises bitrix errors."""
         ...
 
-    def forget_for_call(self, method: str) -> None:
+    def discard_for_call(self, method: str) -> None:
         """Outdate what this call of ours changed, whether or not it succeeded."""
         ...

@@ -88,37 +88,39 @@ SENTENCES: dict[str, str] = {**REFUSALS, **BATCH_REFUSALS, **ASKS, **BATCH_ASKS}
 _MAX_ARGUMENT = 120
 
 
-def english(notice: Notice) -> str:
+def format_english(notice: Notice) -> str:
     """The sentence for the model behind a notice of the gate."""
     return SENTENCES[notice.code].format(**notice.args)
 
 
 def ask(code: str, **args: Any) -> Notice:
     """A reason to ask, with every argument as short plain text."""
-    return Notice(code=code, args={name: _argument(value) for name, value in args.items()})
+    return Notice(code=code, args={name: _format_argument(value) for name, value in args.items()})
 
 
 def refuse(code: str, **args: Any) -> Refuse:
     """A refusal, told to the person by code and to the model in English."""
     notice = ask(code, **args)
-    return Refuse(reason=notice, detail=english(notice))
+    return Refuse(reason=notice, detail=format_english(notice))
 
 
-def in_batch(code: str, notice: Notice, *, key: str, method: str, about: Mapping[str, Any] | None = None) -> Notice:
+def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: Mapping[str, Any] | None = None) -> Notice:
     """`notice` as the reason of one command; doors select the inner sentence by `reason`, the arguments stay beside it.
 
     `about` names the record of the command for people: {entity, title, number, method}.
     """
     about = about or {"entity": "", "title": "none", "number": 0, "method": method}
-    part = {"part": {"code": "batch-part", "args": dict(about)}, "part_title": about["title"], "part_named": _yes(about)}
-    return Notice(code=code, args={**notice.args, "key": key, "method": method, "reason": notice.code, "text": english(notice), **part})
+    part = {"part": {"code": "batch-part", "args": dict(about)}, "part_title": about["title"], "part_named": _format_titled(about)}
+    return Notice(
+        code=code, args={**notice.args, "key": key, "method": method, "reason": notice.code, "text": format_english(notice), **part}
+    )
 
 
-def _yes(about: Mapping[str, Any]) -> str:
+def _format_titled(about: Mapping[str, Any]) -> str:
     return "no" if about["title"] == "none" else "yes"
 
 
-def _argument(value: Any) -> str | int:
+def _format_argument(value: Any) -> str | int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     text = "".join(char if char.isprintable() else "�" for char in str(value))

@@ -7,76 +7,82 @@ from orchestrator.gate import criticals, fields, hosts, kinds, modes, ruling
 from orchestrator.gate.effects import Call, Facts, Refuse, Target
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.reasons import refuse
-from orchestrator.gate.rights import may_touch, visible_users
-from orchestrator.gate.targets import at
+from orchestrator.gate.rights import find_visible_users, may_touch
+from orchestrator.gate.targets import get_at_path
 from orchestrator.messages import Actor, Mode
 
-_FIRM = frozenset({"D", "C", "M"})
+_NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
 
 
-def of_leaf(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts) -> Refuse | None:
+def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts) -> Refuse | None:
     """The first reason to refuse one call or one command of a batch; None when there is none."""
-    found = [_of_policy(call, policy), _of_connection(call, facts), _of_mode(call, mode), _of_handler(call, policy), _of_reference(call)]
-    found.append(next(_of_records(call, actor=actor, facts=facts, mode=mode), None))
-    found.append(next(_of_ties(call, actor=actor, facts=facts, mode=mode), None))
-    found.append(next(_of_people(call, facts), None))
+    found = [
+        _check_policy(call, policy),
+        _check_connection(call, facts),
+        _check_mode(call, mode),
+        _check_handler(call, policy),
+        _check_reference(call),
+    ]
+    found.append(next(_check_records(call, actor=actor, facts=facts, mode=mode), None))
+    found.append(next(_check_linked_records(call, actor=actor, facts=facts, mode=mode), None))
+    found.append(next(_check_people(call, facts), None))
     return next((refusal for refusal in found if refusal is not None), None)
 
 
-def _of_policy(call: Call, policy: Policy) -> Refuse | None:
-    if any(policy.names(policy.refuse_methods, name) for name in ruling.names_of(call)):
+def _check_policy(call: Call, policy: Policy) -> Refuse | None:
+    if any(policy.is_listed(policy.refuse_methods, name) for name in ruling.list_method_names(call)):
         return refuse("gate-policy-refuses", method=call.method)
     if call.kind != "bitrix":
-        return None if _kind_is_open(call, policy) else refuse("gate-kind", kind=call.kind, method=call.method)
-    if policy.names(policy.open_methods, call.listed_as):
+        return None if _is_kind_open(call, policy) else refuse("gate-kind", kind=call.kind, method=call.method)
+    if policy.is_listed(policy.open_methods, call.listed_as):
         return None
     if "D" in call.classes:
         return refuse("gate-delete", method=call.method)
     return refuse("gate-closed", method=call.method) if call.spec.closed else None
 
 
-def _kind_is_open(call: Call, policy: Policy) -> bool:
+def _is_kind_open(call: Call, policy: Policy) -> bool:
     """Opened by the policy, and for messages and requests the address is listed; deleting is opened by name as elsewhere."""
     if call.kind not in policy.open_kinds:
-        return kinds.is_open(call.kind, call.method)
-    if "D" in call.classes and not policy.names(policy.open_methods, call.listed_as):
+        return kinds.is_always_open(call.kind, call.method)
+    if "D" in call.classes and not policy.is_listed(policy.open_methods, call.listed_as):
         return False
     if call.kind == "telegram":
         return call.params.get("chat_id") in policy.telegram_chats
-    return call.kind != "http" or hosts.is_listed(call.params.get("url"), policy.http_hosts)
+    return call.kind != "http" or hosts.is_listed_host(call.params.get("url"), policy.http_hosts)
 
 
-def _of_connection(call: Call, facts: Facts) -> Refuse | None:
+def _check_connection(call: Call, facts: Facts) -> Refuse | None:
     """What only an application may call is not tried over a webhook: the person is told what to do instead."""
     if not (facts.by_webhook and call.spec.app_only):
         return None
     return refuse("gate-needs-application" if call.spec.entity == "binding" else "gate-needs-application-other", method=call.method)
 
 
-def _of_mode(call: Call, mode: Mode) -> Refuse | None:
-    return None if modes.lets_through(call, mode) else refuse("gate-mode", method=call.method, mode=mode)
+def _check_mode(call: Call, mode: Mode) -> Refuse | None:
+    return None if modes.may_run(call, mode) else refuse("gate-mode", method=call.method, mode=mode)
 
 
-def _of_handler(call: Call, policy: Policy) -> Refuse | None:
+def _check_handler(call: Call, policy: Policy) -> Refuse | None:
     """Configuration that names an address to call may only name a listed one (DESIGN §3 "Ways out are closed")."""
     if "C" not in call.classes or call.method == "event.unbind":
         return None
     for name, value in call.params.items():
-        if fields.squeeze(name).endswith("handler") and not hosts.is_listed(value, policy.event_handler_hosts):
-            return refuse("gate-handler", host=hosts.host_of(value) or value)
+        if fields.to_field_key(name).endswith("handler") and not hosts.is_listed_host(value, policy.event_handler_hosts):
+            return refuse("gate-handler", host=hosts.parse_host(value) or value)
     return None
 
 
-def _of_reference(call: Call) -> Refuse | None:
+def _check_reference(call: Call) -> Refuse | None:
     path = next((path for path in call.spec.target if path in call.references), None)
     ids = [name for name in call.references if name.lower().endswith("id")]
     stands = path or next(iter(ids), None)
-    if stands is None or not _FIRM & set(call.classes):
+    if stands is None or not _NEEDS_PLAIN_ID & set(call.classes):
         return None
     return refuse("gate-reference", param=stands, method=call.method)
 
 
-def _of_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
     """Records that are not there, not the person's, or not known (DESIGN §3 "Rights")."""
     if call.kind != "bitrix":
         return
@@ -84,56 +90,56 @@ def _of_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterat
         for entity, number in call.targets:
             if facts.records.get((entity, number), call) is None:
                 yield refuse("gate-not-found", entity=entity, id=number)
-    if visible_users(actor) is None:
+    if find_visible_users(actor) is None:
         return
     match call.spec.owner:
         case "unscoped":
             yield refuse("gate-unscoped", method=call.method)
         case "self":
-            yield from _of_self(call, actor)
+            yield from _check_self(call, actor)
         case "record":
-            yield from _of_owner(call, actor=actor, facts=facts, mode=mode)
+            yield from _check_owner(call, actor=actor, facts=facts, mode=mode)
         case "filter" | "reference":
             return
         case _:  # pragma: no cover - the type checker proves that it cannot be
             assert_never(call.spec.owner)
 
 
-def _of_self(call: Call, actor: Actor) -> Iterator[Refuse]:
+def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
     """A calendar and the like: its owner must be somebody whose records the actor may touch."""
-    allowed = visible_users(actor) or frozenset()
+    allowed = find_visible_users(actor) or frozenset()
     if call.spec.target and not any(entity == "user" and number in allowed for entity, number in call.targets):
         yield refuse("gate-unscoped", method=call.method)
 
 
-def _of_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
     if (not call.targets or call.unknown_target) and not call.target_created:
-        written = next((path for path in call.spec.target if at(call.params, path) is not None), "")
+        written = next((path for path in call.spec.target if get_at_path(call.params, path) is not None), "")
         yield refuse("gate-target-unclear", param=written or " / ".join(call.spec.target))
-    yield from _of_others(call, call.targets, actor=actor, facts=facts, mode=mode)
+    yield from _check_rights(call, call.targets, actor=actor, facts=facts, mode=mode)
 
 
-def _of_ties(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
     """Records that something is hung on must be there, and the actor's, whoever owns the call's own record."""
     for tie in call.ties:
         if facts.records.get(tie, call) is None:
             yield refuse("gate-not-found", entity=tie[0], id=tie[1])
-    if visible_users(actor) is None:
+    if find_visible_users(actor) is None:
         return
     if call.unknown_target and not call.target_created and call.references and not call.reads_only:
         yield refuse("gate-target-unclear", param=call.references[0])
-    yield from _of_others(call, call.ties, actor=actor, facts=facts, mode=mode)
+    yield from _check_rights(call, call.ties, actor=actor, facts=facts, mode=mode)
 
 
-def _of_people(call: Call, facts: Facts) -> Iterator[Refuse]:
+def _check_people(call: Call, facts: Facts) -> Iterator[Refuse]:
     """Nothing is given to somebody who does not work here any more: the portal would take it, and nobody would see it."""
-    for name, value in criticals.responsible_fields(call, facts) if facts.gone else ():
-        for number in sorted(facts.gone):
-            if str(number) in {item.lstrip("0") for item in fields.ids(value)}:
-                yield refuse("gate-user-inactive", id=number, field=criticals.code_of(call, name))
+    for name, value in criticals.find_responsible_fields(call, facts) if facts.dismissed_users else ():
+        for number in sorted(facts.dismissed_users):
+            if str(number) in {item.lstrip("0") for item in fields.parse_ids(value)}:
+                yield refuse("gate-user-inactive", id=number, field=criticals.to_field_code(call, name))
 
 
-def _of_others(call: Call, records: Iterable[Target], *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+def _check_rights(call: Call, records: Iterable[Target], *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
     for entity, number in records:
         definition = call.entities.get(entity)
         record = facts.records.get((entity, number))

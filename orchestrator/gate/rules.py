@@ -12,25 +12,25 @@ Then = Literal["ask", "ask_twice", "lead", "two_people", "refuse"]
 LONGEST_WHY: Final = 120
 
 
-def _listed(value: object) -> object:
+def _to_list(value: object) -> object:
     """One word or several."""
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
-def _plain(words: tuple[str, ...]) -> tuple[str, ...]:
+def _strip_words(words: tuple[str, ...]) -> tuple[str, ...]:
     if any(not word.strip() for word in words):
         raise ValueError("an empty word fits nothing; remove it")
     return tuple(word.strip() for word in words)
 
 
-def _sentence(text: str) -> str:
+def _check_sentence(text: str) -> str:
     text = text.strip()
     if not text or not text.isprintable():
         raise ValueError("one plain sentence is needed: people read it when the rule applies")
     return text
 
 
-Words = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...], BeforeValidator(_listed), AfterValidator(_plain)]
+Words = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...], BeforeValidator(_to_list), AfterValidator(_strip_words)]
 
 
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="a code such as RUB")]
@@ -53,11 +53,11 @@ class Rule(Frozen):
     """The sum becomes so many times as large, or falls to that part of it."""
     person: Words = ()
     """Who asks for it, as a key of the access file (tg:1007)."""
-    role: Annotated[tuple[Role, ...], BeforeValidator(_listed)] = ()
-    mode: Annotated[tuple[Mode, ...], BeforeValidator(_listed)] = ()
+    role: Annotated[tuple[Role, ...], BeforeValidator(_to_list)] = ()
+    mode: Annotated[tuple[Mode, ...], BeforeValidator(_to_list)] = ()
     """The mode that holds for the person."""
     then: Then
-    why: Annotated[str, Field(max_length=LONGEST_WHY), AfterValidator(_sentence)]
+    why: Annotated[str, Field(max_length=LONGEST_WHY), AfterValidator(_check_sentence)]
     """Shown to people on the card or in the refusal."""
 
     @model_validator(mode="after")
@@ -69,6 +69,6 @@ class Rule(Frozen):
         return self
 
 
-def fits(pattern: str, name: str) -> bool:
+def is_match(pattern: str, name: str) -> bool:
     """Whether a word of a rule means this name; a star stands for any part of it."""
     return fnmatchcase(name.lower(), pattern.lower())

@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from orchestrator.gate import amounts, criticals, fields
-from orchestrator.gate.amounts import Sum
+from orchestrator.gate.amounts import RawSum
 from orchestrator.gate.currency import RUBLES, Money
 from orchestrator.gate.effects import Call, Facts, Target
-from orchestrator.gate.rules import Rule, fits
+from orchestrator.gate.rules import Rule, is_match
 from orchestrator.messages import Actor, Mode
 
 _OF_ITEMS: Final = "crm.item."
@@ -21,7 +21,7 @@ _PARTS: Final = frozenset({"productrow", "payment", "delivery"})
 """What belongs to a record and makes its sum: a change of it is one of the record."""
 
 
-def concerns(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
+def is_applicable(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
     """Whether it applies to this call or command. Reads are concerned only by a rule that names their method and no values."""
     if call.reads_only and (not rule.method or rule.field or rule.above is not None or rule.times):
         return False
@@ -29,9 +29,9 @@ def concerns(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, 
 
 
 def _is_about(rule: Rule, call: Call, *, mode: Mode, actor: Actor) -> bool:
-    if rule.method and not any(fits(pattern, name) for pattern in rule.method for name in names_of(call)):
+    if rule.method and not any(is_match(pattern, name) for pattern in rule.method for name in list_method_names(call)):
         return False
-    if rule.entity and not any(fits(pattern, name) for pattern in rule.entity for name in _kinds(call)):
+    if rule.entity and not any(is_match(pattern, name) for pattern in rule.entity for name in _list_kinds(call)):
         return False
     if rule.person and actor.key.lower() not in {key.lower() for key in rule.person}:
         return False
@@ -39,19 +39,21 @@ def _is_about(rule: Rule, call: Call, *, mode: Mode, actor: Actor) -> bool:
 
 
 def _has_values(rule: Rule, call: Call, facts: Facts, money: Money) -> bool:
-    if rule.field and not criticals.squeezed(rule.field, call.entity) & changed(call, facts):
+    if rule.field and not criticals.to_field_keys(rule.field, call.entity) & find_changed_fields(call, facts):
         return False
-    if rule.above is not None and amounts.above(call, rule.above, facts, money=money, currency=rule.currency) is None:
+    if rule.above is not None and amounts.find_sum_above(call, rule.above, facts, money=money, currency=rule.currency) is None:
         return False
-    return rule.times is None or next(jumps(call, facts, rule.times, money=money), None) is not None
+    return rule.times is None or next(find_jumps(call, facts, rule.times, money=money), None) is not None
 
 
-def applying(rules: tuple[Rule, ...], call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> Iterator[Rule]:
+def find_applicable_rules(
+    rules: tuple[Rule, ...], call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES
+) -> Iterator[Rule]:
     """The rules that concern a call or one command of a batch, in the order of the file."""
-    return (rule for rule in rules if concerns(rule, call, mode=mode, actor=actor, facts=facts, money=money))
+    return (rule for rule in rules if is_applicable(rule, call, mode=mode, actor=actor, facts=facts, money=money))
 
 
-def names_of(call: Call) -> tuple[str, ...]:
+def list_method_names(call: Call) -> tuple[str, ...]:
     """The names a rule may know the call by: a deal has two families of methods and rows that make its sum; none is a way around."""
     method = call.listed_as
     lower = method.lower()
@@ -69,26 +71,26 @@ def names_of(call: Call) -> tuple[str, ...]:
     return method, f"crm.{call.entity}.{method[len(_OF_ITEMS) :]}"
 
 
-def _kinds(call: Call) -> tuple[str, ...]:
+def _list_kinds(call: Call) -> tuple[str, ...]:
     """The kinds of records that it is about: its own, and of what is a part of another one that one's."""
     return (call.entity, *(name for name, _ in call.targets)) if call.entity in _PARTS else (call.entity,)
 
 
-def changed(call: Call, facts: Facts) -> frozenset[str]:
+def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
     """The keys of the fields that it changes, or sets on a new record; without what the system set."""
-    record = criticals.before(call, facts)
+    record = criticals.find_current_record(call, facts)
     found = frozenset(
-        fields.squeeze(call.spec.stands_for.get(name, name), call.entity)
-        for name, value in criticals.written_fields(call).items()
+        fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
+        for name, value in criticals.extract_written_fields(call).items()
         if name not in call.system_fields and not _is_idle(call, name, value, record)
     )
-    return found | {fields.squeeze(amounts.SUM)} if amounts.sets_sum(call, record) else found
+    return found | {fields.to_field_key(amounts.SUM)} if amounts.is_sum_recalculated(call, record) else found
 
 
 def _is_idle(call: Call, name: str, value: Any, record: Mapping[str, Any] | None) -> bool:
     if call.spec.verb == "add":
         return value in (None, "", [], {})
-    return criticals.holds(call, name, value, record)
+    return criticals.has_value(call, name, value, record)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,41 +98,43 @@ class Jump:
     """A sum that becomes another one; `times` is None where it falls to nothing or the two cannot be compared."""
 
     field: str
-    before: Sum
-    after: Sum
+    before: RawSum
+    after: RawSum
     times: int | None = None
     in_steps: bool = False
     """`before` is where it stood before our first change of it today, not where it stands."""
 
 
-def jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -> Iterator[Jump]:
+def find_jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -> Iterator[Jump]:
     """Each sum that becomes `times` as large or falls to that part, one that cannot be read or compared among them.
 
     A sum that stood at nothing cannot be compared with. A million that becomes one of another currency is another sum. One that makes no
     such jump now is compared with where it stood before our own first change of it today.
     """
-    record = criticals.before(call, facts)
-    now, then = amounts.currencies(call, record)
-    target = whose_sum(call, facts)
+    record = criticals.find_current_record(call, facts)
+    now, then = amounts.find_currencies(call, record)
+    target = find_sum_owner(call, facts)
     first = facts.first_sums.get(target, {}) if target is not None else {}
-    for name, value in sums_written(call, facts).items():
+    for name, value in find_written_sums(call, facts).items():
         known = call.spec.stands_for.get(name, name)
-        was = Sum(value=fields.value_of(record or {}, known, call.entity), currency=now)
-        after = Sum(value=value or 0, currency=then)
-        found = _jump(was, after, field=criticals.code_of(call, name), times=times, money=money)
-        earlier = first.get(fields.squeeze(known, call.entity))
+        was = RawSum(value=fields.find_value(record or {}, known, call.entity), currency=now)
+        after = RawSum(value=value or 0, currency=then)
+        found = _compare_sums(was, after, field=criticals.to_field_code(call, name), times=times, money=money)
+        earlier = first.get(fields.to_field_key(known, call.entity))
         if found is None and earlier is not None:
-            steps = _jump(Sum(value=earlier[0], currency=earlier[1]), after, field=criticals.code_of(call, name), times=times, money=money)
+            steps = _compare_sums(
+                RawSum(value=earlier[0], currency=earlier[1]), after, field=criticals.to_field_code(call, name), times=times, money=money
+            )
             found = replace(steps, in_steps=True) if steps is not None and steps.times is not None else None
         if found is not None:
             yield found
 
 
-def _jump(was: Sum, after: Sum, *, field: str, times: int, money: Money) -> Jump | None:
-    before, number = fields.number(was.value), fields.number(after.value)
+def _compare_sums(was: RawSum, after: RawSum, *, field: str, times: int, money: Money) -> Jump | None:
+    before, number = fields.parse_number(was.value), fields.parse_number(after.value)
     if not before:
         return None
-    pair = money.compared(abs(number), after.currency, was.currency) if number is not None else None
+    pair = money.convert_pair(abs(number), after.currency, was.currency) if number is not None else None
     old = abs(before) * pair[1] if pair is not None else Decimal(0)
     if pair is not None and old < pair[0] * times and pair[0] < times * old:
         return None
@@ -138,27 +142,27 @@ def _jump(was: Sum, after: Sum, *, field: str, times: int, money: Money) -> Jump
     return Jump(field=field, before=was, after=after, times=ratio)
 
 
-def whose_sum(call: Call, facts: Facts) -> Target | None:
+def find_sum_owner(call: Call, facts: Facts) -> Target | None:
     """The record that is there and whose sum the call writes; None where there is none."""
-    if not sums_written(call, facts):
+    if not find_written_sums(call, facts):
         return None
     return next((target for target in call.targets if facts.records.get(target) is not None), None)
 
 
-def sums_written(call: Call, facts: Facts) -> dict[str, Any]:
+def find_written_sums(call: Call, facts: Facts) -> dict[str, Any]:
     """The sums of a record that is there as they will be by the call."""
-    record = criticals.before(call, facts)
+    record = criticals.find_current_record(call, facts)
     if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
         return {}
-    now, then = amounts.currencies(call, record)
-    return dict(_written(call, record, moved=now != then))
+    now, then = amounts.find_currencies(call, record)
+    return dict(_collect_sums(call, record, moved=now != then))
 
 
-def _written(call: Call, record: Mapping[str, Any], *, moved: bool) -> Iterator[tuple[str, Any]]:
+def _collect_sums(call: Call, record: Mapping[str, Any], *, moved: bool) -> Iterator[tuple[str, Any]]:
     """The sums as they will be: written, made by rows of products, or left as they are in another currency."""
-    found = dict(criticals.sums(call)) if call.entity not in _PARTS else {}
-    for total in amounts.totals(call, record):
+    found = dict(criticals.list_written_sums(call)) if call.entity not in _PARTS else {}
+    for total in amounts.calculate_row_totals(call, record):
         found[amounts.SUM] = total
-    if moved and not any(fields.squeeze(name) == fields.squeeze(amounts.SUM) for name in found):
-        found[amounts.SUM] = fields.value_of(record, amounts.SUM, call.entity)
+    if moved and not any(fields.to_field_key(name) == fields.to_field_key(amounts.SUM) for name in found):
+        found[amounts.SUM] = fields.find_value(record, amounts.SUM, call.entity)
     yield from found.items()

@@ -4,41 +4,41 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bitrix.batch import references
+from bitrix.batch import find_references
 from orchestrator.gate import batch, multifields
 from orchestrator.gate.effects import Call, Facts, Target
 from orchestrator.gate.multifields import Element, Step
 from orchestrator.gate.params import Refusal
 from orchestrator.gate.reasons import ask, refuse
-from orchestrator.gate.stored_call import essence
+from orchestrator.gate.stored_call import get_essence
 from orchestrator.messages import Notice
 
 _OWNERS = frozenset({"lead", "contact", "company", "item"})
 _VERBS = frozenset({"add", "update"})
 
 
-def settled(call: Call, facts: Facts) -> Call:
+def merge_multifields(call: Call, facts: Facts) -> Call:
     """`call` with its phones and addresses in the one form that does what the card will show; the same call where there are none.
 
     Commands of a batch that would change nothing are left out. Raises Refusal for what has no single reading, and where nothing at all
     would change.
     """
-    if call.kind != "bitrix" or not any(_concerns(leaf) for leaf in call.leaves):
+    if call.kind != "bitrix" or not any(_writes_multifields(leaf) for leaf in call.leaves):
         return call
     present: dict[Target, tuple[Element, ...]] = {}
-    leaves = tuple(fine for leaf in call.leaves if (fine := _leaf(leaf, facts, present)) is not None)
+    leaves = tuple(fine for leaf in call.leaves if (fine := _merge_command(leaf, facts, present)) is not None)
     if leaves == call.leaves:
         return call
     if all(leaf.reads_only for leaf in leaves):
         raise Refusal(refuse("gate-already-so", method=call.method))
-    missing = _asked_for(leaves) - {leaf.key for leaf in leaves}
+    missing = _find_referenced_keys(leaves) - {leaf.key for leaf in leaves}
     if missing:
         raise Refusal(refuse("gate-batch-broken", key=min(missing), why="it changes nothing, and another command takes its answer"))
-    whole = batch.assembled(call.spec, leaves, halt=call.halt, portal=call.portal) if call.commands else leaves[0]
-    return replace(whole, wish=essence(call))
+    whole = batch.build_batch(call.spec, leaves, halt=call.halt, portal=call.portal) if call.commands else leaves[0]
+    return replace(whole, proposed_essence=get_essence(call))
 
 
-def without_gone(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call, tuple[Notice, ...]]:
+def drop_removed_elements(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call, tuple[Notice, ...]]:
     """An approved call without the edits and removals of phones and addresses that its record no longer has, and a reason for each of them.
 
     `before` is what its card showed. The call itself where nothing would be left, or where another command takes an answer that falls out.
@@ -46,25 +46,25 @@ def without_gone(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[C
     leaves: list[Call] = []
     fell: list[Notice] = []
     for leaf in call.leaves:
-        kept, gone = _still(leaf, facts, before)
+        kept, gone = _drop_from_command(leaf, facts, before)
         leaves += [kept] if kept is not None else []
         fell += gone
-    if not fell or all(leaf.reads_only for leaf in leaves) or _asked_for(leaves) - {leaf.key for leaf in leaves}:
+    if not fell or all(leaf.reads_only for leaf in leaves) or _find_referenced_keys(leaves) - {leaf.key for leaf in leaves}:
         return call, ()
-    whole = batch.assembled(call.spec, tuple(leaves), halt=call.halt, portal=call.portal) if call.commands else leaves[0]
-    return replace(whole, wish=call.wish or essence(call)), tuple(fell)
+    whole = batch.build_batch(call.spec, tuple(leaves), halt=call.halt, portal=call.portal) if call.commands else leaves[0]
+    return replace(whole, proposed_essence=call.proposed_essence or get_essence(call)), tuple(fell)
 
 
-def _still(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call | None, list[Notice]]:
+def _drop_from_command(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call | None, list[Notice]]:
     """One call or command without what is gone, None where nothing is left of it."""
-    target = _changed(call)
-    if target is None or not _concerns(call):
+    target = _find_changed_record(call)
+    if target is None or not _writes_multifields(call):
         return call, []
-    held = {element.id for element in multifields.elements(facts.records.get(target))}
-    shown = {element.id: element.value for element in multifields.elements(before.get(f"{target[0]}:{target[1]}"))}
+    held = {element.id for element in multifields.parse_elements(facts.records.get(target))}
+    shown = {element.id: element.value for element in multifields.parse_elements(before.get(f"{target[0]}:{target[1]}"))}
     written, gone = dict(call.params[call.spec.fields_at]), list[str]()
-    for name in [name for name in written if multifields.is_named(name)]:
-        written[name], lost = multifields.parted(written[name], held)
+    for name in [name for name in written if multifields.is_multifield(name)]:
+        written[name], lost = multifields.remove_missing(written[name], held)
         gone += lost
         if not written[name]:
             del written[name]
@@ -74,78 +74,78 @@ def _still(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call | 
     return (replace(call, params={**call.params, call.spec.fields_at: written}) if written else None), fell
 
 
-def steps_of(call: Call, record: Mapping[str, Any] | None) -> dict[str, tuple[Step, ...]]:
+def find_steps(call: Call, record: Mapping[str, Any] | None) -> dict[str, tuple[Step, ...]]:
     """What each phone or address field of `call` does to `record`; a field that cannot be read is left out. Never raises."""
     found: dict[str, tuple[Step, ...]] = {}
-    if not _concerns(call):
+    if not _writes_multifields(call):
         return found
-    present = None if call.spec.verb == "add" else multifields.elements(record)
+    present = None if call.spec.verb == "add" else multifields.parse_elements(record)
     for name, value in call.params[call.spec.fields_at].items():
-        if multifields.is_named(name):
+        if multifields.is_multifield(name):
             try:
-                found[name] = multifields.read(name, value, present, in_items=_in_items(call))
+                found[name] = multifields.parse_steps(name, value, present, in_items=_in_items(call))
             except Refusal:
                 continue
     return found
 
 
-def in_turn(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
+def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
     """Each command of `call` with the facts as it will meet them: the phones and addresses that earlier ones leave. Never raises."""
     now = facts
     for leaf in call.leaves:
         yield leaf, now
-        target = _changed(leaf)
+        target = _find_changed_record(leaf)
         record = now.records.get(target) if target else None
         if target is None or record is None:
             continue
-        steps = [step for of_field in steps_of(leaf, record).values() for step in of_field]
+        steps = [step for of_field in find_steps(leaf, record).values() for step in of_field]
         if steps:
-            later = {**record, **multifields.shown_as(record, multifields.after(steps, multifields.elements(record)))}
+            later = {**record, **multifields.to_record_fields(record, multifields.apply_steps(steps, multifields.parse_elements(record)))}
             now = replace(now, records={**now.records, target: later})
 
 
-def _leaf(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call | None:
+def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call | None:
     """One call or command, None where it changes nothing; `present` carries what earlier commands of the batch made of each record."""
-    if not _concerns(call):
+    if not _writes_multifields(call):
         return call
-    target = _changed(call)
+    target = _find_changed_record(call)
     if target is not None and target not in present:
-        present[target] = multifields.elements(facts.records.get(target))
+        present[target] = multifields.parse_elements(facts.records.get(target))
     now = present.get(target, ()) if target is not None else (() if call.spec.verb == "update" else None)
     written: dict[str, Any] = {}
     for name, value in call.params[call.spec.fields_at].items():
-        if not multifields.is_named(name):
+        if not multifields.is_multifield(name):
             written[name] = value
             continue
-        steps = multifields.read(name, value, now, in_items=_in_items(call))
+        steps = multifields.parse_steps(name, value, now, in_items=_in_items(call))
         if steps:
             own = "fm" if _in_items(call) else name.upper()
-            written[own] = multifields.to_send(steps, in_items=_in_items(call), new=now is None)
+            written[own] = multifields.build_value(steps, in_items=_in_items(call), new=now is None)
         if target is not None:
-            now = present[target] = multifields.after(steps, now or ())
+            now = present[target] = multifields.apply_steps(steps, now or ())
     if call.spec.verb == "update" and not written:
         return None
     return replace(call, params={**call.params, call.spec.fields_at: written})
 
 
-def _changed(call: Call) -> Target | None:
+def _find_changed_record(call: Call) -> Target | None:
     """The record whose phones and addresses an update changes."""
     return call.targets[0] if call.spec.verb == "update" and call.targets else None
 
 
-def _asked_for(leaves: Iterable[Call]) -> set[str]:
+def _find_referenced_keys(leaves: Iterable[Call]) -> set[str]:
     """The keys of the commands whose answers these take."""
-    return {batch.key_of(text) for leaf in leaves for text in references(leaf.params)}
+    return {batch.find_reference_key(text) for leaf in leaves for text in find_references(leaf.params)}
 
 
-def _concerns(call: Call) -> bool:
+def _writes_multifields(call: Call) -> bool:
     """Whether it writes phones or addresses of a record that has such."""
     if call.kind != "bitrix" or call.spec.verb not in _VERBS or call.spec.entity not in _OWNERS or call.reads_only:
         return False
     family = call.method.rpartition(".")[0]
     written = call.params.get(call.spec.fields_at) if call.spec.fields_at else None
     plain = family in {"crm.item", *(f"crm.{kind}" for kind in _OWNERS)}
-    return plain and isinstance(written, Mapping) and any(multifields.is_named(name) for name in written)
+    return plain and isinstance(written, Mapping) and any(multifields.is_multifield(name) for name in written)
 
 
 def _in_items(call: Call) -> bool:

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.gate.effects import Allow, Ask, Call, Verdict
-from orchestrator.gate.named import doubt
-from orchestrator.gate.stored_call import essence
+from orchestrator.gate.named import build_doubt_args
+from orchestrator.gate.stored_call import get_essence
 from orchestrator.messages import Actor, Notice, Outcome, Pending
-from state.agent_state import open_confirmations
-from state.clock import iso
+from state.agent_state import list_open_confirmations
+from state.clock import format_iso
 from state.store import EffectRow
 
 FOUND_DONE = "the answer was lost, but the portal shows that it was done"
@@ -18,23 +18,23 @@ _AFTER_UNKNOWN = Notice(code="after-unknown")
 _WAITS = Notice(code="card-waits-already")
 
 
-def open_card(state: Mapping[str, Any], wanted: str, actor: Actor) -> Mapping[str, Any] | None:
+def find_open_card(state: Mapping[str, Any], wanted: str, actor: Actor) -> Mapping[str, Any] | None:
     """The card on which this very wish of this very person waits; in a group another person's card is theirs."""
-    return next((entry for entry in _same(state, wanted) if entry["requested_by"] == actor.key), None)
+    return next((entry for entry in _find_same_requests(state, wanted) if entry["requested_by"] == actor.key), None)
 
 
-def waiting(entry: Mapping[str, Any], *, method: str, turn_id: str) -> Pending:
+def build_pending(entry: Mapping[str, Any], *, method: str, turn_id: str) -> Pending:
     """The card of `entry` once more; that it waits already is said unless this very turn asked for it."""
     notice = _WAITS if entry.get("turn_id") != turn_id else None
     return Pending(effect_id=entry["effect_id"], confirmation_id=entry["confirmation_id"], method=method, notice=notice)
 
 
-def with_doubts(verdict: Verdict, call: Call, state: Mapping[str, Any], actor: Actor) -> Verdict:
+def add_doubts(verdict: Verdict, call: Call, state: Mapping[str, Any], actor: Actor) -> Verdict:
     """A write asks when it, or a step before it, may have happened unheard; its card says that somebody else's waits for the same."""
     if call.reads_only or not isinstance(verdict, Allow | Ask):
         return verdict
-    doubts = tuple(_doubts(call, state))
-    others = tuple(_of_others(call, state, actor)) if doubts or isinstance(verdict, Ask) else ()
+    doubts = tuple(_find_doubts(call, state))
+    others = tuple(_find_requests_of_others(call, state, actor)) if doubts or isinstance(verdict, Ask) else ()
     if not doubts and not others:
         return verdict
     if isinstance(verdict, Allow):
@@ -42,7 +42,7 @@ def with_doubts(verdict: Verdict, call: Call, state: Mapping[str, Any], actor: A
     return replace(verdict, reasons=(*verdict.reasons, *doubts, *others))
 
 
-def as_it_stands(row: EffectRow) -> Outcome | Pending:
+def restore_outcome(row: EffectRow) -> Outcome | Pending:
     """What became of an effect that was submitted before: after a crash the turn goes on from here and repeats nothing."""
     method = row.call["call"]["method"]
     if row.status in {"requested", "approved"}:
@@ -52,13 +52,13 @@ def as_it_stands(row: EffectRow) -> Outcome | Pending:
     if row.status == "succeeded":  # found out by a look at the portal, so there is no answer of it
         found = Outcome(status="succeeded", effect_id=row.effect_id, method=method, detail=FOUND_DONE, call=row.call["call"]["params"])
         return found.model_copy(update={"call_class": "".join(row.call["call"]["classes"])})
-    return _open_or_over(row, method)
+    return _build_unfinished_outcome(row, method)
 
 
-def _open_or_over(row: EffectRow, method: str) -> Outcome:
+def _build_unfinished_outcome(row: EffectRow, method: str) -> Outcome:
     unknown = row.status in {"started", "unknown"}
-    told = Notice(code="outcome-unknown", args=doubt(row.effect_id, row.call))
-    over = Notice(code=f"card-already-{row.status}", args={"who": "", "at": iso(row.updated_at), "by": "bot"})
+    told = Notice(code="outcome-unknown", args=build_doubt_args(row.effect_id, row.call))
+    over = Notice(code=f"card-already-{row.status}", args={"who": "", "at": format_iso(row.updated_at), "by": "bot"})
     return Outcome(
         status="unknown" if unknown else "refused",
         effect_id=row.effect_id,
@@ -69,21 +69,21 @@ def _open_or_over(row: EffectRow, method: str) -> Outcome:
     )
 
 
-def _same(state: Mapping[str, Any], wanted: str) -> Iterator[Mapping[str, Any]]:
-    return (entry for entry in open_confirmations(dict(state)) if entry.get("essence") == wanted)
+def _find_same_requests(state: Mapping[str, Any], wanted: str) -> Iterator[Mapping[str, Any]]:
+    return (entry for entry in list_open_confirmations(dict(state)) if entry.get("essence") == wanted)
 
 
-def _of_others(call: Call, state: Mapping[str, Any], actor: Actor) -> Iterator[Notice]:
-    for entry in _same(state, essence(call)):
+def _find_requests_of_others(call: Call, state: Mapping[str, Any], actor: Actor) -> Iterator[Notice]:
+    for entry in _find_same_requests(state, get_essence(call)):
         if entry["requested_by"] != actor.key:
             yield Notice(code="same-wish-waits", args={"who": entry["requested_by_name"]})
 
 
-def _doubts(call: Call, state: Mapping[str, Any]) -> Iterator[Notice]:
+def _find_doubts(call: Call, state: Mapping[str, Any]) -> Iterator[Notice]:
     agent = state["agent"]
     about_to_run = (entry for entry in agent["confirmations"].values() if entry["status"] == "approved")
     open_ones = [*state["unknown"].values(), *agent["in_progress"], *about_to_run]
-    if essence(call) in {item.get("essence") for item in open_ones}:
+    if get_essence(call) in {item.get("essence") for item in open_ones}:
         yield _SAME_UNKNOWN
     begun = (state.get("turn") or {}).get("started", "")
     if begun and any(item["ts"] >= begun and not item["confirmation_id"] for item in state["unknown"].values()):

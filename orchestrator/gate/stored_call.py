@@ -6,16 +6,16 @@ from typing import Any
 from bitrix.catalogue import Catalogue
 from orchestrator.gate import kinds
 from orchestrator.gate.effects import Call
-from orchestrator.gate.params import ordered
-from orchestrator.gate.targets import definitions
-from state.canonical import sha256
+from orchestrator.gate.params import sort_params
+from orchestrator.gate.targets import find_definitions
+from state.canonical import hash_text
 
 
-class Unthawable(ValueError):
+class UndecodableCall(ValueError):
     """A stored call names a method that the catalogue no longer lists; it cannot be run."""
 
 
-def freeze(call: Call) -> dict[str, Any]:
+def encode_call(call: Call) -> dict[str, Any]:
     """`call` as JSON data."""
     return {
         "kind": call.kind,
@@ -24,7 +24,7 @@ def freeze(call: Call) -> dict[str, Any]:
         "classes": list(call.classes),
         "portal": call.portal,
         "key": call.key,
-        "commands": [freeze(command) for command in call.commands],
+        "commands": [encode_call(command) for command in call.commands],
         "halt": call.halt,
         "targets": [list(target) for target in call.targets],
         "unknown_target": call.unknown_target,
@@ -34,43 +34,43 @@ def freeze(call: Call) -> dict[str, Any]:
         "entities": sorted(call.entities),
         "target_created": call.target_created,
         "ties": [list(tie) for tie in call.ties],
-        "wish": call.wish,
+        "wish": call.proposed_essence,
     }
 
 
-def thaw(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
+def decode_call(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
     """The Call behind `data`; raises Unthawable when its method is no longer listed."""
     spec = catalogue.find(data["method"]) if data["kind"] == "bitrix" else kinds.find(data["kind"], data["method"])
     if spec is None:
         msg = f"{data['method']} is no longer in the catalogue"
-        raise Unthawable(msg)
+        raise UndecodableCall(msg)
     return Call(
         kind=data["kind"],
         method=data["method"],
-        params=data["params"] if data["commands"] else ordered(spec, data["params"]),
+        params=data["params"] if data["commands"] else sort_params(spec, data["params"]),
         spec=spec,
         classes=tuple(data["classes"]),
         portal=data["portal"],
         key=data["key"],
-        commands=tuple(thaw(command, catalogue) for command in data["commands"]),
+        commands=tuple(decode_call(command, catalogue) for command in data["commands"]),
         halt=data["halt"],
         targets=tuple((entity, number) for entity, number in data["targets"]),
         unknown_target=data["unknown_target"],
         references=tuple(data["references"]),
         system_fields=frozenset(data["system_fields"]),
         entity=data["entity"],
-        entities=definitions(*data["entities"], catalogue=catalogue),
+        entities=find_definitions(*data["entities"], catalogue=catalogue),
         target_created=data["target_created"],
         ties=tuple((entity, number) for entity, number in data.get("ties", ())),
-        wish=data.get("wish", ""),
+        proposed_essence=data.get("wish", ""),
     )
 
 
-def effect_id_of(slot: str) -> str:
+def build_effect_id(slot: str) -> str:
     """The id of the effect in that place of that plan; stable over restarts."""
-    return sha256(slot)[:32]
+    return hash_text(slot)[:32]
 
 
-def essence(call: Call) -> str:
+def get_essence(call: Call) -> str:
     """SHA-256 of the call without the marks that make every add unique: the same wish has the same essence."""
     return call.essence

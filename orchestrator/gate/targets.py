@@ -17,7 +17,7 @@ _ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aim:
+class TargetMatch:
     """What a call is about. `path` is where the id stands, `written` the id as given when it is not a plain number."""
 
     targets: tuple[Target, ...] = ()
@@ -31,50 +31,50 @@ class Aim:
         return bool(self.path) and not self.targets
 
 
-def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> Aim:
+def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> TargetMatch:
     """The record `params` points at; its entity is "" when the kind of record cannot be read."""
-    entity = entity_name(spec, params, catalogue)
+    entity = find_entity_name(spec, params, catalogue)
     if not spec.target:
-        return Aim(entity=entity)
-    path = next((path for path in spec.target if at(params, path) is not None), spec.target[0])
-    written = at(params, path)
+        return TargetMatch(entity=entity)
+    path = next((path for path in spec.target if get_at_path(params, path) is not None), spec.target[0])
+    written = get_at_path(params, path)
     number = as_id(written)
     if number is None or not entity:
-        return Aim(path=path, written=written, entity=entity)
-    return Aim(targets=((entity, number),), path=path, written=written, entity=entity)
+        return TargetMatch(path=path, written=written, entity=entity)
+    return TargetMatch(targets=((entity, number),), path=path, written=written, entity=entity)
 
 
-def entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> str:
+def find_entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> str:
     """The kind of record, such as deal or item:177; "" when the call names one that does not exist."""
     name = spec.target_entity or spec.entity
     if not name.startswith("@"):
         return name
-    written = at(params, name[1:])
+    written = get_at_path(params, name[1:])
     if isinstance(written, bool) or not isinstance(written, str | int):
         return ""
-    return by_code(str(written).strip().lower(), catalogue)
+    return find_entity_by_code(str(written).strip().lower(), catalogue)
 
 
-def by_code(code: str, catalogue: Catalogue) -> str:
+def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
     """The kind of record behind one of the portal's codes in lower case: 2, d, deal, dynamic_177, tb1; "" for none."""
     if code.isascii() and code.isdigit() and len(code) <= _LONGEST:
-        return _by_number(int(code), catalogue)
+        return _find_entity_by_number(int(code), catalogue)
     if code in _SHORT:
         return _SHORT[code]
     dynamic = _DYNAMIC.fullmatch(code)
     if dynamic:
-        return _by_number(int(dynamic[1]) if dynamic[1] else int(dynamic[2], 16), catalogue)
+        return _find_entity_by_number(int(dynamic[1]) if dynamic[1] else int(dynamic[2], 16), catalogue)
     return code if code in catalogue.entities and code != "item" else ""
 
 
-def definition(name: str, catalogue: Catalogue) -> Entity | None:
+def find_definition(name: str, catalogue: Catalogue) -> Entity | None:
     """How records of this kind are read; smart processes share the row "item"."""
     return catalogue.entities.get(name.partition(":")[0])
 
 
-def definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
+def find_definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
     """The definitions of these kinds, each under its own name: a smart process shares the row "item"."""
-    found = {name: definition(name, catalogue) for name in names}
+    found = {name: find_definition(name, catalogue) for name in names}
     return {
         name: entity if entity.name == name else entity.model_copy(update={"name": name})
         for name, entity in found.items()
@@ -82,7 +82,7 @@ def definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
     }
 
 
-def at(params: Any, path: str) -> Any:
+def get_at_path(params: Any, path: str) -> Any:
     """The value under a dotted path, None when it is not there."""
     value = params
     for name in path.split("."):
@@ -100,7 +100,7 @@ def as_id(value: Any) -> int | None:
     return int(text) if _ID.fullmatch(text) else None
 
 
-def _by_number(number: int, catalogue: Catalogue) -> str:
+def _find_entity_by_number(number: int, catalogue: Catalogue) -> str:
     for entity in catalogue.entities.values():
         if entity.type_id == number:
             return entity.name

@@ -14,27 +14,27 @@ _REST = {"ru": " … (ещё {count} зн.)", "en": " … ({count} more characte
 LIMIT = 200
 
 
-def visible(text: str, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def escape_text(text: str, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """One line of `text`: signs that are not seen are named, new lines are drawn, a cut says how much is missing."""
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text.strip()
     normal = unicodedata.normalize("NFC", text)
-    shown = _drawn(normal[:limit])
+    shown = _escape_signs(normal[:limit])
     if len(normal) <= limit:
         return shown
     return shown.rstrip() + _REST[locale].format(count=len(normal) - limit)
 
 
-def _drawn(text: str) -> str:
+def _escape_signs(text: str) -> str:
     parts: list[str] = []
     marks = 0
     for char in text.replace("\r\n", "\n"):
         marks = marks + 1 if unicodedata.category(char) in {"Mn", "Me"} else 0
-        parts.append(_sign(char, marks))
+        parts.append(_escape_sign(char, marks))
     return "".join(parts).strip()
 
 
-def _sign(char: str, marks: int) -> str:
+def _escape_sign(char: str, marks: int) -> str:
     if char in "\n\r\u2028\u2029":
         return " ⏎ "
     if char == "\t" or unicodedata.category(char) == "Zs":

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bitrix.catalogue import Catalogue
-from orchestrator.reports.touching import record_named
+from orchestrator.reports.touching import parse_record
 
 _WORDS: Final = {
     "сдел": "deal",
@@ -31,13 +31,13 @@ _CURRENT: Final = (
 )
 
 
-def record_of(text: str, catalogue: Catalogue) -> str:
+def parse_record_reference(text: str, catalogue: Catalogue) -> str:
     """ "deal:481" for what was written behind /history; a bare number is a deal's; "" for what names no record by number."""
     said = text.strip().rstrip(".?!")
     if bare := _NUMBER.fullmatch(said):
         return f"deal:{int(bare[1])}"
     if card := _CARD.fullmatch(said):
-        return record_named([*([f"item:{card[1]}"] if card[1] else [card[2]]), card[3]], catalogue)
+        return parse_record([*([f"item:{card[1]}"] if card[1] else [card[2]]), card[3]], catalogue)
     if task := _TASK.fullmatch(said):
         return f"task:{int(task[1])}"
     named = _NAMED.fullmatch(said)
@@ -45,10 +45,10 @@ def record_of(text: str, catalogue: Catalogue) -> str:
         return ""
     word = named[1].casefold()
     kind = next((code for start, code in _WORDS.items() if word.startswith(start)), word)
-    return record_named([kind, *(number for number in named.groups()[1:] if number)], catalogue)
+    return parse_record([kind, *(number for number in named.groups()[1:] if number)], catalogue)
 
 
-def kind_first(text: str) -> tuple[str, str]:
+def split_kind(text: str) -> tuple[str, str]:
     """(kind, name) of «компания Вектор», ("", name) where no kind is said first."""
     word, _, rest = text.strip().partition(" ")
     folded = word.casefold()
@@ -56,14 +56,14 @@ def kind_first(text: str) -> tuple[str, str]:
     return (kind, rest.strip()) if kind and rest.strip() else ("", text.strip())
 
 
-def asked_in_words(text: str) -> str:
+def parse_history_request(text: str) -> str:
     """What stands behind «история …» in a plain message, as it would behind /history; "" for other messages."""
     found = _ASKED.fullmatch(" ".join(text.split()).rstrip(".?!"))
     said = (found[1] or found[2]) if found else ""
     return said if said and any(sign.isdigit() for sign in said) else ""
 
 
-def current(state: Mapping[str, Any]) -> str:
+def find_current_record(state: Mapping[str, Any]) -> str:
     """The record that the conversation is about, the one that was named last; "" when there is none."""
     objects = state["agent"]["objects"]
     here = {f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)}

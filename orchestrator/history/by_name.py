@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from orchestrator.directory.answers import Resolution, Resolved, Several
-from orchestrator.history.asking import kind_first
-from orchestrator.messages import Action, Actor, Notice, Reply, say
+from orchestrator.directory.answers import Ambiguous, Resolution, Resolved
+from orchestrator.history.asking import split_kind
+from orchestrator.messages import Action, Actor, Notice, Reply, build_reply
 from orchestrator.session import Session
 from orchestrator.turns import Tools
 
@@ -13,10 +13,10 @@ _KINDS: Final = ("deal", "company", "contact", "lead")
 _NAMED: Final = frozenset({*_KINDS, "task"})
 
 
-async def named(said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
+async def find_record_by_name(said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
     """ "deal:481"; or what is asked or told instead: several fit, too many, none. Raises BitrixError."""
-    kind, rest = kind_first(said)
-    told = say(Notice(code="history-which"))
+    kind, rest = split_kind(said)
+    told = build_reply(Notice(code="history-which"))
     wanted = [(kind, rest)] if kind in _NAMED else []
     wanted += [(one, said) for one in _KINDS]  # «Лидер рынка» is no lead
     for one, words in wanted if any(sign.isalpha() for sign in said) else ():
@@ -27,16 +27,16 @@ async def named(said: str, actor: Actor, session: Session, tools: Tools, *, scre
         match found:
             case Resolved():
                 return f"{one}:{found.value}"
-            case Several():
+            case Ambiguous():
                 offered = [(f"{one}.{option.value}", option.label) for option in found.options]
-                actions = (Action(words=("history", record, "0", screen), label=_label(label)) for record, label in offered)
+                actions = (Action(words=("history", record, "0", screen), label=_build_label(label)) for record, label in offered)
                 return Reply(notices=(found.ask,), actions=tuple(actions))
             case unresolved:
-                told = say(Notice(code=unresolved.notice.code, args={**unresolved.notice.args, "name": said}))
+                told = build_reply(Notice(code=unresolved.notice.code, args={**unresolved.notice.args, "name": said}))
                 if unresolved.notice.code != "not-found":
                     break
     return told
 
 
-def _label(label: str) -> Notice:
+def _build_label(label: str) -> Notice:
     return Notice(code="button-history-record", args={"label": label})

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from orchestrator.reports.unreadable import PastDamage
+from orchestrator.reports.unreadable import DamageTolerantStore
 from state.clock import parse_iso
 from state.store import EffectRow, Store, StoredEvent
 from state.worker import AsyncStore
@@ -16,7 +16,7 @@ CALLS: Final = 300
 """So many calls about one record, and so many looks at it, are told: the youngest."""
 
 
-class Decision(NamedTuple):
+class CardDecision(NamedTuple):
     """Who decided a card, and in which way."""
 
     by: str
@@ -30,71 +30,71 @@ class RecordIndex:
         """Nothing is read yet."""
         self._store = store
 
-    async def calls(self, target: str, *, maker: str = "") -> list[EffectRow]:
+    async def list_calls(self, target: str, *, maker: str = "") -> list[EffectRow]:
         """The calls about a record, the youngest first, as they stand now; those too that made it: `maker` if the record itself says so."""
-        rows = await self._store.read(_calls, target, maker)
-        return sorted(rows, key=began, reverse=True)
+        rows = await self._store.read(_read_calls, target, maker)
+        return sorted(rows, key=find_start_time, reverse=True)
 
-    async def begun(self, target: str, after: str, limit: int) -> list[str]:
+    async def list_first_event_ids(self, target: str, after: str, limit: int) -> list[str]:
         """The first events of calls about a record, by their ids: so many of those behind that place, the oldest first."""
-        return await self._store.read(_begun, target, after, limit)
+        return await self._store.read(_read_first_event_ids, target, after, limit)
 
-    async def looks(self, target: str) -> list[StoredEvent]:
+    async def list_probes(self, target: str) -> list[StoredEvent]:
         """The looks at the record that followed events of the portal, oldest first."""
-        return await self._store.read(_looks, target)
+        return await self._store.read(_read_probes, target)
 
-    async def decision(self, effect_id: str) -> Decision | None:
+    async def find_decision(self, effect_id: str) -> CardDecision | None:
         """Who decided the call's card, None where there was none or nobody has."""
-        return await self._store.read(_decision, effect_id)
+        return await self._store.read(_read_decision, effect_id)
 
-    async def undone_by(self, effect_id: str) -> EffectRow | None:
+    async def find_undo(self, effect_id: str) -> EffectRow | None:
         """The last call that was to take this one back, None for none."""
-        return await self._store.read(_undone_by, effect_id)
+        return await self._store.read(_read_undo, effect_id)
 
 
-def began(row: EffectRow) -> datetime:
+def find_start_time(row: EffectRow) -> datetime:
     """When the call was sent, else when it was last decided."""
     started = row.call.get("started_at")
     return parse_iso(started) if started else row.updated_at
 
 
-def _calls(store: Store, target: str, maker: str) -> list[EffectRow]:
-    found = [*store.last_mentions(target, "call", CALLS), *store.last_mentions(target, "made", CALLS)]
+def _read_calls(store: Store, target: str, maker: str) -> list[EffectRow]:
+    found = [*store.list_last_index_entries(target, "call", CALLS), *store.list_last_index_entries(target, "made", CALLS)]
     ids = dict.fromkeys([*([maker] if maker else []), *(one.effect_id for one in found)])
-    return [row for one in ids if (row := store.effect(one)) is not None and "call" in row.call]  # an erased person's has none
+    return [row for one in ids if (row := store.find_effect(one)) is not None and "call" in row.call]  # an erased person's has none
 
 
-def _begun(store: Store, target: str, after: str, limit: int) -> list[str]:
-    found = {one.event_id for one in store.mentions(target, "call", after, limit)}
-    for made in store.last_mentions(target, "made", CALLS):
-        found |= {one.event_id for one in store.mentions(made.effect_id, "began", after, 1)}
+def _read_first_event_ids(store: Store, target: str, after: str, limit: int) -> list[str]:
+    found = {one.event_id for one in store.list_index_entries(target, "call", after, limit)}
+    for made in store.list_last_index_entries(target, "made", CALLS):
+        found |= {one.event_id for one in store.list_index_entries(made.effect_id, "began", after, 1)}
     return sorted(found)[:limit]
 
 
-def _looks(store: Store, target: str) -> list[StoredEvent]:
-    found = [event for one in store.last_mentions(target, "look", CALLS) for event in _event(store, one.event_id)]
+def _read_probes(store: Store, target: str) -> list[StoredEvent]:
+    found = [event for one in store.list_last_index_entries(target, "look", CALLS) for event in _read_event(store, one.event_id)]
     return sorted(found, key=lambda event: (event.ts, event.stream, event.seq))
 
 
-def _decision(store: Store, effect_id: str) -> Decision | None:
-    for one in store.last_mentions(effect_id, "decision", 1):
-        for event in _event(store, one.event_id):
-            return Decision(str(event.data.get("approved_by") or event.data.get("denied_by") or ""), str(event.data["via"]))
+def _read_decision(store: Store, effect_id: str) -> CardDecision | None:
+    for one in store.list_last_index_entries(effect_id, "decision", 1):
+        for event in _read_event(store, one.event_id):
+            return CardDecision(str(event.data.get("approved_by") or event.data.get("denied_by") or ""), str(event.data["via"]))
     return None
 
 
-def _undone_by(store: Store, effect_id: str) -> EffectRow | None:
-    last = next(iter(store.last_mentions(effect_id, "undo", 1)), None)
-    return store.effect(last.effect_id) if last is not None else None
+def _read_undo(store: Store, effect_id: str) -> EffectRow | None:
+    last = next(iter(store.list_last_index_entries(effect_id, "undo", 1)), None)
+    return store.find_effect(last.effect_id) if last is not None else None
 
 
-def _event(store: Store, event_id: str) -> Sequence[StoredEvent]:
+def _read_event(store: Store, event_id: str) -> Sequence[StoredEvent]:
     """The event with that id: it is what follows the place just before it."""
-    found: Sequence[StoredEvent] = PastDamage(store).scan((), event_id[:-1], 1)
+    found: Sequence[StoredEvent] = DamageTolerantStore(store).scan((), event_id[:-1], 1)
     return [event for event in found if event.id == event_id]
 
 
-def marked(record: Mapping[str, Any]) -> str:
+def find_origin_effect(record: Mapping[str, Any]) -> str:
     """The effect that made this record, by the mark that the gate sets; "" for records of others."""
 
     def field(name: str, other: str) -> str:

@@ -8,18 +8,18 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from orchestrator.directory.text import clean
+from orchestrator.directory.text import to_visible_line
 from orchestrator.gate import fields, undoing
 from orchestrator.gate.effects import Facts, Target
-from orchestrator.gate.means import Means
-from orchestrator.gate.shown import Context, Reader, show
-from orchestrator.gate.stored_call import Unthawable, thaw
-from orchestrator.history.index import RecordIndex, began, marked
+from orchestrator.gate.means import GateDeps
+from orchestrator.gate.shown import Context, Reader, format_value
+from orchestrator.gate.stored_call import UndecodableCall, decode_call
+from orchestrator.history.index import RecordIndex, find_origin_effect, find_start_time
 from orchestrator.messages import Actor
-from orchestrator.outgoing import channel_of
-from orchestrator.portal_events.watched import Change, changes, target_of
-from orchestrator.turns import Present
-from state.clock import iso, new_id, parse_iso
+from orchestrator.outgoing import parse_channel
+from orchestrator.portal_events.watched import Change, compare_values, parse_target
+from orchestrator.turns import RefreshActor
+from state.clock import format_iso, generate_id, parse_iso
 from state.store import EffectRow, OutboxRow, StoredEvent
 
 KIND: Final = "history"
@@ -31,42 +31,46 @@ _HIDDEN: Final = frozenset({"superseded"})
 Entry = dict[str, Any]
 
 
-class Pages:
+class HistoryPages:
     """See the module docstring. May raise StoreError; names that the portal does not tell stay numbers."""
 
-    def __init__(self, index: RecordIndex, means: Means, present: Present) -> None:
+    def __init__(self, index: RecordIndex, means: GateDeps, present: RefreshActor) -> None:
         """`present` knows people by their keys."""
         self._index = index
         self._means = means
         self._present = present
 
-    async def body(
+    async def build_body(
         self, target: str, record: Mapping[str, Any] | None, *, page: int, actor: Actor, screen: str, now: datetime
     ) -> dict[str, Any]:
         """The page, counted from 0 and brought into what there is; `record` is as it stands, None for one that was deleted."""
-        maker = marked(record) if record is not None else ""
+        maker = find_origin_effect(record) if record is not None else ""
         rows = [
             row
-            for row in await self._index.calls(target, maker=maker)
+            for row in await self._index.list_calls(target, maker=maker)
             if row.status not in _HIDDEN and row.call["call"]["kind"] == "bitrix"
         ]
-        elsewhere = await self._elsewhere(target, rows)
-        merged: list[tuple[str, EffectRow | tuple[StoredEvent, Sequence[Change]]]] = [(iso(began(row)), row) for row in rows]
+        elsewhere = await self._find_outside_changes(target, rows)
+        merged: list[tuple[str, EffectRow | tuple[StoredEvent, Sequence[Change]]]] = [
+            (format_iso(find_start_time(row)), row) for row in rows
+        ]
         merged += [(event.ts, (event, found)) for event, found in elsewhere]
         merged.sort(key=lambda item: item[0], reverse=True)
         pages = max(1, -(-len(merged) // PAGE))
         page = max(0, min(page, pages - 1))
-        kind, number = target_of(target)
+        kind, number = parse_target(target)
         shown = [
-            await self._call(one, target, actor, now) if isinstance(one, EffectRow) else await self._look(one, target, actor, now)
+            await self._build_call_entry(one, target, actor, now)
+            if isinstance(one, EffectRow)
+            else await self._build_outside_entry(one, target, actor, now)
             for _, one in merged[page * PAGE : (page + 1) * PAGE]
         ]
         return {
             "record": target,
             "entity": kind.partition(":")[0],
             "number": number,
-            "title": _title(record),
-            "url": self._means.names.card_url(kind, number, user=actor.bitrix_user_id or 0) if record is not None else "",
+            "title": _format_title(record),
+            "url": self._means.names.build_card_url(kind, number, user=actor.bitrix_user_id or 0) if record is not None else "",
             "deleted": record is None,
             "total": len(merged),
             "page": page,
@@ -75,89 +79,90 @@ class Pages:
             "entries": shown,
         }
 
-    async def _call(self, row: EffectRow, target: str, actor: Actor, now: datetime) -> Entry:
-        stored, decision = row.call, await self._index.decision(row.effect_id)
-        asked, undone = str(stored["requested_by"]), await self._undone(row)
+    async def _build_call_entry(self, row: EffectRow, target: str, actor: Actor, now: datetime) -> Entry:
+        stored, decision = row.call, await self._index.find_decision(row.effect_id)
+        asked, undone = str(stored["requested_by"]), await self._find_undo_time(row)
         return {
             "what": "call",
-            "when": _when(iso(began(row)), actor, now),
-            "by": self._name(asked, str((stored.get("actor") or {}).get("name") or "")),
-            "decided_by": self._name(decision.by) if decision and decision.by != asked else "",
+            "when": _format_when(format_iso(find_start_time(row)), actor, now),
+            "by": self._find_name(asked, str((stored.get("actor") or {}).get("name") or "")),
+            "decided_by": self._find_name(decision.by) if decision and decision.by != asked else "",
             "decided": decision is not None,
             "via": decision.via if decision else "",
             "status": row.status,
-            "undo": bool(undoing.undoes(str(stored.get("slot") or ""))),
-            "undone": _when(undone, actor, now) if undone else "",
+            "undo": bool(undoing.parse_undo_slot(str(stored.get("slot") or ""))),
+            "undone": _format_when(undone, actor, now) if undone else "",
             "method": stored["call"]["method"],
-            **await self._changes(row, target, actor),
+            **await self._build_changes(row, target, actor),
         }
 
-    async def _undone(self, row: EffectRow) -> str:
-        found = await self._index.undone_by(row.effect_id)
-        return iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
+    async def _find_undo_time(self, row: EffectRow) -> str:
+        found = await self._index.find_undo(row.effect_id)
+        return format_iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
 
-    async def _changes(self, row: EffectRow, target: str, actor: Actor) -> Entry:
+    async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> Entry:
         """Verb and lines of the card, of a batch those about this record."""
         try:
-            call = thaw(row.call["call"], self._means.catalogue)
-            before = {_target(name): image for name, image in (row.call.get("before") or {}).items()}
+            call = decode_call(row.call["call"], self._means.catalogue)
+            before = {_parse_target(name): image for name, image in (row.call.get("before") or {}).items()}
             card = await self._means.preview(call, Facts(records=before), actor)
-        except (Unthawable, KeyError, TypeError, ValueError):  # a row of an older program, or emptied by an erasure
+        except (UndecodableCall, KeyError, TypeError, ValueError):  # a row of an older program, or emptied by an erasure
             return {"verb": "", "entity": "", "lines": []}
-        number = target_of(target)[1]
+        number = parse_target(target)[1]
         parts = [item for item in card["items"] if item.get("id") in (number, None)] if card["items"] else [card]
         lines = [{name: line[name] for name in ("field", "name", "before", "after")} for part in parts for line in part["lines"]]
         first = parts[0] if parts else card
         return {"verb": first["verb"], "entity": first["entity"], "lines": lines}
 
-    async def _elsewhere(self, target: str, rows: Sequence[EffectRow]) -> list[tuple[StoredEvent, Sequence[Change]]]:
+    async def _find_outside_changes(self, target: str, rows: Sequence[EffectRow]) -> list[tuple[StoredEvent, Sequence[Change]]]:
         """Changes that were not made through the bot, as far as its looks at the record show them."""
-        kind, _ = target_of(target)
+        kind, _ = parse_target(target)
         entity = self._means.catalogue.entities.get(kind.partition(":")[0])
         found: list[tuple[StoredEvent, Sequence[Change]]] = []
         last: Mapping[str, str] | None = None
-        for event in await self._index.looks(target):
+        for event in await self._index.list_probes(target):
             now = (event.data.get("records") or {}).get(target)
             if now and last and entity is not None:
-                told = [one for one in changes(entity, last, now) if not _ours(one, event, rows, kind)]
+                told = [one for one in compare_values(entity, last, now) if not _is_ours(one, event, rows, kind)]
                 found += [(event, told)] if told else []
             last = now or last
         return found
 
-    async def _look(self, one: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime) -> Entry:
+    async def _build_outside_entry(self, one: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime) -> Entry:
         event, found = one
-        kind, _ = target_of(target)
+        kind, _ = parse_target(target)
         values = event.data["records"][target]
         reader = Reader(names=self._means.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
         entity = self._means.catalogue.entities.get(kind.partition(":")[0])
         lines = []
         for change in found:
-            info = fields.info(entity, change.field)
-            category = int(fields.number(values.get("CATEGORY_ID")) or 0)
+            info = fields.find_field_info(entity, change.field)
+            category = int(fields.parse_number(values.get("CATEGORY_ID")) or 0)
             context = Context(entity=kind, currency=str(values.get("CURRENCY_ID") or ""), category=category)
             before, after = [
-                await show(value, info.kind if info else "text", context=context, reader=reader) for value in (change.before, change.after)
+                await format_value(value, info.kind if info else "text", context=context, reader=reader)
+                for value in (change.before, change.after)
             ]
             lines.append(
-                {"field": change.field, "name": fields.label(entity, change.field, actor.locale), "before": before, "after": after}
+                {"field": change.field, "name": fields.find_label(entity, change.field, actor.locale), "before": before, "after": after}
             )
-        return {"what": "portal", "when": _when(event.ts, actor, now), "lines": lines}
+        return {"what": "portal", "when": _format_when(event.ts, actor, now), "lines": lines}
 
-    def _name(self, key: str, then: str = "") -> str:
+    def _find_name(self, key: str, then: str = "") -> str:
         """What somebody is called now, else what they were called then, else their key."""
         known = self._present(Actor(key=key, name=""))
         return (known.name if known else "") or then or key
 
 
-def history_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
+def build_history_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
     """The page as a message; another page of the same screen takes its place."""
     key = f"history:{body['screen']}"
     return OutboxRow(
-        id=new_id(), session=session, channel=channel_of(session), kind=KIND, body=dict(body), key=key, created_at=now, due_at=now
+        id=generate_id(), session=session, channel=parse_channel(session), kind=KIND, body=dict(body), key=key, created_at=now, due_at=now
     )
 
 
-def _when(moment: str, actor: Actor, now: datetime) -> str:
+def _format_when(moment: str, actor: Actor, now: datetime) -> str:
     """ "18:30" today, "22.11 18:30" this year, else with the year; in the person's zone."""
     zone = ZoneInfo(actor.time_zone)
     here, today = parse_iso(moment).astimezone(zone), now.astimezone(zone)
@@ -166,30 +171,34 @@ def _when(moment: str, actor: Actor, now: datetime) -> str:
     return f"{here:%d.%m %H:%M}" if here.year == today.year else f"{here:%d.%m.%Y %H:%M}"
 
 
-def _ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind: str) -> bool:
+def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind: str) -> bool:
     """Whether a call of ours had written that field shortly before the look."""
-    wanted = fields.squeeze(change.field, kind)
+    wanted = fields.to_field_key(change.field, kind)
     seen = parse_iso(event.ts)
-    near = (row for row in rows if row.status in {"succeeded", "unknown", "started"} and timedelta() <= seen - began(row) <= _SAME_HAND)
-    return any(wanted in _written(row, kind) for row in near)
+    near = (
+        row
+        for row in rows
+        if row.status in {"succeeded", "unknown", "started"} and timedelta() <= seen - find_start_time(row) <= _SAME_HAND
+    )
+    return any(wanted in _list_written_fields(row, kind) for row in near)
 
 
-def _written(row: EffectRow, kind: str) -> set[str]:
+def _list_written_fields(row: EffectRow, kind: str) -> set[str]:
     call = row.call["call"]
     names: set[str] = set()
     for leaf in call.get("commands") or [call]:
         params = leaf.get("params") or {}
-        names |= {fields.squeeze(name, kind) for name in (params.get("fields") or params)}
+        names |= {fields.to_field_key(name, kind) for name in (params.get("fields") or params)}
         names |= {"status"} if leaf["method"].startswith("tasks.task.") else set()
     return names | ({"closed", "categoryid"} if "stageid" in names else set())
 
 
-def _target(name: str) -> Target:
+def _parse_target(name: str) -> Target:
     kind, _, number = name.rpartition(":")
     return kind, int(number)
 
 
-def _title(record: Mapping[str, Any] | None) -> str:
+def _format_title(record: Mapping[str, Any] | None) -> str:
     row = record or {}
     person = " ".join(str(row[name]) for name in ("NAME", "LAST_NAME", "name", "lastName") if row.get(name))
-    return clean(str(row.get("TITLE") or row.get("title") or row.get("SUBJECT") or person or ""), limit=80)
+    return to_visible_line(str(row.get("TITLE") or row.get("title") or row.get("SUBJECT") or person or ""), limit=80)

@@ -8,10 +8,14 @@ from orchestrator.leads.choosing import Staff
 from orchestrator.turns import Handlers
 
 
-def handlers(staff: Staff) -> Handlers:
+def build_handlers(staff: Staff) -> Handlers:
     """Inbox kinds `reason`, `leads_changed` and `policy_news`, the timers of a card that waits for a lead, and the press `why`."""
     return Handlers(
-        inbox={reasons.KIND: reasons.given, moving.KIND: moving.changed, rules_news.KIND: partial(rules_news.told, staff=staff)},
-        timers={confirmations.ARRIVED: waiting.arrived, confirmations.REMIND: waiting.remind},
-        presses={reasons.PRESS: reasons.pressed},
+        inbox={
+            reasons.KIND: reasons.receive_reason,
+            moving.KIND: moving.transfer_waiting_cards,
+            rules_news.KIND: partial(rules_news.tell_administrators, staff=staff),
+        },
+        timers={confirmations.ARRIVED: waiting.check_arrival, confirmations.REMIND: waiting.remind},
+        buttons={reasons.PRESS: reasons.ask_reason},
     )

@@ -6,13 +6,13 @@ from datetime import timedelta
 from typing import Any, Final
 
 from orchestrator import outgoing
-from orchestrator.asked import passed_on, wake
+from orchestrator.asked import build_cross_session_row, wake
 from orchestrator.decisions import run_decision
-from orchestrator.messages import Notice, say
+from orchestrator.messages import Notice, build_reply
 from orchestrator.session import Session
-from orchestrator.turns import Tools, admitted
-from state.clock import iso
-from state.events_leads import DenialReasonAsked, DenialReasonGiven, awaited
+from orchestrator.turns import Tools, admit_actor
+from state.clock import format_iso
+from state.events_leads import DenialReasonAsked, DenialReasonGiven, find_awaited_denial
 from state.store import InboxRow
 
 PRESS: Final = "why"
@@ -24,9 +24,9 @@ _HOME: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,12})?", re.ASCII)
 _SESSION: Final = re.compile(r"tg:-?[0-9]{1,20}(?::[0-9]{1,12})?", re.ASCII)
 
 
-async def pressed(row: InboxRow, session: Session, tools: Tools) -> None:
+async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
     """«Отклонить с причиной»: the next message here within WITHIN is the reason. Raises StoreError."""
-    actor = await admitted(row, session, tools)
+    actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     match list(row.body["words"]):
@@ -36,23 +36,25 @@ async def pressed(row: InboxRow, session: Session, tools: Tools) -> None:
                 nonce=nonce,
                 home=f"tg:{home.replace('.', ':')}",
                 by=actor.key,
-                expires_at=iso(session.now + WITHIN),
+                expires_at=format_iso(session.now + WITHIN),
             )
-            asked = outgoing.reply_row(session.key, say(Notice(code="lead-why-ask")), session.now, key=f"why:{confirmation_id}:{row.id}")
-            toast = _toast(row, Notice(code="lead-why-toast"), session)
+            asked = outgoing.build_reply_row(
+                session.key, build_reply(Notice(code="lead-why-ask")), session.now, key=f"why:{confirmation_id}:{row.id}"
+            )
+            toast = _build_toasts(row, Notice(code="lead-why-toast"), session)
             await session.commit(event, actor=actor.key, outbox=[*toast, asked], inbox_done=[row.id])
         case _:
-            await session.commit(actor=actor.key, outbox=_toast(row, Notice(code="card-outdated"), session), inbox_done=[row.id])
+            await session.commit(actor=actor.key, outbox=_build_toasts(row, Notice(code="card-outdated"), session), inbox_done=[row.id])
 
 
-async def given(row: InboxRow, session: Session, tools: Tools) -> None:
+async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
     """The reason, wherever it comes in: passed on to the conversation of the card, there it denies. Raises StoreError.
 
     Words in answer to a card name it; the message after a press does not, it belongs to what that press asked for.
     """
     text, person = str(row.body["text"]), str(row.actor["key"])
     if "confirmation_id" not in row.body:
-        await _after_press(row, text, session, tools)
+        await _receive_after_click(row, text, session, tools)
         return
     words = {**{name: str(row.body[name]) for name in ("confirmation_id", "nonce")}, "text": text}
     home = str(row.body.get("home") or session.key)
@@ -60,25 +62,27 @@ async def given(row: InboxRow, session: Session, tools: Tools) -> None:
         decision = {"confirmation_id": words["confirmation_id"], "nonce": words["nonce"], "reason": text}
         await run_decision(replace(row, body={**decision, "approve": False, "via": "typed"}), session, tools)
     elif _SESSION.fullmatch(home):
-        await session.commit(actor=person, inbox_new=[passed_on(KIND, row, home, words, session)], inbox_done=[row.id])
+        await session.commit(actor=person, inbox_new=[build_cross_session_row(KIND, row, home, words, session)], inbox_done=[row.id])
         wake(tools.store)
     else:
         await tools.store.finish_inbox(row.id, "quarantined", "a reason for no conversation")
 
 
-async def _after_press(row: InboxRow, text: str, session: Session, tools: Tools) -> None:
+async def _receive_after_click(row: InboxRow, text: str, session: Session, tools: Tools) -> None:
     person = str(row.actor["key"])
-    asked = awaited(session.state, person, session.now)
+    asked = find_awaited_denial(session.state, person, session.now)
     if asked is None:
-        late = outgoing.reply_row(session.key, say(Notice(code="card-outdated")), session.now)
+        late = outgoing.build_reply_row(session.key, build_reply(Notice(code="card-outdated")), session.now)
         await session.commit(actor=person, outbox=[late], inbox_done=[row.id])
         return
     words = {"confirmation_id": asked["confirmation_id"], "nonce": asked["nonce"], "text": text}
     event = DenialReasonGiven(confirmation_id=asked["confirmation_id"], by=person)
-    await session.commit(event, actor=person, inbox_new=[passed_on(KIND, row, asked["home"], words, session)], inbox_done=[row.id])
+    await session.commit(
+        event, actor=person, inbox_new=[build_cross_session_row(KIND, row, asked["home"], words, session)], inbox_done=[row.id]
+    )
     wake(tools.store)
 
 
-def _toast(row: InboxRow, notice: Notice, session: Session) -> list[Any]:
+def _build_toasts(row: InboxRow, notice: Notice, session: Session) -> list[Any]:
     callback = row.body.get("callback_id")
-    return [outgoing.toast_row(session.key, str(callback), notice, session.now)] if callback else []
+    return [outgoing.build_toast_row(session.key, str(callback), notice, session.now)] if callback else []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import ModelClientError
-from orchestrator.model_client.failures import NOT_UTF8, Scrub, error_of
+from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error
 
 MAX_CHARACTERS = 200_000
 FINISHED = frozenset({"stop", "eos", "end_turn"})
@@ -56,12 +56,12 @@ class AnswerReader:
         """Return the new text of one event."""
         event = load_object(data)
         if error := event.get("error"):
-            raise error_of(error, self._scrub)
+            raise build_reported_error(error, self._scrub)
         if isinstance(event.get("model"), str):
             self._model = self._model or event["model"]
         if isinstance(event.get("usage"), dict):
             self._usage = event["usage"]
-        return self._take_choice(_first_choice(event))
+        return self._take_choice(_find_first_choice(event))
 
     def finish(self, seconds: float) -> ModelAnswer:
         """Return the whole answer; raise `ModelClientError` if it is empty or was not finished by the model."""
@@ -75,8 +75,8 @@ class AnswerReader:
             raise ModelClientError("The model's answer is empty.")
         return ModelAnswer(
             text=text,
-            prompt_tokens=_count(self._usage.get("prompt_tokens")),
-            completion_tokens=_count(self._usage.get("completion_tokens")),
+            prompt_tokens=_parse_count(self._usage.get("prompt_tokens")),
+            completion_tokens=_parse_count(self._usage.get("completion_tokens")),
             model=self._model,
             finish_reason=self._finish_reason,
             seconds=seconds,
@@ -132,7 +132,7 @@ def load_object(text: str | bytes) -> dict[str, Any]:
     return value
 
 
-def _first_choice(event: dict[str, Any]) -> dict[str, Any]:
+def _find_first_choice(event: dict[str, Any]) -> dict[str, Any]:
     """Return choice 0, or {} for an event without choices, such as the one that carries the usage."""
     choices = event.get("choices") or []
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
@@ -140,5 +140,5 @@ def _first_choice(event: dict[str, Any]) -> dict[str, Any]:
     return next((choice for choice in choices if choice.get("index", 0) == 0), {})
 
 
-def _count(value: object) -> int:
+def _parse_count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

@@ -15,16 +15,16 @@ from tenacity import AsyncRetrying
 
 from orchestrator.errors import ModelClientError
 from orchestrator.model_client.answer import AnswerReader, ModelAnswer, decode, load_object
-from orchestrator.model_client.failures import TryAgainError, error_of, failure_of_status, failure_of_wire, scrubber
-from orchestrator.model_client.retry import Sleep, retrying
+from orchestrator.model_client.failures import TryAgainError, build_reported_error, build_scrubber, build_status_failure, build_wire_failure
+from orchestrator.model_client.retry import Sleep, build_retry_policy
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.sse import SseDecoder
-from state.trace import trace_headers
+from state.trace import build_trace_headers
 
 OnDelta = Callable[[str], Awaitable[None]]
 
 MAX_BODY = 8_000_000
-KEPT = 30.0
+KEEPALIVE_SECONDS = 30.0
 """Seconds after which an idle connection is given up."""
 _OK = 200
 _PROBE = 10.0
@@ -58,11 +58,11 @@ class ModelClient:
         self._settings = settings
         self._sleep = sleep
         self._heard = heard
-        self._scrub = scrubber(settings.api_key)
+        self._scrub = build_scrubber(settings.api_key)
         self._http = httpx.AsyncClient(
             transport=transport,
             timeout=httpx.Timeout(settings.total_deadline, connect=settings.connect_timeout),
-            limits=httpx.Limits(keepalive_expiry=KEPT),
+            limits=httpx.Limits(keepalive_expiry=KEEPALIVE_SECONDS),
             trust_env=not settings.is_loopback,
         )
 
@@ -75,7 +75,7 @@ class ModelClient:
         url = self._settings.base_url.rstrip("/") + "/models"
         try:
             async with asyncio.timeout(_PROBE):
-                response = await self._http.get(url, headers=self._headers())
+                response = await self._http.get(url, headers=self._build_headers())
         except (*_WIRE_ERRORS, TimeoutError, RuntimeError):  # RuntimeError: the client is closed
             self._heard(ModelClientError("The model service does not answer."))
         except ModelClientError as error:  # there is no key
@@ -94,7 +94,7 @@ class ModelClient:
         if verbose:
             _log.debug("chat completions request: %s", self._mask(request), extra={"action": "model_request"})
         async with self._deadline():
-            body: dict[str, Any] = await self._policy()(self._ask_once, request)
+            body: dict[str, Any] = await self._build_policy()(self._ask_once, request)
         if verbose:
             answer = self._mask(json.dumps(body, ensure_ascii=False).encode())
             _log.debug("chat completions response: %s", answer, extra={"action": "model_answer"})
@@ -108,7 +108,7 @@ class ModelClient:
         """
         request = self._prepare(payload, {"stream": True, "stream_options": {"include_usage": True}})
         async with self._deadline():
-            answer: ModelAnswer = await self._policy()(self._stream_once, request, on_delta)
+            answer: ModelAnswer = await self._build_policy()(self._stream_once, request, on_delta)
         return answer
 
     def _prepare(self, payload: dict[str, Any], extra: dict[str, Any]) -> bytes:
@@ -120,8 +120,8 @@ class ModelClient:
         except (TypeError, ValueError, RecursionError):
             raise ModelClientError("The request to the model cannot be written as JSON.") from None
 
-    def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **trace_headers()}
+    def _build_headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **build_trace_headers()}
         secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
         if not secret and not self._settings.is_loopback:
             raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
@@ -129,24 +129,24 @@ class ModelClient:
             raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
         return {**headers, "Authorization": f"Bearer {secret}"} if secret else headers
 
-    def _policy(self) -> AsyncRetrying:
+    def _build_policy(self) -> AsyncRetrying:
         settings = self._settings
-        return retrying(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
+        return build_retry_policy(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
 
     async def _ask_once(self, request: bytes) -> dict[str, Any]:
-        async with aclosing(self._body(request)) as chunks:
+        async with aclosing(self._stream_body(request)) as chunks:
             body = load_object(b"".join([chunk async for chunk in chunks]))
         if error := body.get("error"):
-            raise error_of(error, self._scrub)
+            raise build_reported_error(error, self._scrub)
         return body
 
     async def _stream_once(self, request: bytes, on_delta: OnDelta | None) -> ModelAnswer:
         begun = asyncio.get_running_loop().time()
         reader, handed_out, over = AnswerReader(self._scrub), False, False
-        async with aclosing(self._events(request)) as events:
+        async with aclosing(self._stream_events(request)) as events:
             while not over:
                 try:
-                    come = await self._next(events, patient=not reader.has_text)
+                    come = await self._receive_next(events, patient=not reader.has_text)
                 except TryAgainError as error:
                     if reader.is_finished:
                         break
@@ -165,7 +165,7 @@ class ModelClient:
                     await anext(events, None)
         return reader.finish(asyncio.get_running_loop().time() - begun)
 
-    async def _next(self, events: AsyncGenerator[Sequence[str]], *, patient: bool) -> Sequence[str] | None:
+    async def _receive_next(self, events: AsyncGenerator[Sequence[str]], *, patient: bool) -> Sequence[str] | None:
         """Return the events that came next, or None at the end; once text has flowed a long silence is a failure."""
         watch = asyncio.timeout(None if patient else self._settings.silence)
         try:
@@ -176,10 +176,10 @@ class ModelClient:
                 raise
             raise ModelClientError("The model fell silent in the middle of its answer.") from None
 
-    async def _events(self, request: bytes) -> AsyncGenerator[Sequence[str]]:
+    async def _stream_events(self, request: bytes) -> AsyncGenerator[Sequence[str]]:
         """Yield the data of the events that came together; a server that ignores `stream` sends one JSON object, which is one event."""
         decoder = SseDecoder()
-        async with aclosing(self._body(request)) as chunks:
+        async with aclosing(self._stream_body(request)) as chunks:
             head = b""
             async for chunk in chunks:
                 head += chunk
@@ -195,23 +195,23 @@ class ModelClient:
                     yield come
             yield decoder.close()
 
-    async def _body(self, request: bytes) -> AsyncGenerator[bytes]:
+    async def _stream_body(self, request: bytes) -> AsyncGenerator[bytes]:
         """Yield the body of a successful answer; the one place where the wire's errors become ours."""
         url = self._settings.base_url.rstrip("/") + "/chat/completions"
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
         try:
-            async with self._http.stream("POST", url, content=request, headers=self._headers()) as response:
-                chunks = _limited(response, MAX_BODY)
+            async with self._http.stream("POST", url, content=request, headers=self._build_headers()) as response:
+                chunks = _read_limited(response, MAX_BODY)
                 if response.status_code != _OK:
-                    failure = failure_of_status(response, b"".join([chunk async for chunk in chunks]), self._scrub)
+                    failure = build_status_failure(response, b"".join([chunk async for chunk in chunks]), self._scrub)
                     self._heard(failure if _is_shut(response.status_code) else None)
                     raise failure
                 self._heard(None)
                 async for chunk in chunks:
                     yield chunk
         except _WIRE_ERRORS as error:
-            failure = failure_of_wire(error)
+            failure = build_wire_failure(error)
             self._heard(failure)
             raise failure from None
 
@@ -237,7 +237,7 @@ def _is_shut(status: int) -> bool:
     return status in _SHUT or status >= _BROKEN
 
 
-async def _limited(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
+async def _read_limited(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
     size = 0
     async for chunk in response.aiter_bytes():
         size += len(chunk)

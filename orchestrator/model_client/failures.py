@@ -32,7 +32,7 @@ class TryAgainError(ModelClientError):
         self.after = after
 
 
-def scrubber(key: SecretStr | None) -> Scrub:
+def build_scrubber(key: SecretStr | None) -> Scrub:
     """Return a function that masks the key, whatever looks like one, and addresses, and cuts what is long."""
     secret = key.get_secret_value().strip() if key else ""
 
@@ -45,25 +45,25 @@ def scrubber(key: SecretStr | None) -> Scrub:
     return scrub
 
 
-def error_of(error: object, scrub: Scrub) -> ModelClientError:
+def build_reported_error(error: object, scrub: Scrub) -> ModelClientError:
     """Return the failure that an `error` object in a successful answer or in a stream tells of."""
-    return ModelClientError(f"The model service reports an error: {_said(error, scrub)}.")
+    return ModelClientError(f"The model service reports an error: {_format_error(error, scrub)}.")
 
 
-def failure_of_status(response: httpx.Response, body: bytes, scrub: Scrub) -> ModelClientError:
+def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub) -> ModelClientError:
     """Return the failure behind a status other than 200; `TryAgainError` where another attempt may help."""
     if response.status_code in _KEY_REFUSED:  # nothing of the body: some services quote the key, even in part
         return ModelClientError(f"The model service answers {response.status_code}: check OPENAI_API_KEY.")
-    error = _error_in(body)
-    reason = f"The model service answers {response.status_code}: {_said(error, scrub)}."
+    error = _parse_error(body)
+    reason = f"The model service answers {response.status_code}: {_format_error(error, scrub)}."
     code = error.get("code") if isinstance(error, dict) else None
     busy = response.status_code == _TOO_MANY and code not in _NEVER_HELPS
     if busy or response.is_server_error:
-        return TryAgainError(reason, after=_retry_after(response.headers))
+        return TryAgainError(reason, after=_parse_retry_after(response.headers))
     return ModelClientError(reason)
 
 
-def failure_of_wire(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:
+def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:
     """Return the failure behind an exception of httpx; its own text is dropped, for it may quote the request."""
     match error:
         case httpx.ConnectError() | httpx.ConnectTimeout():
@@ -76,7 +76,7 @@ def failure_of_wire(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamErro
             return ModelClientError(f"The request to the model service failed ({type(error).__name__}).")
 
 
-def _error_in(body: bytes) -> object:
+def _parse_error(body: bytes) -> object:
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
@@ -84,7 +84,7 @@ def _error_in(body: bytes) -> object:
     return parsed.get("error", parsed) if isinstance(parsed, dict) else None
 
 
-def _said(error: object, scrub: Scrub) -> str:
+def _format_error(error: object, scrub: Scrub) -> str:
     """Return what the service says, masked."""
     fields: dict[str, Any] = error if isinstance(error, dict) else {"message": error}
     told = [fields.get(name) for name in ("code", "type", "message")]
@@ -92,7 +92,7 @@ def _said(error: object, scrub: Scrub) -> str:
     return scrub(", ".join(dict.fromkeys(parts))).rstrip(".") or "no explanation"
 
 
-def _retry_after(headers: httpx.Headers) -> float | None:
+def _parse_retry_after(headers: httpx.Headers) -> float | None:
     """Return the wait in seconds (RFC 9110, 10.2.3); a date is read against the service's own clock."""
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,3})?", value):

@@ -12,18 +12,18 @@ _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 8.0
 
 
-def retrying(*, attempts: int, deadline: float, sleep: Sleep) -> AsyncRetrying:
+def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> AsyncRetrying:
     """Return the policy: `attempts` in all; a pause that would pass `deadline` is not begun and the last error stands."""
     return AsyncRetrying(
         sleep=sleep,
         stop=stop_after_attempt(attempts) | stop_before_delay(deadline),
-        wait=_pause,
+        wait=_calculate_pause,
         retry=retry_if_exception_type(TryAgainError),
         reraise=True,
     )
 
 
-def _pause(state: RetryCallState) -> float:
+def _calculate_pause(state: RetryCallState) -> float:
     """Return the wait the service asked for, else one that doubles."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, TryAgainError) and error.after is not None:

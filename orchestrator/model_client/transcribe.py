@@ -7,10 +7,10 @@ from typing import Final
 import httpx
 
 from orchestrator.errors import ModelClientError
-from orchestrator.model_client.failures import TryAgainError, failure_of_status, failure_of_wire, scrubber
-from orchestrator.model_client.retry import Sleep, retrying
+from orchestrator.model_client.failures import TryAgainError, build_scrubber, build_status_failure, build_wire_failure
+from orchestrator.model_client.retry import Sleep, build_retry_policy
 from orchestrator.model_client.settings import ModelSettings
-from state.trace import trace_headers
+from state.trace import build_trace_headers
 
 WITHIN: Final = 60.0
 """Seconds for one recording with all attempts."""
@@ -34,7 +34,7 @@ class Transcriber:
         self._settings = settings
         self._model = model
         self._sleep = sleep
-        self._scrub = scrubber(settings.api_key)
+        self._scrub = build_scrubber(settings.api_key)
         self._http = httpx.AsyncClient(
             transport=transport,
             timeout=httpx.Timeout(WITHIN, connect=settings.connect_timeout),
@@ -50,39 +50,41 @@ class Transcriber:
 
         Raises `ModelClientError` for an answer that is none, is refused, late or never came.
         """
-        policy = retrying(attempts=self._settings.max_attempts, deadline=WITHIN, sleep=self._sleep)
+        policy = build_retry_policy(attempts=self._settings.max_attempts, deadline=WITHIN, sleep=self._sleep)
         try:
             async with asyncio.timeout(WITHIN) as scope:
-                words: str = await policy(self._once, recording, language)
+                words: str = await policy(self._transcribe_once, recording, language)
         except TimeoutError:
             if not scope.expired():
                 raise
             raise ModelClientError("The recording was not transcribed in time.") from None
         return words
 
-    async def _once(self, recording: bytes, language: str) -> str:
+    async def _transcribe_once(self, recording: bytes, language: str) -> str:
         url = self._settings.base_url.rstrip("/") + "/audio/transcriptions"
         form = {"model": self._model, "language": language, "response_format": "json"}
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
         try:
-            response = await self._http.post(url, data=form, files={"file": ("voice.ogg", recording, "audio/ogg")}, headers=self._headers())
+            response = await self._http.post(
+                url, data=form, files={"file": ("voice.ogg", recording, "audio/ogg")}, headers=self._build_headers()
+            )
         except _WIRE_ERRORS as error:
-            raise failure_of_wire(error) from None
+            raise build_wire_failure(error) from None
         if response.status_code != _OK:
-            raise failure_of_status(response, response.content, self._scrub)
-        return _words(response.content)
+            raise build_status_failure(response, response.content, self._scrub)
+        return _parse_words(response.content)
 
-    def _headers(self) -> dict[str, str]:
+    def _build_headers(self) -> dict[str, str]:
         secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
         if not secret and not self._settings.is_loopback:
             raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
         if not secret.isascii() or not secret.isprintable() or " " in secret:
             raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
-        return trace_headers() | ({"Authorization": f"Bearer {secret}"} if secret else {})
+        return build_trace_headers() | ({"Authorization": f"Bearer {secret}"} if secret else {})
 
 
-def _words(content: bytes) -> str:
+def _parse_words(content: bytes) -> str:
     """The text of an answer; a proxy's page may pass by itself, anything else that is no answer does not."""
     if len(content) > MAX_ANSWER:
         raise ModelClientError("The model service sends more than a transcript can hold.")

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from bitrix.errors import BitrixError
-from orchestrator.directory.text import clean
+from orchestrator.directory.text import to_visible_line
 from orchestrator.messages import Actor
 from orchestrator.people import screens, taking_back
-from orchestrator.people.desk import Desk
-from orchestrator.people.joining import LONGEST_NAME, admitted
-from orchestrator.people.preferring import pressed_preference
+from orchestrator.people.desk import PeopleContext
+from orchestrator.people.joining import LONGEST_NAME, admit_person
+from orchestrator.people.preferring import set_preference_by_click
 from orchestrator.people.registry import may_ask
 from orchestrator.people.staff import Employee
 from orchestrator.session import Session
@@ -21,93 +21,101 @@ from state.store import InboxRow
 log = logging.getLogger(__name__)
 
 
-async def knock(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+async def request_access(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Tell every administrator that a stranger wrote, at most once a day for each. Raises StoreError."""
     del tools
     person = str(row.actor["key"])
-    if desk.staff.actor_of(person) is not None or desk.staff.fixed(person) or not may_ask(desk.registry(session), person, session.now):
+    if (
+        desk.staff.find_actor_by_key(person) is not None
+        or desk.staff.is_fixed(person)
+        or not may_ask(desk.get_registry(session), person, session.now)
+    ):
         await desk.commit(session, actor=person, done=[row.id])
         return
-    admins = desk.staff.admins()
+    admins = desk.staff.list_admins()
     if not admins:
         log.warning("a stranger asks for access, and nobody is an administrator", extra={"action": "access_asked"})
-    name = clean(str(row.actor["name"]), limit=LONGEST_NAME)
-    cards = screens.request_card(admins, screens.asks(person, name), session.now, stranger=person)
+    name = to_visible_line(str(row.actor["name"]), limit=LONGEST_NAME)
+    cards = screens.build_request_cards(admins, screens.build_access_question(person, name), session.now, stranger=person)
     await desk.commit(session, AccessAsked(person=person, name=name), actor=person, outbox=cards, done=[row.id])
 
 
-async def press(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """One press of a button of ours. What is pressed is the input of whoever presses: it is checked, then done. Raises StoreError."""
-    actor = desk.staff.actor_of(str(row.actor["key"]))
+    actor = desk.staff.find_actor_by_key(str(row.actor["key"]))
     words = tuple(str(word) for word in row.body["press"])
     if actor is None or row.body["chat"] != actor.key:  # buttons of a private chat count there only
         await desk.commit(session, actor=str(row.actor["key"]), done=[row.id])
         return
     match words:
         case ("pref", name, value, screen):
-            await pressed_preference(row, (name, value, screen), actor, session, tools, desk=desk)
+            await set_preference_by_click(row, (name, value, screen), actor, session, tools, desk=desk)
         case (("revoke" | "remove" | "keep") as word, number, screen) if actor.role == "admin" and number.isdecimal():
-            await taking_back.pressed(row, (word, f"tg:{number}", screen), session, tools, desk=desk, admin=actor)
+            await taking_back.revoke_by_click(row, (word, f"tg:{number}", screen), session, tools, desk=desk, admin=actor)
         case (("who" | "admit" | "second" | "deny" | "back"), number, *rest) if actor.role == "admin" and number.isdecimal():
             await _decide(row, (words[0], f"tg:{number}", *rest), session, tools, desk=desk, admin=actor)
         case _:
             await desk.commit(session, actor=actor.key, done=[row.id])
 
 
-async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: Desk, admin: Actor) -> None:
+async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
     """An administrator's answer about a stranger."""
     stranger = words[1]
-    name = str(desk.registry(session)["asked"].get(stranger, {}).get("name", ""))
-    if desk.staff.actor_of(stranger) is not None:
-        known = screens.sentence("people-is-in", about=(stranger, desk.staff.name_of(stranger)))
+    name = str(desk.get_registry(session)["asked"].get(stranger, {}).get("name", ""))
+    if desk.staff.find_actor_by_key(stranger) is not None:
+        known = screens.build_message("people-is-in", about=(stranger, desk.staff.find_name(stranger)))
         await _show(row, known, stranger, session, desk=desk, admins=[admin])
         return
     match words:
         case ("who", _, ("m" | "l") as letter, page) if page.isdecimal():
-            await _ask_which(row, (stranger, name, letter, int(page)), session, desk=desk, admin=admin)
-        case ("admit", _, ("m" | "l") as letter, employee) if employee.isdecimal() and desk.accounts(int(employee), but=stranger):
-            await _ask_again(row, (stranger, name, letter, int(employee)), session, desk=desk, admin=admin)
+            await _ask_employee(row, (stranger, name, letter, int(page)), session, desk=desk, admin=admin)
+        case ("admit", _, ("m" | "l") as letter, employee) if employee.isdecimal() and desk.list_accounts(int(employee), but=stranger):
+            await _ask_second_account(row, (stranger, name, letter, int(employee)), session, desk=desk, admin=admin)
         case (("admit" | "second"), _, ("m" | "l") as letter, employee) if employee.isdecimal():
             await _admit(row, (stranger, letter, int(employee)), session, tools, desk=desk, admin=admin)
         case ("deny", _):
-            declined = screens.sentence("people-declined", about=(stranger, name), id=screens.number_of(stranger), who=admin.name)
-            await _show(row, declined, stranger, session, desk=desk, admins=desk.staff.admins())
+            declined = screens.build_message(
+                "people-declined", about=(stranger, name), id=screens.to_telegram_number(stranger), who=admin.name
+            )
+            await _show(row, declined, stranger, session, desk=desk, admins=desk.staff.list_admins())
         case ("back", _):
-            await _show(row, screens.asks(stranger, name), stranger, session, desk=desk, admins=[admin])
+            await _show(row, screens.build_access_question(stranger, name), stranger, session, desk=desk, admins=[admin])
         case _:
             await desk.commit(session, actor=admin.key, done=[row.id])
 
 
-async def _ask_which(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: Desk, admin: Actor) -> None:
+async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
     """Which employee the stranger is: those most like their name first, those who have access last, with their Telegram number."""
     stranger, name, letter, page = asked
     try:
-        found = await desk.employees.working()
+        found = await desk.employees.list_working()
     except BitrixError as error:
         log.warning("the employees cannot be read: %s", error, extra={"action": "access_employees_failed"})
-        await _unreachable(row, (stranger, name), session, desk=desk, admin=admin)
+        await _show_unreachable(row, (stranger, name), session, desk=desk, admin=admin)
         return
-    taken = {item.user_id: screens.numbers_of(desk.accounts(item.user_id, but=stranger)) for item in found}
-    found.sort(key=lambda item: (bool(taken[item.user_id]), -_likeness(item, name), item.name))
-    body = screens.which_employee((stranger, name), letter, found, page, taken)
+    taken = {item.user_id: screens.format_telegram_numbers(desk.list_accounts(item.user_id, but=stranger)) for item in found}
+    found.sort(key=lambda item: (bool(taken[item.user_id]), -_calculate_likeness(item, name), item.name))
+    body = screens.build_employee_choice((stranger, name), letter, found, page, taken)
     await _show(row, body, stranger, session, desk=desk, admins=[admin])
 
 
-async def _ask_again(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: Desk, admin: Actor) -> None:
+async def _ask_second_account(
+    row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor
+) -> None:
     """The employee has an account already: nobody becomes a second one of them by one press."""
     stranger, name, letter, number = asked
-    others = desk.accounts(number, but=stranger)
-    body = screens.second_account((stranger, name), letter, (number, desk.staff.name_of(others[0])), others)
+    others = desk.list_accounts(number, but=stranger)
+    body = screens.build_second_account_question((stranger, name), letter, (number, desk.staff.find_name(others[0])), others)
     await _show(row, body, stranger, session, desk=desk, admins=[admin])
 
 
-async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, tools: Tools, *, desk: Desk, admin: Actor) -> None:
+async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
     stranger, letter, number = chosen
-    name = str(desk.registry(session)["asked"].get(stranger, {}).get("name", ""))
-    employee = await desk.employees.one(number)
+    name = str(desk.get_registry(session)["asked"].get(stranger, {}).get("name", ""))
+    employee = await desk.employees.read_employee(number)
     # Those of the file only the file lets in; others, whom the portal knows and who work there.
-    if desk.staff.fixed(stranger) or not employee.known or not employee.works:
-        await _unreachable(row, (stranger, name), session, desk=desk, admin=admin)
+    if desk.staff.is_fixed(stranger) or not employee.known or not employee.works:
+        await _show_unreachable(row, (stranger, name), session, desk=desk, admin=admin)
         return
     event = PersonJoined(
         person=stranger,
@@ -117,21 +125,23 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
         time_zone=employee.time_zone,
         by=admin.key,
     )
-    await admitted(event, row, session, tools, desk=desk)
+    await admit_person(event, row, session, tools, desk=desk)
 
 
-async def _unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: Desk, admin: Actor) -> None:
+async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
     """The card again as it was at first, with the reason why it did not go on."""
-    body = screens.asks(*stranger)
+    body = screens.build_access_question(*stranger)
     await _show(row, {**body, "code": "people-asks-again"}, stranger[0], session, desk=desk, admins=[admin])
 
 
-async def _show(row: InboxRow, body: dict[str, object], stranger: str, session: Session, *, desk: Desk, admins: Sequence[Actor]) -> None:
-    rows = screens.request_card(admins, body, session.now, stranger=stranger)
+async def _show(
+    row: InboxRow, body: dict[str, object], stranger: str, session: Session, *, desk: PeopleContext, admins: Sequence[Actor]
+) -> None:
+    rows = screens.build_request_cards(admins, body, session.now, stranger=stranger)
     await desk.commit(session, actor=str(row.actor["key"]), outbox=rows, done=[row.id])
 
 
-def _likeness(employee: Employee, name: str) -> float:
+def _calculate_likeness(employee: Employee, name: str) -> float:
     """How much an employee's name is like what Telegram calls the stranger; word order does not count."""
     ours, theirs = (
         " ".join(sorted(text.casefold().replace("ё", "е").split())) for text in (employee.name, name.partition("@")[0].strip("( "))

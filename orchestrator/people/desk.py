@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from orchestrator.messages import Actor, Role
 from orchestrator.people import screens
-from orchestrator.people.registry import Registry, registry_of
+from orchestrator.people.registry import Registry, extract_registry
 from orchestrator.people.staff import Employees, Staff
 from orchestrator.session import Session
 from state.events import Event
@@ -18,7 +18,7 @@ SYSTEM = {"key": "system", "name": "system"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class PeopleContext:
     """See the module docstring."""
 
     staff: Staff
@@ -40,22 +40,22 @@ class Desk:
         """
         await session.commit(*events, actor=actor, outbox=outbox, timers=timers, inbox_done=done, inbox_new=new)
         if events:
-            self.staff.renewed(self.registry(session), session.seq)
+            self.staff.apply_registry(self.get_registry(session), session.seq)
 
-    def registry(self, session: Session) -> Registry:
+    def get_registry(self, session: Session) -> Registry:
         """The registry as it stands now."""
-        return registry_of(session.state)
+        return extract_registry(session.state)
 
-    def accounts(self, employee: int, *, but: str) -> list[str]:
+    def list_accounts(self, employee: int, *, but: str) -> list[str]:
         """The keys of all who are this employee already, except one."""
-        return [key for key, number in self.staff.employed().items() if number == employee and key != but]
+        return [key for key, number in self.staff.map_employees().items() if number == employee and key != but]
 
     def tell_admins(self, code: str, session: Session, *, about: tuple[str, str], **args: object) -> list[OutboxRow]:
         """A sentence for every administrator but the one whom it is about."""
-        body = screens.sentence(code, about=about, **args)
-        return [screens.row(admin.key, body, session.now) for admin in self.staff.admins() if admin.key != about[0]]
+        body = screens.build_message(code, about=about, **args)
+        return [screens.build_row(admin.key, body, session.now) for admin in self.staff.list_admins() if admin.key != about[0]]
 
 
-def newcomer(person: str, name: str, role: Role, locale: str) -> Actor:
+def build_newcomer(person: str, name: str, role: Role, locale: str) -> Actor:
     """Somebody who has just joined, for their first message."""
     return Actor(key=person, name=name, role=role, locale="en" if locale == "en" else "ru")

@@ -10,14 +10,14 @@ from bitrix.errors import BitrixError
 from orchestrator import outgoing
 from orchestrator.gate import confirmations
 from orchestrator.people import screens
-from orchestrator.people.desk import SYSTEM, Desk
+from orchestrator.people.desk import SYSTEM, PeopleContext
 from orchestrator.people.registry import SESSION
 from orchestrator.session import Session
 from orchestrator.turns import Tools
-from state.agent_state import open_confirmations
-from state.clock import new_id
+from state.agent_state import list_open_confirmations
+from state.clock import generate_id
 from state.events_people import PersonDismissed, PersonReturned
-from state.people_fold import invitation_key
+from state.people_fold import build_invitation_key
 from state.store import EffectConflict, InboxRow, Store, Timer
 
 log = logging.getLogger(__name__)
@@ -32,44 +32,44 @@ AGAIN: Final = timedelta(minutes=10)
 """After the portal could not be read."""
 
 
-def start_row(now: datetime) -> InboxRow:
+def build_start_row(now: datetime) -> InboxRow:
     """The input that a start of the program is: everybody is looked at."""
-    return _input(START, SESSION, {}, now)
+    return _build_input(START, SESSION, {}, now)
 
 
-def file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
+def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
     """The input that a changed access file is: who left it, how many it names, or why it was not taken; each writing once."""
     body = {"left": list(left), "count": count, "faults": faults[:_LONGEST_FAULT]}
     return InboxRow(
-        id=new_id(), source=f"{FILE}:{content}", session=SESSION, lane="express", kind=FILE, actor=SYSTEM, body=body, received_at=now
+        id=generate_id(), source=f"{FILE}:{content}", session=SESSION, lane="express", kind=FILE, actor=SYSTEM, body=body, received_at=now
     )
 
 
-async def file_changed(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Tell the administrators that another list holds, or why it does not; close the cards of those who left it. Raises StoreError."""
     code = "people-file-faulty" if row.body["faults"] else "people-file-taken"
     about = {"count": row.body["count"], "faults": row.body["faults"]}
-    told = [screens.row(admin.key, screens.sentence(code, **about), session.now) for admin in desk.staff.admins()]
-    gone = [str(person) for person in row.body["left"] if desk.staff.actor_of(str(person)) is None]
-    closing = [one for person in gone for one in await _closing(person, "admin", session, tools)]
+    told = [screens.build_row(admin.key, screens.build_message(code, **about), session.now) for admin in desk.staff.list_admins()]
+    gone = [str(person) for person in row.body["left"] if desk.staff.find_actor_by_key(str(person)) is None]
+    closing = [one for person in gone for one in await _build_closing_rows(person, "admin", session, tools)]
     await desk.commit(session, actor="system", outbox=told, new=closing, done=[row.id])
     try:  # people who came with the file may have been dismissed long ago
-        await _compared(session, tools, desk)
+        await _compare_with_portal(session, tools, desk)
     except BitrixError as error:
         log.warning("nobody knows who was dismissed: %s", error, extra={"action": "people_check_failed"})
 
 
-def _input(kind: str, session: str, body: dict[str, str], now: datetime) -> InboxRow:
-    row_id = new_id()
+def _build_input(kind: str, session: str, body: dict[str, str], now: datetime) -> InboxRow:
+    row_id = generate_id()
     return InboxRow(
         id=row_id, source=f"{kind}:{row_id}", session=session, lane="express", kind=kind, actor=SYSTEM, body=body, received_at=now
     )
 
 
-async def check(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+async def check(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Ask the portal who still works there, all in one go; look again in an hour. Raises StoreError."""
     try:
-        await _compared(session, tools, desk)
+        await _compare_with_portal(session, tools, desk)
         wait = EVERY
     except BitrixError as error:
         log.warning("nobody knows who was dismissed: %s", error, extra={"action": "people_check_failed"})
@@ -78,69 +78,73 @@ async def check(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) ->
     await desk.commit(session, actor="system", timers=[timer], done=[row.id])
 
 
-async def _compared(session: Session, tools: Tools, desk: Desk) -> None:
-    employed = desk.staff.employed()
-    works = await desk.employees.at_work(set(employed.values())) if employed else {}
-    out = set(desk.registry(session)["out"])
+async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleContext) -> None:
+    employed = desk.staff.map_employees()
+    works = await desk.employees.check_at_work(set(employed.values())) if employed else {}
+    out = set(desk.get_registry(session)["out"])
     for person in [key for key, number in employed.items() if works.get(number) is False and key not in out]:
-        await dismiss(person, "portal", session, tools, desk=desk, by="system")
+        await revoke_access(person, "portal", session, tools, desk=desk, by="system")
     back = [key for key, number in employed.items() if works.get(number) and key in out]
-    unbound = [key for key in out if key not in employed and desk.staff.fixed(key)]  # the file names no employee any more
+    unbound = [key for key in out if key not in employed and desk.staff.is_fixed(key)]  # the file names no employee any more
     for person in [*back, *unbound]:
-        name = desk.staff.name_of(person)
+        name = desk.staff.find_name(person)
         told = desk.tell_admins("people-returned-admins", session, about=(person, name))
-        told.append(screens.row(person, screens.sentence("people-returned"), session.now))
+        told.append(screens.build_row(person, screens.build_message("people-returned"), session.now))
         await desk.commit(session, PersonReturned(person=person), actor="system", outbox=told)
 
 
-async def removed(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Ops remove a person or take an invitation back ({person}); those of the access file only the file removes. Raises StoreError."""
-    person, registry = str(row.body["person"]), desk.registry(session)
+    person, registry = str(row.body["person"]), desk.get_registry(session)
     by = str(row.actor["key"])
-    if person in registry["people"] and not desk.staff.fixed(person):
-        await dismiss(person, "admin", session, tools, desk=desk, by=by)
-    elif person in map(invitation_key, registry["invited"]):
+    if person in registry["people"] and not desk.staff.is_fixed(person):
+        await revoke_access(person, "admin", session, tools, desk=desk, by=by)
+    elif person in map(build_invitation_key, registry["invited"]):
         await desk.commit(session, PersonDismissed(person=person, why="admin", by=by), actor=by)
     await desk.commit(session, actor=by, done=[row.id])
 
 
-async def dismiss(person: str, why: Literal["portal", "admin"], session: Session, tools: Tools, *, desk: Desk, by: str) -> None:
+async def revoke_access(
+    person: str, why: Literal["portal", "admin"], session: Session, tools: Tools, *, desk: PeopleContext, by: str
+) -> None:
     """One commit: access is gone, the administrators but `by` know, conversations with open cards are told to close them. StoreError."""
-    closing = await _closing(person, why, session, tools)
-    name = desk.staff.name_of(person)
+    closing = await _build_closing_rows(person, why, session, tools)
+    name = desk.staff.find_name(person)
     told = [row for row in desk.tell_admins(f"people-gone-{why}", session, about=(person, name)) if row.session != by]
     event = PersonDismissed(person=person, why=why, by=by)
     await desk.commit(session, event, actor="system", outbox=told, new=closing)
 
 
-async def _closing(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:
+async def _build_closing_rows(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:
     """What closes the cards of somebody who has no access any more, wherever they wait."""
-    homes = {person, *await tools.store.read(_homes, person)}
-    return [_input(LOST, home, {"person": person, "why": why}, session.now) for home in sorted(homes)]
+    homes = {person, *await tools.store.read(_find_origin_sessions, person)}
+    return [_build_input(LOST, home, {"person": person, "why": why}, session.now) for home in sorted(homes)]
 
 
-def _homes(store: Store, person: str) -> Collection[str]:
+def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
     """The conversations in which a card of this person waits."""
     found = set()
-    for stream in store.streams():
-        if stream.startswith("session:tg:") and any(row.call.get("requested_by") == person for row in store.effects(stream, "requested")):
+    for stream in store.list_streams():
+        if stream.startswith("session:tg:") and any(
+            row.call.get("requested_by") == person for row in store.list_effects(stream, "requested")
+        ):
             found.add(stream.removeprefix("session:"))
     return found
 
 
-async def close_cards(row: InboxRow, session: Session, tools: Tools, *, desk: Desk) -> None:
+async def close_cards(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """In a conversation of somebody who lost access: their open cards close; in their own chat they read why. Raises StoreError."""
     del tools, desk
     person, why = str(row.body["person"]), str(row.body["why"])
     told, closed = [], 0
-    for entry in open_confirmations(dict(session.state)):
+    for entry in list_open_confirmations(dict(session.state)):
         if entry["requested_by"] != person:
             continue
-        end = confirmations.superseded(entry, why="no-access")
+        end = confirmations.build_superseded_closing(entry, why="no-access")
         with contextlib.suppress(EffectConflict):  # decided in this very moment: what runs is heard to its end
             await session.commit(end.event, actor="system", effects=[end.change], timers=[confirmations.drop_timer(entry, session)])
             closed += 1
-        told.append(outgoing.card_row(session.key, session.state["agent"]["confirmations"][entry["confirmation_id"]], session.now))
+        told.append(outgoing.build_card_row(session.key, session.state["agent"]["confirmations"][entry["confirmation_id"]], session.now))
     if session.key == person:
-        told.append(screens.row(person, screens.sentence(f"people-lost-{why}", cards=closed), session.now))
+        told.append(screens.build_row(person, screens.build_message(f"people-lost-{why}", cards=closed), session.now))
     await session.commit(actor="system", outbox=told, inbox_done=[row.id])

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal, cast
 
 from state.clock import parse_iso
-from state.people_fold import empty
+from state.people_fold import create_registry
 
 SESSION: Final = "access"
 STREAM: Final = f"session:{SESSION}"
@@ -17,15 +17,15 @@ ASKED_AT_ONCE: Final = 20
 """So many strangers may ask within an hour before the administrators are left in peace."""
 
 Registry = Mapping[str, Any]
-Standing = Literal["open", "wrong", "used", "expired"]
+LinkStatus = Literal["open", "wrong", "used", "expired"]
 
 
-def registry_of(state: Mapping[str, Any]) -> Registry:
+def extract_registry(state: Mapping[str, Any]) -> Registry:
     """The registry in the state of its session, or one that lists nobody."""
-    return cast("Registry", state.get("access") or empty())
+    return cast("Registry", state.get("access") or create_registry())
 
 
-def standing(registry: Registry, fingerprint: str, now: datetime) -> Standing:
+def check_link(registry: Registry, fingerprint: str, now: datetime) -> LinkStatus:
     """Of what use a link is at `now`; its last moment is no longer in time."""
     if fingerprint in registry["used"]:
         return "used"
@@ -35,7 +35,7 @@ def standing(registry: Registry, fingerprint: str, now: datetime) -> Standing:
     return "open" if now < parse_iso(invitation["expires_at"]) else "expired"
 
 
-def tries_too_often(registry: Registry, person: str, now: datetime) -> bool:
+def has_too_many_tries(registry: Registry, person: str, now: datetime) -> bool:
     """Whether the person brought too many useless links."""
     recent = [at for at in registry["tries"].get(person, ()) if now - parse_iso(at) < TRIES_WITHIN]
     return len(recent) >= TRIES

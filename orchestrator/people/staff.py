@@ -8,9 +8,9 @@ from typing import Any, Final, Protocol
 
 from bitrix.errors import BitrixError, OutcomeUnknown
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.reference import Reference, works_here
+from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_reads import MOST_USERS
-from orchestrator.directory.text import clean
+from orchestrator.directory.text import to_visible_line
 from orchestrator.messages import Actor
 
 _WITHIN: Final = 5.0
@@ -21,31 +21,31 @@ _FOR_ALL: Final = 30.0
 class Staff(Protocol):
     """The people of the doors (`bot.access`)."""
 
-    def actor_of(self, key: str) -> Actor | None:
+    def find_actor_by_key(self, key: str) -> Actor | None:
         """The rights that the person has now; None for strangers and for those who lost them."""
         ...
 
-    def admins(self) -> Sequence[Actor]:
+    def list_admins(self) -> Sequence[Actor]:
         """Those who decide about access."""
         ...
 
-    def employed(self) -> Mapping[str, int]:
+    def map_employees(self) -> Mapping[str, int]:
         """Everybody with an employee number, those out of work too: key → employee."""
         ...
 
-    def name_of(self, key: str) -> str:
+    def find_name(self, key: str) -> str:
         """What the person is called, also one without access; "" for strangers."""
         ...
 
-    def fixed(self, key: str) -> bool:
+    def is_fixed(self, key: str) -> bool:
         """Whether the access file lists them, so that only the file can remove them."""
         ...
 
-    def preferences(self, key: str) -> Mapping[str, str]:
+    def resolve_preferences(self, key: str) -> Mapping[str, str]:
         """What the person has set; a name that is missing has its default."""
         ...
 
-    def renewed(self, registry: Mapping[str, Any], seq: int) -> None:
+    def apply_registry(self, registry: Mapping[str, Any], seq: int) -> None:
         """The registry has changed: it is now as it stands after event `seq`."""
         ...
 
@@ -70,37 +70,37 @@ class Employees:
         self._reference = reference
         self._naming = naming
 
-    async def one(self, user_id: int) -> Employee:
+    async def read_employee(self, user_id: int) -> Employee:
         """This employee as they are now; never fails and never takes long."""
         try:
-            async with _asking(_WITHIN):
-                row = await self._reference.user(user_id, fresh=True)
-                zone = await self._naming.zone_of(user_id)
+            async with _limit_wait(_WITHIN):
+                row = await self._reference.find_user(user_id, fresh=True)
+                zone = await self._naming.find_zone(user_id)
         except BitrixError:
             row, zone = None, ""
         if row is None:
             return Employee(user_id=user_id, name="", known=False)
-        return Employee(user_id=user_id, name=_name(row), time_zone=zone, works=works_here(row))
+        return Employee(user_id=user_id, name=_format_name(row), time_zone=zone, works=is_employed(row))
 
-    async def working(self) -> list[Employee]:
+    async def list_working(self) -> list[Employee]:
         """Those who work here, by name. Raises BitrixError."""
-        async with _asking(_WITHIN):
-            rows = await self._reference.users()
-        found = [Employee(user_id=number, name=_name(row) or f"№{number}") for number, row in rows.items() if works_here(row)]
+        async with _limit_wait(_WITHIN):
+            rows = await self._reference.load_users()
+        found = [Employee(user_id=number, name=_format_name(row) or f"№{number}") for number, row in rows.items() if is_employed(row)]
         return sorted(found, key=lambda item: item.name)
 
-    async def at_work(self, numbers: Collection[int]) -> dict[int, bool]:
+    async def check_at_work(self, numbers: Collection[int]) -> dict[int, bool]:
         """Whether these employees work here now, read in one go; who is not found is left out. Raises BitrixError."""
-        async with _asking(_FOR_ALL):
-            rows = dict(await self._reference.users(fresh=True))
+        async with _limit_wait(_FOR_ALL):
+            rows = dict(await self._reference.load_users(fresh=True))
             for number in numbers if len(rows) >= MOST_USERS else ():  # the list ends there, people do not
-                if number not in rows and (row := await self._reference.user(number, fresh=True)) is not None:
+                if number not in rows and (row := await self._reference.find_user(number, fresh=True)) is not None:
                     rows[number] = row
-        return {number: works_here(rows[number]) for number in numbers if number in rows}
+        return {number: is_employed(rows[number]) for number in numbers if number in rows}
 
 
 @asynccontextmanager
-async def _asking(seconds: float) -> AsyncIterator[None]:
+async def _limit_wait(seconds: float) -> AsyncIterator[None]:
     """An answer that takes too long or cannot be understood is none: BitrixError."""
     try:
         async with asyncio.timeout(seconds):
@@ -111,5 +111,5 @@ async def _asking(seconds: float) -> AsyncIterator[None]:
         raise OutcomeUnknown(f"what the portal tells of its employees cannot be understood ({type(error).__name__})") from None
 
 
-def _name(row: Mapping[str, Any]) -> str:
-    return clean(f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), limit=60)
+def _format_name(row: Mapping[str, Any]) -> str:
+    return to_visible_line(f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), limit=60)

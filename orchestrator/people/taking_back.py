@@ -2,32 +2,34 @@
 
 from orchestrator.messages import Actor
 from orchestrator.people import screens
-from orchestrator.people.desk import Desk
-from orchestrator.people.leaving import dismiss
+from orchestrator.people.desk import PeopleContext
+from orchestrator.people.leaving import revoke_access
 from orchestrator.session import Session
 from orchestrator.turns import Tools
 from state.store import InboxRow
 
 
-async def pressed(row: InboxRow, words: tuple[str, str, str], session: Session, tools: Tools, *, desk: Desk, admin: Actor) -> None:
+async def revoke_by_click(
+    row: InboxRow, words: tuple[str, str, str], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor
+) -> None:
     """Ask, do, or leave it, as was pressed ("revoke", "remove" or "keep"; the person; the screen). Raises StoreError.
 
     Those of the access file only the file removes.
     """
     word, person, screen = words
-    entry = desk.registry(session)["people"].get(person)
-    about, admins = (person, desk.staff.name_of(person)), [admin]
-    if desk.staff.fixed(person):
-        body = screens.sentence("people-only-file", about=about)
+    entry = desk.get_registry(session)["people"].get(person)
+    about, admins = (person, desk.staff.find_name(person)), [admin]
+    if desk.staff.is_fixed(person):
+        body = screens.build_message("people-only-file", about=about)
     elif entry is None:
-        body = screens.sentence("people-is-out", id=screens.number_of(person))
+        body = screens.build_message("people-is-out", id=screens.to_telegram_number(person))
     elif word == "revoke":
-        body = screens.revoking(about, screen)
+        body = screens.build_revoke_question(about, screen)
     elif word == "keep":
-        body = screens.joined(about, entry, desk.accounts(entry["bitrix_user_id"], but=person), screen)
+        body = screens.build_joined_message(about, entry, desk.list_accounts(entry["bitrix_user_id"], but=person), screen)
     else:
-        await dismiss(person, "admin", session, tools, desk=desk, by=admin.key)
-        body = screens.sentence("people-taken-back", about=about, id=screens.number_of(person), who=admin.name)
-        admins = list(desk.staff.admins())
-    rows = screens.request_card(admins, body, session.now, stranger=person, screen=screen)
+        await revoke_access(person, "admin", session, tools, desk=desk, by=admin.key)
+        body = screens.build_message("people-taken-back", about=about, id=screens.to_telegram_number(person), who=admin.name)
+        admins = list(desk.staff.list_admins())
+    rows = screens.build_request_cards(admins, body, session.now, stranger=person, screen=screen)
     await desk.commit(session, actor=admin.key, outbox=rows, done=[row.id])

@@ -6,7 +6,7 @@ from binascii import b2a_base64
 from typing import NamedTuple
 
 from state import canonical
-from state.sealing import DamagedSeal, PersonKey, opened, packed, sealed
+from state.sealing import DamagedCiphertext, PersonKey, decrypt, encrypt, pack
 
 _BYTES = 48
 """64 letters of base64url, the most that a deep link takes."""
@@ -20,12 +20,12 @@ class Proof(NamedTuple):
     unlock: str
 
 
-def new_token() -> str:
+def create_token() -> str:
     """A token that nobody can guess."""
     return secrets.token_urlsafe(_BYTES)
 
 
-def proof_of(token: str) -> Proof:
+def build_proof(token: str) -> Proof:
     """The hash that is stored of a token, and the key to what was sealed with it."""
     raw = token[:_LONGEST].encode()
     unlock = hashlib.sha256(b"sdelka invitation name:" + raw).digest()
@@ -37,12 +37,12 @@ def seal_name(name: str, proof: Proof) -> str:
     if not name:
         return ""
     key = PersonKey(proof.fingerprint[:8], proof.unlock)
-    return sealed(key, packed(canonical.clean_text(name)), proof.fingerprint)
+    return encrypt(key, pack(canonical.to_storable_text(name)), proof.fingerprint)
 
 
 def open_name(text: str, proof: Proof) -> str:
     """The sealed name, "" where there is none or it was sealed with another token."""
     try:
-        return opened(proof.unlock, text, proof.fingerprint) if text else ""
-    except DamagedSeal:
+        return decrypt(proof.unlock, text, proof.fingerprint) if text else ""
+    except DamagedCiphertext:
         return ""

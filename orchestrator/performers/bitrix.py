@@ -8,20 +8,20 @@ from typing import Any
 from bitrix.batch import Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
-from bitrix.paging import first_rows
+from bitrix.paging import read_first_rows
 from orchestrator.gate.effects import Call
-from orchestrator.gate.ports import SAID_NO, Performed, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
+from orchestrator.gate.ports import DECLINED, CallResult, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
 from orchestrator.messages import CommandReport
-from orchestrator.performers.long_lists import add_up
-from orchestrator.performers.portal_texts import of_command, of_error
+from orchestrator.performers.long_lists import sum_rows
+from orchestrator.performers.portal_texts import describe_command_error, describe_error
 from orchestrator.performers.read_back import read_back
 from orchestrator.performers.reconciling import reconcile
-from orchestrator.performers.state_changes import batch_changes, changes_of, created_target, entity_of
-from orchestrator.performers.traces import trace
-from state.canonical import storable
+from orchestrator.performers.state_changes import build_batch_changes, build_changes, find_created_target, find_entity
+from orchestrator.performers.traces import find_traces
+from state.canonical import to_storable
 
 SEND_WITHIN = 5.0
-_OUTDATING = frozenset("CM")  # configuration and money: stages, fields, people, currencies
+_CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields, people, currencies
 MAX_ROWS = 500
 """A list read in a turn keeps so many rows; number and sum of a longer one come from `long_lists`."""
 
@@ -36,34 +36,34 @@ class BitrixPerformer:
         self.portal = client.portal
         self.is_application = client.is_application
 
-    async def perform(self, call: Call) -> Performed:
+    async def execute(self, call: Call) -> CallResult:
         """Make the call once and say what is known of it; raises nothing of the network."""
         try:
             if call.commands:
-                return await self._batch(call)
+                return await self._execute_batch(call)
             if call.spec.verb == "list" and call.reads_only and "start" not in call.params:
-                return await self._list(call)
-            answer = await self._client.call(call.method, call.params, repeatable=call.reads_only, send_within=_patience(call))
+                return await self._execute_list(call)
+            answer = await self._client.call(call.method, call.params, repeatable=call.reads_only, send_within=_find_send_limit(call))
         except Refused as error:
-            told = of_error(error)
+            told = describe_error(error)
             return Rejected(code=error.code or "refused", detail=told.text, foreign_text=told.foreign)
         except NotSent as error:
-            told = of_error(error)
+            told = describe_error(error)
             return Rejected(code=error.code or "not_sent", detail=told.text, sent=False, free_at=error.free_at, foreign_text=told.foreign)
         except OutcomeUnknown as error:
-            told = of_error(error)
+            told = describe_error(error)
             return Unknown(detail=told.text, foreign_text=told.foreign)
         finally:
-            self._outdate(call)
-        if _said_no(call, answer.result):
-            return Rejected(code=SAID_NO, detail="the portal answered false: it did nothing")
-        return _succeeded(call, storable(answer.result), answer.total)
+            self._discard_reference(call)
+        if _is_declined(call, answer.result):
+            return Rejected(code=DECLINED, detail="the portal answered false: it did nothing")
+        return _build_success(call, to_storable(answer.result), answer.total)
 
-    def _outdate(self, call: Call) -> None:
+    def _discard_reference(self, call: Call) -> None:
         """Reference data that the call changed, or may have changed, is read anew: the bot's own changes need no event."""
         for leaf in call.leaves:
-            if not _OUTDATING.isdisjoint(leaf.classes):
-                self._records.forget_for_call(leaf.method)
+            if not _CHANGES_REFERENCE.isdisjoint(leaf.classes):
+                self._records.discard_for_call(leaf.method)
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
         """Look whether the call happened; raises BitrixError when the portal cannot be read."""
@@ -73,63 +73,65 @@ class BitrixPerformer:
         """Look whether records hold what was written; raises nothing of the network."""
         return await read_back(call, before, done, self._records)
 
-    async def trace(self, call: Call, since: datetime) -> str:
+    async def find_traces(self, call: Call, since: datetime) -> str:
         """What a call without a mark, sent at `since`, probably made; raises BitrixError when the portal cannot be read."""
-        return await trace(call, since, self._client)
+        return await find_traces(call, since, self._client)
 
-    async def _list(self, call: Call) -> Succeeded:
-        pages = await first_rows(self._client, call.method, call.params, max_rows=MAX_ROWS)
-        done = _succeeded(call, storable(pages.rows), pages.total)
-        added = None if pages.complete else await add_up(self._client, call, pages.rows, pages.total)
+    async def _execute_list(self, call: Call) -> Succeeded:
+        pages = await read_first_rows(self._client, call.method, call.params, max_rows=MAX_ROWS)
+        done = _build_success(call, to_storable(pages.rows), pages.total)
+        added = None if pages.complete else await sum_rows(self._client, call, pages.rows, pages.total)
         if added is None:
             return done
         return replace(done, sums=added.sums, total=pages.total if added.rows is None else added.rows, note=added.trouble)
 
-    async def _batch(self, call: Call) -> Performed:
+    async def _execute_batch(self, call: Call) -> CallResult:
         commands = tuple(Command(key=command.key, method=command.method, params=dict(command.params)) for command in call.commands)
         params = {"halt": 1 if call.halt else 0, "cmd": build_cmd(commands)}
-        answer = await self._client.call("batch", params, repeatable=call.reads_only, send_within=_patience(call))
+        answer = await self._client.call("batch", params, repeatable=call.reads_only, send_within=_find_send_limit(call))
         outcomes = read_answer(commands, answer, halt=call.halt)
-        told = {item.key: of_command(item.error, item.description) for item in outcomes}
-        reports = tuple(_report(command, item, told[item.key].text) for command, item in zip(call.commands, outcomes, strict=True))
+        told = {item.key: describe_command_error(item.error, item.description) for item in outcomes}
+        reports = tuple(_build_report(command, item, told[item.key].text) for command, item in zip(call.commands, outcomes, strict=True))
         foreign = any(words.foreign for words in told.values())
-        results = {report.key: storable(item.result) for report, item in zip(reports, outcomes, strict=True) if report.status == "success"}
-        changes = batch_changes(call, reports, results)
+        results = {
+            report.key: to_storable(item.result) for report, item in zip(reports, outcomes, strict=True) if report.status == "success"
+        }
+        changes = build_batch_changes(call, reports, results)
         said = {report.status for report, command in zip(reports, call.commands, strict=True) if call.reads_only or not command.reads_only}
         if "success" not in said and "unknown" in said:
-            return Unknown(detail=_failures(reports), foreign_text=foreign)
+            return Unknown(detail=_format_failures(reports), foreign_text=foreign)
         if "success" not in {report.status for report in reports}:
-            return Rejected(code="batch_failed", detail=_failures(reports), foreign_text=foreign)
+            return Rejected(code="batch_failed", detail=_format_failures(reports), foreign_text=foreign)
         return Succeeded(result=results, changes=changes, commands=reports, foreign_text=foreign)
 
 
-def _said_no(call: Call, result: Any) -> bool:
+def _is_declined(call: Call, result: Any) -> bool:
     """A write that the portal answers with a plain false did not happen (seed row S004-75)."""
     return not call.reads_only and (result is False or (isinstance(result, Mapping) and result.get("task") is False))
 
 
-def _report(command: Call, item: CommandOutcome, error: str) -> CommandReport:
-    if item.status == "success" and _said_no(command, item.result):
-        return CommandReport(key=item.key, method=item.method, status="error", error=SAID_NO)
+def _build_report(command: Call, item: CommandOutcome, error: str) -> CommandReport:
+    if item.status == "success" and _is_declined(command, item.result):
+        return CommandReport(key=item.key, method=item.method, status="error", error=DECLINED)
     return CommandReport(key=item.key, method=item.method, status=item.status, error=error)
 
 
-def _succeeded(call: Call, result: Any, total: int | None) -> Succeeded:
+def _build_success(call: Call, result: Any, total: int | None) -> Succeeded:
     return Succeeded(
         result=result,
         total=total,
-        changes=changes_of(call, result),
-        entity=entity_of(call),
-        created=created_target(call, result),
+        changes=build_changes(call, result),
+        entity=find_entity(call),
+        created=find_created_target(call, result),
     )
 
 
-def _patience(call: Call) -> float | None:
+def _find_send_limit(call: Call) -> float | None:
     """A write is sent within seconds or given up: a person waits, and the world it was judged in moves on."""
     return None if call.reads_only else SEND_WITHIN
 
 
-def _failures(reports: Sequence[CommandReport]) -> str:
+def _format_failures(reports: Sequence[CommandReport]) -> str:
     return "; ".join(f"{report.key} {report.method}: {report.error or report.status}" for report in reports)
 
 

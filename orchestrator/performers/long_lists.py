@@ -11,15 +11,15 @@ from bitrix.bulk import Progress, list_all
 from bitrix.client import BitrixClient
 from bitrix.errors import BitrixError
 from bitrix.limiter import Priority
-from orchestrator.directory.labels import amount_of
+from orchestrator.directory.labels import parse_amount
 from orchestrator.gate.effects import Call
-from orchestrator.performers.watch import the_watch
+from orchestrator.performers.watch import get_progress
 
 log = logging.getLogger(__name__)
 
 WITHIN = 60.0
 """Seconds that a person waits for a sum."""
-MOST = 50_000
+MAX_SUMMED_ROWS = 50_000
 """Rows; a longer list is not added up while somebody waits."""
 _CLASSIC = ("ID", "OPPORTUNITY", "CURRENCY_ID")
 _WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
@@ -30,12 +30,12 @@ _WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
 }
 """Lists of records that carry a sum: the names of id, sum and currency in filter, `select` and rows."""
 _OURS = frozenset({"select", "order", "start"})
-TOO_LONG = f"the list has more than {MOST} rows, so no sum is given; a narrower filter gives one"
+TOO_LONG = f"the list has more than {MAX_SUMMED_ROWS} rows, so no sum is given; a narrower filter gives one"
 NOT_READ = "the list could not be read to its end in time, so no sum is given; a narrower filter may help"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Added:
+class ListSums:
     """A list added up: `sums` by currency as decimal text over `rows` rows; both empty and `trouble` said where that did not work."""
 
     sums: Mapping[str, str] = field(default_factory=dict)
@@ -47,30 +47,32 @@ class _TooLong(Exception):
     """The list has grown beyond `MOST` while it was read."""
 
 
-async def add_up(client: BitrixClient, call: Call, first: Iterable[Any], total: int | None) -> Added | None:
+async def sum_rows(client: BitrixClient, call: Call, first: Iterable[Any], total: int | None) -> ListSums | None:
     """The sums of a list of which `first` are the first rows; None for records without sums. Raises nothing of the network.
 
     The rows are counted again: what was added or lost since `total` was told is in both numbers or in none.
     """
     names = _WITH_SUMS.get(call.method.lower())
-    if names is None or not any(isinstance(row, Mapping) and amount_of(row.get(names[1])) is not None for row in first):
+    if names is None or not any(isinstance(row, Mapping) and parse_amount(row.get(names[1])) is not None for row in first):
         return None
-    if (total or 0) > MOST:
-        return Added(trouble=TOO_LONG)
-    watch = the_watch()
+    if (total or 0) > MAX_SUMMED_ROWS:
+        return ListSums(trouble=TOO_LONG)
+    watch = get_progress()
     try:
-        async with watch.limited(WITHIN):
-            return await _read(client, call, names, lambda progress: watch.tell(progress.done, total or 0))
+        async with watch.run_limited(WITHIN):
+            return await _read_sums(client, call, names, lambda progress: watch.tell(progress.done, total or 0))
     except _TooLong:
-        return Added(trouble=TOO_LONG)
+        return ListSums(trouble=TOO_LONG)
     except (TimeoutError, BitrixError, ValueError) as error:  # ValueError: a filter that no walk can honour
         log.info("a long list was not added up: %s", type(error).__name__, extra={"action": "sum_left_out"})
-        return Added(trouble=NOT_READ)
+        return ListSums(trouble=NOT_READ)
 
 
-async def _read(client: BitrixClient, call: Call, names: tuple[str, str, str], tell: Callable[[Progress], None]) -> Added:
+async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, str], tell: Callable[[Progress], None]) -> ListSums:
     _, amount_name, currency_name = names
-    params = {name: _grouped(value) if name == "filter" else value for name, value in call.params.items() if name.lower() not in _OURS}
+    params = {
+        name: _group_conditions(value) if name == "filter" else value for name, value in call.params.items() if name.lower() not in _OURS
+    }
     params["select"] = list(names)
     sums: dict[str, Decimal] = {}
     count = 0
@@ -78,16 +80,16 @@ async def _read(client: BitrixClient, call: Call, names: tuple[str, str, str], t
     async with aclosing(list_all(client, call.method, params, priority=Priority.BULK, on_progress=tell)) as rows:
         async for row in rows:
             count += 1
-            if count > MOST:
+            if count > MAX_SUMMED_ROWS:
                 raise _TooLong
-            amount = amount_of(row.get(amount_name))
+            amount = parse_amount(row.get(amount_name))
             if amount is not None:
                 currency = str(row.get(currency_name) or "")
                 sums[currency] = sums.get(currency, Decimal(0)) + amount
-    return Added(sums={currency: f"{amount:f}" for currency, amount in sums.items()}, rows=count)
+    return ListSums(sums={currency: f"{amount:f}" for currency, amount in sums.items()}, rows=count)
 
 
-def _grouped(conditions: Any) -> Any:
+def _group_conditions(conditions: Any) -> Any:
     """An OR as one condition among others, for the bounds of the walk join it by AND; only crm.item.list gets here with one."""
     joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
     return {"0": conditions} if joined else conditions

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from bitrix.errors import BitrixError, NoAccess, Refused
-from orchestrator.directory.text import cut
+from orchestrator.directory.text import trim_text
 
 MAX_TEXT = 200
 _CODE = re.compile(r"[A-Za-z0-9_.-]{0,60}", re.ASCII)
@@ -41,23 +41,23 @@ _SYSTEM = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class ErrorText:
     """What the model may read of an error, and whether others may have written it."""
 
     text: str
     foreign: bool
 
 
-def of_error(error: BitrixError) -> Told:
+def describe_error(error: BitrixError) -> ErrorText:
     """The words of an error: ours unless the portal gave a code or refused."""
     from_portal = (bool(error.code) and not isinstance(error, NoAccess)) or isinstance(error, Refused)
-    return Told(text=cut(str(error), limit=MAX_TEXT), foreign=from_portal and is_foreign(error.code, error.detail))
+    return ErrorText(text=trim_text(str(error), limit=MAX_TEXT), foreign=from_portal and is_foreign(error.code, error.detail))
 
 
-def of_command(code: str, text: str) -> Told:
+def describe_command_error(code: str, text: str) -> ErrorText:
     """The words about one command of a batch."""
     said = f"{code}: {text}" if code and text and code != text else code or text
-    return Told(text=cut(said, limit=MAX_TEXT), foreign=is_foreign(code, text))
+    return ErrorText(text=trim_text(said, limit=MAX_TEXT), foreign=is_foreign(code, text))
 
 
 def is_foreign(code: str, text: str) -> bool:

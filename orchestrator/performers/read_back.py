@@ -13,13 +13,13 @@ from typing import Any
 from bitrix.errors import BitrixError
 from bitrix.names import CRM
 from orchestrator.gate import fields, multifields
-from orchestrator.gate.criticals import written_fields
+from orchestrator.gate.criticals import extract_written_fields
 from orchestrator.gate.effects import Call, Target
 from orchestrator.gate.ports import ReadBack, Records, Succeeded
-from orchestrator.gate.settle import steps_of
-from orchestrator.performers.portal_texts import of_error
-from orchestrator.performers.reconciling import same
-from orchestrator.performers.state_changes import created_record
+from orchestrator.gate.settle import find_steps
+from orchestrator.performers.portal_texts import describe_error
+from orchestrator.performers.reconciling import is_same_meaning
+from orchestrator.performers.state_changes import find_created_record
 
 WITHIN = 10.0
 _MINUTE = len("2026-12-01T10:00")
@@ -32,7 +32,7 @@ _RECOMPUTED = "{name} is {now} now: the portal computes the sum from the product
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Look:
+class _RecordCheck:
     """One written record: what was there before (None for a new one) and the record to read."""
 
     call: Call
@@ -45,14 +45,14 @@ async def read_back(call: Call, before: Mapping[str, Any], done: Succeeded, reco
 
     None of them, with the reason in `note`, when nothing can be read. Raises nothing of the network.
     """
-    looks = list(_looks(call, before, done))
+    looks = list(_list_checks(call, before, done))
     if not looks:
         return ReadBack()
     try:
         async with asyncio.timeout(WITHIN):
-            found = await records.records(list(dict.fromkeys(look.target for look in looks)))
+            found = await records.load_records(list(dict.fromkeys(look.target for look in looks)))
     except BitrixError as error:
-        told = of_error(error)
+        told = describe_error(error)
         return ReadBack(note=f"the record could not be read back: {told.text}", foreign_text=told.foreign)
     except TimeoutError:
         return ReadBack(note="the record could not be read back in time")
@@ -61,25 +61,25 @@ async def read_back(call: Call, before: Mapping[str, Any], done: Succeeded, reco
     missed: list[str] = []
     for look in looks:
         record = found[look.target]
-        for name in _missed(look, record) if record is not None else ():
+        for name in _find_missed_fields(look, record) if record is not None else ():
             missed.append(f"{look.call.key}: {name}" if look.call.key else name)
-            notes.extend(_recomputed(look.call, name, record or {}))
+            notes.extend(_describe_recomputed(look.call, name, record or {}))
     return ReadBack(unchanged=tuple(missed), note="; ".join(notes))
 
 
-def _looks(call: Call, before: Mapping[str, Any], done: Succeeded) -> Iterator[_Look]:
+def _list_checks(call: Call, before: Mapping[str, Any], done: Succeeded) -> Iterator[_RecordCheck]:
     """The records worth a look; of those that several commands write only the last word counts, so they are left out."""
     won = {report.key for report in done.commands if report.status == "success"}
-    found: list[_Look] = []
+    found: list[_RecordCheck] = []
     for leaf in call.leaves:
         if call.commands and leaf.key not in won:
             continue
         result = (done.result or {}).get(leaf.key) if call.commands else done.result
         if _has_own_record(leaf):
             old = before.get("{}:{}".format(*leaf.targets[0]))
-            found += [_Look(call=leaf, target=leaf.targets[0], old=old)] if old else []
-        elif leaf.spec.entity in _SHOWN_BY_GET and (made := created_record(leaf, result)) is not None:
-            found.append(_Look(call=leaf, target=made, old=None))
+            found += [_RecordCheck(call=leaf, target=leaf.targets[0], old=old)] if old else []
+        elif leaf.spec.entity in _SHOWN_BY_GET and (made := find_created_record(leaf, result)) is not None:
+            found.append(_RecordCheck(call=leaf, target=made, old=None))
     targets = [look.target for look in found]
     yield from (look for look in found if targets.count(look.target) == 1)
 
@@ -90,69 +90,69 @@ def _has_own_record(call: Call) -> bool:
     return call.targets[0][0] == call.entity
 
 
-def _missed(look: _Look, record: Mapping[str, Any]) -> Iterator[str]:
-    steps = steps_of(look.call, look.old)
-    for name, value in written_fields(look.call).items():
+def _find_missed_fields(look: _RecordCheck, record: Mapping[str, Any]) -> Iterator[str]:
+    steps = find_steps(look.call, look.old)
+    for name, value in extract_written_fields(look.call).items():
         if name in look.call.references or f"{look.call.spec.fields_at}.{name}" in look.call.references:
             continue
         if name in steps:
-            missed = bool(multifields.unmet(steps[name], multifields.elements(record)))
+            missed = bool(multifields.find_unmet_steps(steps[name], multifields.parse_elements(record)))
         elif look.old is None:
-            missed = name not in look.call.system_fields and _not_taken(look.call, name, value, record)
+            missed = name not in look.call.system_fields and _is_not_taken(look.call, name, value, record)
         else:
-            missed = _unchanged(look.call, name, value, look.old, record) or _other_sum(look.call, name, value, record)
+            missed = _is_unchanged(look.call, name, value, look.old, record) or _is_other_sum(look.call, name, value, record)
         if missed:
             yield name
 
 
-def _unchanged(call: Call, written: str, sent: Any, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+def _is_unchanged(call: Call, written: str, sent: Any, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
     name = call.spec.stands_for.get(written, written)
-    if not (fields.has(old, name, call.entity) and fields.has(record, name, call.entity)):
+    if not (fields.has_field(old, name, call.entity) and fields.has_field(record, name, call.entity)):
         return False
-    now = fields.value_of(record, name, call.entity)
-    return bool(now == fields.value_of(old, name, call.entity)) and not _means(call, name, sent, now)
+    now = fields.find_value(record, name, call.entity)
+    return bool(now == fields.find_value(old, name, call.entity)) and not _is_equivalent(call, name, sent, now)
 
 
-def _not_taken(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -> bool:
+def _is_not_taken(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -> bool:
     """Whether a new record lacks what was sent. A field that is known and not shown may be hidden; an unknown one is not there."""
     if sent in (None, "", [], {}):
         return False
-    if not fields.has(record, name, call.entity):
-        return fields.info(call.entities.get(call.entity), name) is None
-    now = fields.value_of(record, name, call.entity)
-    if _means(call, name, sent, now):
+    if not fields.has_field(record, name, call.entity):
+        return fields.find_field_info(call.entities.get(call.entity), name) is None
+    now = fields.find_value(record, name, call.entity)
+    if _is_equivalent(call, name, sent, now):
         return False
-    return now in (None, "", [], {}) or (_kind(call, name) in _FIRM and not _near(sent, now))
+    return now in (None, "", [], {}) or (_find_kind(call, name) in _FIRM and not _is_near(sent, now))
 
 
-def _other_sum(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -> bool:
-    if _kind(call, name) != "money" or not fields.has(record, name, call.entity):
+def _is_other_sum(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -> bool:
+    if _find_kind(call, name) != "money" or not fields.has_field(record, name, call.entity):
         return False
-    now = fields.value_of(record, name, call.entity)
-    return not _means(call, name, sent, now) and not _near(sent, now)
+    now = fields.find_value(record, name, call.entity)
+    return not _is_equivalent(call, name, sent, now) and not _is_near(sent, now)
 
 
-def _recomputed(call: Call, name: str, record: Mapping[str, Any]) -> Iterator[str]:
-    by_rows = fields.value_of(record, "IS_MANUAL_OPPORTUNITY", call.entity) in {"N", "0", False}
-    if fields.squeeze(name, call.entity) == "opportunity" and by_rows:
-        yield _RECOMPUTED.format(name=name, now=fields.value_of(record, name, call.entity))
+def _describe_recomputed(call: Call, name: str, record: Mapping[str, Any]) -> Iterator[str]:
+    by_rows = fields.find_value(record, "IS_MANUAL_OPPORTUNITY", call.entity) in {"N", "0", False}
+    if fields.to_field_key(name, call.entity) == "opportunity" and by_rows:
+        yield _RECOMPUTED.format(name=name, now=fields.find_value(record, name, call.entity))
 
 
-def _near(sent: Any, now: Any) -> bool:
+def _is_near(sent: Any, now: Any) -> bool:
     """Whether two sums differ by rounding alone; False for what is no number."""
-    left, right = fields.number(sent), fields.number(now)
+    left, right = fields.parse_number(sent), fields.parse_number(now)
     return left is not None and right is not None and abs(left - right) <= _CENT
 
 
-def _kind(call: Call, name: str) -> str:
-    found = fields.info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
+def _find_kind(call: Call, name: str) -> str:
+    found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
     return found.kind if found else "text"
 
 
-def _means(call: Call, name: str, sent: Any, now: Any) -> bool:
+def _is_equivalent(call: Call, name: str, sent: Any, now: Any) -> bool:
     """Whether the record says what was sent, in any of the portal's ways; doubt counts for the portal here."""
-    kind = _kind(call, name)
-    if fields.same(sent, now, kind=kind) or same(sent, now):
+    kind = _find_kind(call, name)
+    if fields.is_same_value(sent, now, kind=kind) or is_same_meaning(sent, now):
         return True
     # a moment without an offset is read in the portal's zone, which is not known here
     return kind == "datetime" and str(sent)[:_MINUTE].replace(" ", "T") == str(now)[:_MINUTE]

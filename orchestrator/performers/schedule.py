@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import Any, Final
 
 from orchestrator.gate.effects import Call
-from orchestrator.gate.ports import Performed, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.gate.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.reminders import MARK, PERSON
-from state.clock import Clock, iso, new_id, parse_iso
-from state.events_daily import reminders_of
-from state.journal import state_of
+from state.clock import Clock, format_iso, generate_id, parse_iso
+from state.events_daily import list_reminders
+from state.journal import load_state
 from state.store import InboxRow, Lane, Store, StoreError
 from state.worker import AsyncStore
 
@@ -34,18 +34,18 @@ class SchedulePerformer:
         self._store = store
         self._clock = clock
 
-    async def perform(self, call: Call) -> Performed:
+    async def execute(self, call: Call) -> CallResult:
         """Store the reminder durably; rejected when its moment is over or too many wait."""
         due, session = parse_iso(call.params["at"]), str(call.params[PERSON])
         if due < self._clock.now() - _OVER:
             return Rejected(code="reminder-past", detail=f"{call.params['at']} is over: ask the person for another moment", sent=False)
         try:
-            if await self._store.read(_waiting, session) >= MOST:
+            if await self._store.read(_count_waiting, session) >= MOST:
                 return Rejected(code="reminder-too-many", detail=f"{MOST} reminders wait already", sent=False)
-            await self._store.put_inbox([self._row(call, session, int(due.timestamp()))])
+            await self._store.put_inbox([self._build_row(call, session, int(due.timestamp()))])
         except StoreError as error:
             return Unknown(detail=f"the store did not say whether the reminder is kept: {error}")
-        return Succeeded(result=True, entity="reminder", note=f"set for {iso(due)}; code shows the person its time and text")
+        return Succeeded(result=True, entity="reminder", note=f"set for {format_iso(due)}; code shows the person its time and text")
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
         """Whether it is kept; reads only, and proves either."""
@@ -54,11 +54,11 @@ class SchedulePerformer:
         kept = await self._store.read(_is_kept, session, known)
         return Reconciled(verdict="done" if kept else "not_done", detail="the reminder is kept" if kept else "no such reminder is kept")
 
-    def _row(self, call: Call, session: str, due_ts: int) -> InboxRow:
+    def _build_row(self, call: Call, session: str, due_ts: int) -> InboxRow:
         known = str(call.params[MARK])
         body = {"effect_id": known, "due_ts": due_ts, "text": call.params["text"], "target": call.params.get("record", "")}
         return InboxRow(
-            id=new_id(),
+            id=generate_id(),
             source=f"reminder:{known}",
             session=session,
             lane=LANE,
@@ -69,14 +69,14 @@ class SchedulePerformer:
         )
 
 
-def _waiting(store: Store, session: str) -> int:
-    state, _ = state_of(store, f"session:{session}")
-    return sum(entry["status"] == "waits" for entry in reminders_of(state).values())
+def _count_waiting(store: Store, session: str) -> int:
+    state, _ = load_state(store, f"session:{session}")
+    return sum(entry["status"] == "waits" for entry in list_reminders(state).values())
 
 
 def _is_kept(store: Store, session: str, known: str) -> bool:
     """Set already, or still to be set by the chat's worker."""
-    if any(row.kind == KIND and row.body["effect_id"] == known for row in store.waiting_inbox(session, LANE, 1000)):
+    if any(row.kind == KIND and row.body["effect_id"] == known for row in store.list_waiting_inbox(session, LANE, 1000)):
         return True
     after = 0
     while page := store.read_events(f"session:{session}", after=after):

@@ -5,7 +5,7 @@ from typing import Any
 
 from bitrix.names import CRM
 from orchestrator.gate.effects import Call, Target
-from orchestrator.gate.fields import value_of
+from orchestrator.gate.fields import find_value
 from orchestrator.messages import CommandReport
 from state.events import StateChanges
 
@@ -13,26 +13,26 @@ _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company
 _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company_id"))
 
 
-def changes_of(call: Call, result: Any) -> StateChanges:
+def build_changes(call: Call, result: Any) -> StateChanges:
     """The changes that one call with this result makes; reads of single records and writes move the current objects."""
     if call.method.startswith("event."):
-        return _event_changes(call, result)
-    entity = entity_of(call)
-    number = _record_id(call, result, entity)
+        return _build_event_changes(call, result)
+    entity = find_entity(call)
+    number = _find_record_id(call, result, entity)
     objects: dict[str, int | None] = {}
     links: dict[str, list[str]] = {}
     if entity in _CURRENT and number and call.spec.verb in {"get", "add", "update"}:
         objects[_CURRENT[entity]] = number
         if call.spec.verb == "get":
-            _add_links(objects, links, entity, number, _record(result))
-    return StateChanges(objects=objects, links=links, done=_done(call, result, entity, number))
+            _add_links(objects, links, entity, number, _extract_record(result))
+    return StateChanges(objects=objects, links=links, done=_describe_done(call, result, entity, number))
 
 
-def batch_changes(call: Call, reports: tuple[CommandReport, ...], results: Mapping[str, Any]) -> StateChanges:
+def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: Mapping[str, Any]) -> StateChanges:
     """The changes of a batch: those of its successful commands, and one summary in `done` from two successes on (S004-72, A9)."""
     won = [report for report in reports if report.status == "success"]
     by_key = {command.key: command for command in call.commands}
-    parts = [changes_of(by_key[report.key], results.get(report.key)) for report in won]
+    parts = [build_changes(by_key[report.key], results.get(report.key)) for report in won]
     merged = StateChanges(
         objects={key: value for part in parts for key, value in part.objects.items()},
         links={key: value for part in parts for key, value in part.links.items()},
@@ -44,30 +44,30 @@ def batch_changes(call: Call, reports: tuple[CommandReport, ...], results: Mappi
     return merged if len(won) != 1 else merged.model_copy(update={"done": parts[0].done})
 
 
-def entity_of(call: Call) -> str:
+def find_entity(call: Call) -> str:
     """The kind of record a call is about; universal methods tell it by entityTypeId."""
     if call.spec.entity == "item":
-        return CRM.get(_number(call.params.get("entityTypeId")) or 0, "item")
+        return CRM.get(_to_number(call.params.get("entityTypeId")) or 0, "item")
     return call.spec.entity
 
 
-def created_target(call: Call, result: Any) -> str:
+def find_created_target(call: Call, result: Any) -> str:
     """ "deal:481" for a successful add, else ""."""
-    entity = entity_of(call)
-    number = _record_id(call, result, entity) if call.spec.verb == "add" else None
+    entity = find_entity(call)
+    number = _find_record_id(call, result, entity) if call.spec.verb == "add" else None
     return f"{entity}:{number}" if number else ""
 
 
-def created_record(call: Call, result: Any) -> Target | None:
+def find_created_record(call: Call, result: Any) -> Target | None:
     """The record that a successful add made, as it is read; None for other calls and for odd answers."""
     if call.spec.verb != "add" or not call.entity:
         return None
-    record = _record(result)
-    number = _number(record.get("id") or record.get("ID")) if record else _number(result)
+    record = _extract_record(result)
+    number = _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
     return (call.entity, number) if number else None
 
 
-def _record(result: Any) -> Mapping[str, Any]:
+def _extract_record(result: Any) -> Mapping[str, Any]:
     if isinstance(result, Mapping):
         for key in ("item", "task"):
             if isinstance(result.get(key), Mapping):
@@ -76,17 +76,17 @@ def _record(result: Any) -> Mapping[str, Any]:
     return {}
 
 
-def _record_id(call: Call, result: Any, entity: str) -> int | None:
+def _find_record_id(call: Call, result: Any, entity: str) -> int | None:
     if call.spec.verb == "add":
-        record = _record(result)
-        return _number(record.get("id") or record.get("ID")) if record else _number(result)
+        record = _extract_record(result)
+        return _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
     for target_entity, number in call.targets:
         if target_entity == entity:
             return number
     return None
 
 
-def _number(value: Any) -> int | None:
+def _to_number(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -97,7 +97,7 @@ def _number(value: Any) -> int | None:
 def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], entity: str, number: int, record: Mapping[str, Any]) -> None:
     linked = []
     for upper, current in _LINKED:
-        other = _number(value_of(record, upper, entity))
+        other = _to_number(find_value(record, upper, entity))
         if other and current != _CURRENT[entity]:
             objects[current] = other
             linked.append(f"{upper.removesuffix('_ID').lower()}:{other}")
@@ -105,7 +105,7 @@ def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], enti
         links[f"{entity}:{number}"] = linked
 
 
-def _done(call: Call, result: Any, entity: str, number: int | None) -> str:
+def _describe_done(call: Call, result: Any, entity: str, number: int | None) -> str:
     if call.reads_only:
         return f"{call.method}: {_count(result)}" if call.spec.verb == "list" else ""
     return f"{call.method} {entity} {number}" if number else call.method
@@ -117,7 +117,7 @@ def _count(result: Any) -> int:
     return len(result) if isinstance(result, list) else 0
 
 
-def _event_changes(call: Call, result: Any) -> StateChanges:
+def _build_event_changes(call: Call, result: Any) -> StateChanges:
     pair = {"event": str(call.params.get("event", "")).upper(), "handler": str(call.params.get("handler", ""))}
     match call.method:
         case "event.get":
@@ -127,11 +127,11 @@ def _event_changes(call: Call, result: Any) -> StateChanges:
             )
         case "event.bind" if result is True:
             return StateChanges(bound=[pair], done=f"event.bind {pair['event']}")
-        case "event.unbind" if _unbound(result):
+        case "event.unbind" if _is_unbound(result):
             return StateChanges(unbound=[pair], done=f"event.unbind {pair['event']}")
         case _:
             return StateChanges()
 
 
-def _unbound(result: Any) -> bool:
-    return result is True or (isinstance(result, Mapping) and bool(_number(result.get("count"))))
+def _is_unbound(result: Any) -> bool:
+    return result is True or (isinstance(result, Mapping) and bool(_to_number(result.get("count"))))

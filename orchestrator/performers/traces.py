@@ -12,7 +12,7 @@ from typing import Any, Final
 from bitrix.client import BitrixClient
 from orchestrator.gate import fields
 from orchestrator.gate.effects import Call
-from state.canonical import storable
+from state.canonical import to_storable
 
 SLACK: Final = timedelta(seconds=30)
 """How far a moment of ours, told by the portal's clock, may be off: what a clock has drifted since, and the way of an answer."""
@@ -22,7 +22,7 @@ _BOXES: Final = ("tasks", "items")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Where:
+class _TraceQuery:
     """Where an add would be seen: the list to ask, which of its fields say the time, and what must be the same."""
 
     method: str
@@ -31,26 +31,26 @@ class _Where:
     same: Mapping[str, Any]
 
 
-async def trace(call: Call, since: datetime, client: BitrixClient) -> str:
+async def find_traces(call: Call, since: datetime, client: BitrixClient) -> str:
     """ "probably done: found 77" for each add of `call` that left something; "" when nothing is seen. Raises BitrixError."""
-    found = [said for leaf in call.leaves for said in await _one(leaf, since, client)]
+    found = [said for leaf in call.leaves for said in await _find_call_traces(leaf, since, client)]
     return f"probably done: {', '.join(found)}" if found else ""
 
 
-async def _one(call: Call, since: datetime, client: BitrixClient) -> list[str]:
-    where = _where(call)
+async def _find_call_traces(call: Call, since: datetime, client: BitrixClient) -> list[str]:
+    where = _build_query(call)
     if where is None:
         return []
     answer = await client.call(where.method, where.params, repeatable=True)
-    ahead = _ahead(answer.time, client.now())
+    ahead = _calculate_clock_offset(answer.time, client.now())
     if ahead is None:
         return []
-    numbers = [_number(row) for row in _rows(storable(answer.result)) if _is_it(row, where, since + ahead)]
+    numbers = [_extract_number(row) for row in _extract_rows(to_storable(answer.result)) if _is_trace(row, where, since + ahead)]
     place = f"{call.key}: " if call.key else ""
     return [f"{place}found {number}" for number in numbers if number]
 
 
-def _ahead(time: Mapping[str, Any], now: datetime) -> timedelta | None:
+def _calculate_clock_offset(time: Mapping[str, Any], now: datetime) -> timedelta | None:
     """How far the portal's clock is ahead of ours, by the moment of an answer that just came; None where it names none."""
     told = time.get("date_finish") or time.get("date_start")
     try:
@@ -60,7 +60,7 @@ def _ahead(time: Mapping[str, Any], now: datetime) -> timedelta | None:
     return moment - now if moment.tzinfo is not None else None
 
 
-def _where(call: Call) -> _Where | None:
+def _build_query(call: Call) -> _TraceQuery | None:
     """None for calls that leave nothing to look for, and for those whose owner another command makes."""
     written = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
     if not isinstance(written, Mapping) or call.references:
@@ -69,41 +69,43 @@ def _where(call: Call) -> _Where | None:
         case "crm.timeline.comment.add":
             owner = {"ENTITY_ID": written.get("ENTITY_ID"), "ENTITY_TYPE": written.get("ENTITY_TYPE")}
             params = {"filter": owner, "order": {"ID": "DESC"}, "select": ["ID", "COMMENT", "CREATED", "ENTITY_ID"]}
-            return _Where(method="crm.timeline.comment.list", params=params, made_at="CREATED", same={"COMMENT": written.get("COMMENT")})
+            return _TraceQuery(
+                method="crm.timeline.comment.list", params=params, made_at="CREATED", same={"COMMENT": written.get("COMMENT")}
+            )
         case "crm.activity.todo.add":
             owner = {"OWNER_TYPE_ID": written.get("ownerTypeId"), "OWNER_ID": written.get("ownerId")}
             params = {"filter": owner, "order": {"ID": "DESC"}, "select": ["ID", "SUBJECT", "DESCRIPTION", "CREATED", *owner]}
             texts = {"SUBJECT": written.get("title"), "DESCRIPTION": written.get("description")}
             alike = {name: text for name, text in texts.items() if text}
-            return _Where(method="crm.activity.list", params=params, made_at="CREATED", same={**owner, **alike}) if alike else None
+            return _TraceQuery(method="crm.activity.list", params=params, made_at="CREATED", same={**owner, **alike}) if alike else None
         case "tasks.task.add":
-            wanted = {name: fields.value_of(written, name, "task") for name in ("TITLE", "RESPONSIBLE_ID")}
+            wanted = {name: fields.find_value(written, name, "task") for name in ("TITLE", "RESPONSIBLE_ID")}
             params = {"filter": wanted, "order": {"ID": "DESC"}, "select": ["ID", "TITLE", "RESPONSIBLE_ID", "CREATED_DATE"]}
-            return _Where(method="tasks.task.list", params=params, made_at="CREATED_DATE", same=wanted)
+            return _TraceQuery(method="tasks.task.list", params=params, made_at="CREATED_DATE", same=wanted)
         case _:
             return None
 
 
-def _is_it(row: Mapping[str, Any], where: _Where, since: datetime) -> bool:
+def _is_trace(row: Mapping[str, Any], where: _TraceQuery, since: datetime) -> bool:
     """The same text on the same record, from that very time of the portal: filters may have been dropped, so all is compared here."""
     try:
-        made = datetime.fromisoformat(str(fields.value_of(row, where.made_at)))
+        made = datetime.fromisoformat(str(fields.find_value(row, where.made_at)))
     except ValueError:
         return False
     if made.tzinfo is None or not since - SLACK <= made <= since + LATEST:
         return False
-    return all(_plain(fields.value_of(row, name)) == _plain(value) for name, value in where.same.items())
+    return all(_to_plain(fields.find_value(row, name)) == _to_plain(value) for name, value in where.same.items())
 
 
-def _plain(value: Any) -> str:
+def _to_plain(value: Any) -> str:
     return " ".join(str(value if value is not None else "").split())
 
 
-def _number(row: Mapping[str, Any]) -> str:
-    return str(fields.value_of(row, "ID") or "")
+def _extract_number(row: Mapping[str, Any]) -> str:
+    return str(fields.find_value(row, "ID") or "")
 
 
-def _rows(result: Any) -> Iterator[Mapping[str, Any]]:
+def _extract_rows(result: Any) -> Iterator[Mapping[str, Any]]:
     """The rows of a list in any of the portal's boxes; nothing for an odd answer."""
     if isinstance(result, Mapping):
         result = next((result[box] for box in _BOXES if box in result), [])

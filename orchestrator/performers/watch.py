@@ -14,14 +14,14 @@ Show = Callable[[int, int], Awaitable[None]]
 """(done, of all; 0 where that is unknown) → shown; may be dropped."""
 
 
-async def _nobody(done: int, total: int) -> None:
+async def _show_nobody(done: int, total: int) -> None:
     del done, total
 
 
-class Watch:
+class ReadProgress:
     """One call as its turn sees it: `tell` shows how far it is, `stop` ends what `limited` runs."""
 
-    def __init__(self, show: Show = _nobody, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, show: Show = _show_nobody, *, clock: Callable[[], float] = time.monotonic) -> None:
         """`show` is never awaited by the read: a slow messenger must not hold it up."""
         self._show = show
         self._clock = clock
@@ -42,14 +42,14 @@ class Watch:
         if now < self._again or (self._showing is not None and not self._showing.done()):
             return
         self._again = now + EVERY
-        self._showing = asyncio.ensure_future(self._shown(done, total))
+        self._showing = asyncio.ensure_future(self._show_safely(done, total))
 
-    async def _shown(self, done: int, total: int) -> None:
+    async def _show_safely(self, done: int, total: int) -> None:
         with contextlib.suppress(Exception):  # a sign that does not get through must not cost the sum
             await self._show(done, total)
 
     @contextlib.asynccontextmanager
-    async def limited(self, seconds: float) -> AsyncGenerator[None, None]:
+    async def run_limited(self, seconds: float) -> AsyncGenerator[None, None]:
         """Run the body for so long at most; raises TimeoutError when the time is up or the read was stopped."""
         try:
             async with asyncio.timeout(0 if self._stopped else seconds) as self._scope:
@@ -61,22 +61,22 @@ class Watch:
                 await asyncio.gather(self._showing, return_exceptions=True)
 
 
-_WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
+_PROGRESS: ContextVar[ReadProgress | None] = ContextVar("watch", default=None)
 # A context variable, for the way from the turn to the performer is long: as an argument the watch would stand in the signatures of the
 # gate's submit, its runs, the executor, the performers' port and every performer, none of which has a use for it. The task of the call
 # inherits it; a call made elsewhere (an approved card, a recovery) has none and is read without a sign.
 
 
 @contextlib.contextmanager
-def watched(watch: Watch) -> Generator[None, None, None]:
+def attach_progress(watch: ReadProgress) -> Generator[None, None, None]:
     """Tasks begun in the body belong to `watch`."""
-    token = _WATCH.set(watch)
+    token = _PROGRESS.set(watch)
     try:
         yield
     finally:
-        _WATCH.reset(token)
+        _PROGRESS.reset(token)
 
 
-def the_watch() -> Watch:
+def get_progress() -> ReadProgress:
     """The watch over the running call, or one that nobody looks at."""
-    return _WATCH.get() or Watch()
+    return _PROGRESS.get() or ReadProgress()

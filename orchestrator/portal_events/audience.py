@@ -9,11 +9,11 @@ from orchestrator.messages import Actor
 class Audience(Protocol):
     """Who wants to be told of changes of their own records."""
 
-    def people_by_bitrix(self, user_id: int) -> Sequence[Actor]:
+    def find_subscribers(self, user_id: int) -> Sequence[Actor]:
         """Those who are this employee."""
         ...
 
-    def bitrix_users(self) -> Sequence[int]:
+    def list_watched_users(self) -> Sequence[int]:
         """The employees that anybody is."""
         ...
 
@@ -21,15 +21,15 @@ class Audience(Protocol):
 class Nobody:
     """An audience without people."""
 
-    def people_by_bitrix(self, user_id: int) -> Sequence[Actor]:
+    def find_subscribers(self, user_id: int) -> Sequence[Actor]:
         """Nobody is this employee."""
         del user_id
         return ()
 
-    def bitrix_users(self) -> Sequence[int]:
+    def list_watched_users(self) -> Sequence[int]:
         """No employee."""
         return ()
 
 
-Present = Callable[[Actor], Actor | None]
+RefreshActor = Callable[[Actor], Actor | None]
 """The rights that somebody has now, None for those who have none any more."""

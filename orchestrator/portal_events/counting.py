@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orchestrator.portal_events.catching_up import EVENT as START
+from orchestrator.portal_events.catching_up import START_EVENT as START
 from state.events import PortalEventReceived, RecordsSeen
 from state.store import StoredEvent
 from state.worker import AsyncStore
@@ -15,19 +15,19 @@ _SEVERAL = 2
 """A start finds that something differs: how many events were missed is not known."""
 
 
-async def counted(store: AsyncStore, stream: str, due: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+async def count_events(store: AsyncStore, stream: str, due: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
     """Due target → how many events came since it was seen; those are left out of which it cannot be told. May raise StoreError."""
-    seq, _ = await store.head(stream)
+    seq, _ = await store.read_head(stream)
     begin = max(0, seq - _TAIL - 2 * len(due))
     tail: list[StoredEvent] = []
     while page := await store.read_events(stream, begin + len(tail), _PAGE):
         tail += page
     since = tail[0].ts if begin and tail else ""
-    found = _counts(tail)
+    found = _count_by_target(tail)
     return {target: found[target] for target, entry in due.items() if entry["ts"] > since}
 
 
-def _counts(tail: Iterable[StoredEvent]) -> Counter[str]:
+def _count_by_target(tail: Iterable[StoredEvent]) -> Counter[str]:
     found: Counter[str] = Counter()
     for event in tail:
         if event.type == RecordsSeen.__name__:

@@ -8,14 +8,14 @@ from bitrix.errors import BitrixError, Refused
 from bitrix.limiter import Priority
 from orchestrator.daily.hours import is_quiet
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import Found, PortalReads
+from orchestrator.directory.portal_reads import PortalReader, RecordOrError
 from orchestrator.messages import Actor
-from orchestrator.outgoing import news_row
-from orchestrator.portal_events.audience import Audience, Present
-from orchestrator.portal_events.authors import Author, Hands
-from orchestrator.portal_events.news import News, Teller, meant_for
+from orchestrator.outgoing import build_news_row
+from orchestrator.portal_events.audience import Audience, RefreshActor
+from orchestrator.portal_events.authors import Author, AuthorFinder
+from orchestrator.portal_events.news import News, NewsBuilder, filter_news
 from orchestrator.portal_events.recent import RecentWrites
-from orchestrator.portal_events.watched import Values, changes, owners, target_of, values_of
+from orchestrator.portal_events.watched import Values, compare_values, extract_values, list_owners, parse_target
 from orchestrator.session import Session
 from state.store import OutboxRow
 
@@ -25,10 +25,10 @@ Records = Mapping[str, Mapping[str, Any] | None]
 """Target → the record as it is, None where there is none to be seen."""
 
 
-class Look:
+class RecordProbe:
     """See the module docstring. Remembers only as whom the bot calls the portal."""
 
-    def __init__(self, reads: PortalReads, naming: Naming, recent: RecentWrites, *, audience: Audience, present: Present) -> None:
+    def __init__(self, reads: PortalReader, naming: Naming, recent: RecentWrites, *, audience: Audience, present: RefreshActor) -> None:
         """`audience` and `present` are asked anew for every message: rights of now."""
         self._reads = reads
         self._naming = naming
@@ -42,44 +42,44 @@ class Look:
 
         Raises BitrixError when the portal as a whole is not to be used, a refused webhook included: what is due must stay due.
         """
-        found = await self._reads.each_record([target_of(target) for target in targets], Priority.BULK)
-        return {target: _shown(target, found[target_of(target)]) for target in targets}
+        found = await self._reads.load_each_record([parse_target(target) for target in targets], Priority.BULK)
+        return {target: _require_record(target, found[parse_target(target)]) for target in targets}
 
-    async def news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
+    async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
         """What each record that is due has to tell, by what happened to it and how many events came of it; may raise BitrixError."""
         known: Mapping[str, Values] = session.state["portal"]["seen"]
-        hands = Hands(recent=self._recent, effect=session.effect, own_user=await self._calls_as(records))
+        hands = AuthorFinder(recent_writes=self._recent, find_effect=session.find_effect, own_user=await self._find_own_user(records))
         found = []
         for target, what in due.items():
             before = known.get(target)
             came = events.get(target, 0) if before is not None else None
-            found.append(await self._of(target, what, records[target], before, hands=hands, events=came))
+            found.append(await self._build_news(target, what, records[target], before, hands=hands, events=came))
         return [news for news in found if news is not None]
 
-    async def _of(
-        self, target: str, action: str, record: Mapping[str, Any] | None, before: Values | None, *, hands: Hands, events: int | None
+    async def _build_news(
+        self, target: str, action: str, record: Mapping[str, Any] | None, before: Values | None, *, hands: AuthorFinder, events: int | None
     ) -> News | None:
         """What one record has to tell; None for nothing."""
-        kind = target_of(target)[0]
+        kind = parse_target(target)[0]
         entity = self._reads.catalogue.entities[kind.partition(":")[0]]
         if record is None:
             if action != "delete" or before is None:
                 return None
-            author = hands.deleted(target)
+            author = hands.find_deleter(target)
             return News(target=target, entity=entity, what="deleted", title=before.get("TITLE", ""), before=before, now={}, author=author)
-        now = values_of(kind, record)
-        differences = changes(entity, before, now)
+        now = extract_values(kind, record)
+        differences = compare_values(entity, before, now)
         what = "changed" if before is not None else "added" if action == "add" else "first"
         if what == "changed" and not differences:
             return None
-        author = await hands.added(target, record) if what == "added" else Author()
-        changed = hands.changed(target, record, differences, entity, events=events)
+        author = await hands.find_creator(target, record) if what == "added" else Author()
+        changed = hands.find_change_authors(target, record, differences, entity, events=events)
         authors = [author] * len(differences) if what == "added" else changed
         return News(
             target=target,
             entity=entity,
             what=what,
-            title=self._naming.title_of(kind, record),
+            title=self._naming.extract_title(kind, record),
             before=before,
             now=now,
             changes=tuple(zip(differences, authors, strict=True)),
@@ -87,40 +87,40 @@ class Look:
             record=record,
         )
 
-    async def messages(self, news: Sequence[News], session: Session) -> list[OutboxRow]:
+    async def build_messages(self, news: Sequence[News], session: Session) -> list[OutboxRow]:
         """One message for each person whom any of it concerns."""
         concerned: dict[str, tuple[Actor, list[News]]] = {}
         for one in news:
-            for owner in owners(one.target, one.now, one.before):
-                for actor in self._audience.people_by_bitrix(owner):
-                    own = meant_for(one, actor, self._naming)
+            for owner in list_owners(one.target, one.now, one.before):
+                for actor in self._audience.find_subscribers(owner):
+                    own = filter_news(one, actor, self._naming)
                     if own is not None:
                         concerned.setdefault(actor.key, (actor, []))[1].append(own)
-        return [await self._message(actor, _once(own), session) for actor, own in concerned.values()]
+        return [await self._build_message(actor, _select_unique(own), session) for actor, own in concerned.values()]
 
-    async def _message(self, actor: Actor, news: Sequence[News], session: Session) -> OutboxRow:
+    async def _build_message(self, actor: Actor, news: Sequence[News], session: Session) -> OutboxRow:
         keys = {author.key for one in news for author in (one.author, *(author for _, author in one.changes)) if author.key}
         names = {key: person.name if (person := self._present(Actor(key=key, name=key))) else key for key in keys}
-        teller = Teller(actor=actor, naming=self._naming, portal=self._reads.client.portal, names=names)
+        teller = NewsBuilder(actor=actor, naming=self._naming, portal=self._reads.client.portal, names=names)
         quiet = {"quiet": True} if is_quiet(session.now, actor.time_zone) else {}
-        return news_row(actor.key, {**await teller.body(news), **quiet}, session.now)
+        return build_news_row(actor.key, {**await teller.build_body(news), **quiet}, session.now)
 
-    async def _calls_as(self, records: Mapping[str, object]) -> int:
+    async def _find_own_user(self, records: Mapping[str, object]) -> int:
         """As which employee the bot calls the portal, asked once and only when it has written just now; 0 when it is not told."""
-        if not self._own_user and any(self._recent.of(target) for target in records):
+        if not self._own_user and any(self._recent.find_writes(target) for target in records):
             try:
-                self._own_user = await self._reads.own_user()
+                self._own_user = await self._reads.find_own_user()
             except BitrixError:
                 return 0
         return self._own_user
 
 
-def _once(news: Sequence[News]) -> list[News]:
+def _select_unique(news: Sequence[News]) -> list[News]:
     """A record whose former and present owner are the same person is told once."""
     return list({one.target: one for one in news}.values())
 
 
-def _shown(target: str, found: Found) -> Mapping[str, Any] | None:
+def _require_record(target: str, found: RecordOrError) -> Mapping[str, Any] | None:
     """The record, None for one that is refused; raises any other failure."""
     match found:
         case Refused():

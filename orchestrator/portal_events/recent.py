@@ -35,15 +35,15 @@ class Write:
     effect_id: str
     fields: Mapping[str, Any] | None
 
-    def covers(self, name: str, entity: str) -> bool:
+    def may_change(self, name: str, entity: str) -> bool:
         """Whether the call changes that field, or another that brings it along."""
-        key = fields.squeeze(name, entity)
+        key = fields.to_field_key(name, entity)
         return self.fields is None or any(one in self.fields for one in (key, *_BROUGHT_ALONG.get(key, ())))
 
-    def wrote(self, name: str, value: str, *, entity: str, kind: str) -> bool:
+    def has_written(self, name: str, value: str, *, entity: str, kind: str) -> bool:
         """Whether it put exactly this value there."""
-        key = fields.squeeze(name, entity)
-        return self.fields is not None and key in self.fields and fields.same(self.fields[key], value, kind=kind)
+        key = fields.to_field_key(name, entity)
+        return self.fields is not None and key in self.fields and fields.is_same_value(self.fields[key], value, kind=kind)
 
 
 class RecentWrites:
@@ -55,40 +55,40 @@ class RecentWrites:
         self._clock = clock
         self._writes: dict[str, list[Write]] = {}
 
-    def note(self, changes: Sequence[EffectChange]) -> None:
+    def observe(self, changes: Sequence[EffectChange]) -> None:
         """Look through what a session has just committed, and never disturb it; what begins no change of a record is passed over."""
         try:
             for change in changes:
                 if change.status == "started" and change.call is not None:
-                    self.begun(change.effect_id, change.call, self._clock.now())
+                    self.record_call(change.effect_id, change.call, self._clock.now())
                 created = str((change.outcome or {}).get("created") or "")
                 if created:
-                    self.made(change.effect_id, created)
+                    self.record_created(change.effect_id, created)
         except Exception:  # it is stored already: a message too many is the worst that follows
             log.exception("a write was not noted", extra={"action": "write_not_noted"})
 
-    def of(self, target: str) -> tuple[Write, ...]:
+    def find_writes(self, target: str) -> tuple[Write, ...]:
         """The fresh writes to that record, newest first."""
         since = self._clock.now() - FRESH
         return tuple(write for write in reversed(self._writes.get(target, ())) if write.at >= since)
 
-    def begun(self, effect_id: str, stored: Mapping[str, Any], at: datetime) -> None:
+    def record_call(self, effect_id: str, stored: Mapping[str, Any], at: datetime) -> None:
         """A call began at that moment; `stored` is what the effects table keeps of it."""
         call = stored["call"]
         for leaf in call["commands"] or [call]:
-            write = Write(who=stored["requested_by"], at=at, effect_id=effect_id, fields=self._fields(leaf))
+            write = Write(who=stored["requested_by"], at=at, effect_id=effect_id, fields=self._extract_fields(leaf))
             if not leaf["targets"]:
-                self._put(effect_id, write)
+                self._add_write(effect_id, write)
             elif not self._is_add(leaf):  # a comment on a deal changes nothing of the deal
                 for entity, number in leaf["targets"]:
-                    self._put(f"{entity}:{number}", write)
+                    self._add_write(f"{entity}:{number}", write)
 
-    def made(self, effect_id: str, target: str) -> None:
+    def record_created(self, effect_id: str, target: str) -> None:
         """What a call made has a number now."""
         for write in self._writes.pop(effect_id, ()):
-            self._put(target, write)
+            self._add_write(target, write)
 
-    def _put(self, target: str, write: Write) -> None:
+    def _add_write(self, target: str, write: Write) -> None:
         kept = self._writes.pop(target, [])
         since = self._clock.now() - FRESH
         while kept and kept[0].at < since:
@@ -102,14 +102,14 @@ class RecentWrites:
         spec = self._catalogue.find(leaf["method"])
         return spec is not None and spec.verb == "add"
 
-    def _fields(self, leaf: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def _extract_fields(self, leaf: Mapping[str, Any]) -> Mapping[str, Any] | None:
         spec = self._catalogue.find(leaf["method"])
         if spec is None or spec.verb != "update":
             return None
         written = leaf["params"].get(spec.fields_at) if spec.fields_at else leaf["params"]
         entity = leaf["entity"]
-        return dict(_squeezed(written, entity)) if isinstance(written, Mapping) else None
+        return dict(_normalize_names(written, entity)) if isinstance(written, Mapping) else None
 
 
-def _squeezed(written: Mapping[str, Any], entity: str) -> Iterator[tuple[str, Any]]:
-    return ((fields.squeeze(name, entity), value) for name, value in written.items())
+def _normalize_names(written: Mapping[str, Any], entity: str) -> Iterator[tuple[str, Any]]:
+    return ((fields.to_field_key(name, entity), value) for name, value in written.items())

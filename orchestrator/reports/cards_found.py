@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from orchestrator.gate import confirmations
-from orchestrator.reports.viewing import PERSONS, Viewer
-from state.journal import state_of
+from orchestrator.reports.viewing import CHAT_CHANNELS, Viewer
+from state.journal import load_state
 from state.store import Store, Timer
 from state.worker import AsyncStore
 
 SESSIONS: Final = 100
 _TIMERS: Final = 10_000
 _FAR: Final = datetime(9000, 1, 1, tzinfo=UTC)
-ANY: Final = "any"
-Place = tuple[str, str, str]
+ANY_STATE: Final = "any"
+CardPosition = tuple[str, str, str]
 """Behind which card a page begins: session, when it was asked, its id."""
 
 
@@ -34,7 +34,7 @@ class Card:
     """All cards of its session."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> CardPosition:
         """Its place in the order of lists."""
         return self.session, str(self.entry["requested_at"]), str(self.entry["confirmation_id"])
 
@@ -44,18 +44,18 @@ class Page:
     """Some cards in order; `after` is where the next page begins, None where there is none."""
 
     cards: Sequence[Card]
-    after: Place | None
+    after: CardPosition | None
 
 
-async def cards_page(store: AsyncStore, viewer: Viewer, *, session: str, state: str, after: Place | None, limit: int) -> Page:
+async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, state: str, after: CardPosition | None, limit: int) -> Page:
     """The cards in that state that the viewer may see, by session and, within one, the oldest first. Raises StoreError."""
     start = after[0] if after else ""
-    homes = [session] if session else await _homes(store, viewer, state)
+    homes = [session] if session else await _list_sessions(store, viewer, state)
     homes = [home for home in homes if home >= start]
     found: list[Card] = []
     for home in homes[:SESSIONS]:
-        cards = await cards_of(store, home)
-        wanted = (card for card in cards if state in (ANY, card.entry["status"]) and viewer.sees_card(home, card.entry))
+        cards = await load_cards(store, home)
+        wanted = (card for card in cards if state in (ANY_STATE, card.entry["status"]) and viewer.may_see_card(home, card.entry))
         found.extend(card for card in wanted if after is None or card.place > after)
         if len(found) > limit:
             return Page(cards=found[:limit], after=found[limit - 1].place)
@@ -63,28 +63,28 @@ async def cards_page(store: AsyncStore, viewer: Viewer, *, session: str, state: 
     return Page(cards=found, after=(more[0], "", "") if more else None)
 
 
-async def cards_of(store: AsyncStore, session: str) -> list[Card]:
+async def load_cards(store: AsyncStore, session: str) -> list[Card]:
     """The cards of one session in the order in which they were asked. Raises StoreError."""
-    state, seq = await store.read(state_of, f"session:{session}")
+    state, seq = await store.read(load_state, f"session:{session}")
     entries = state["agent"]["confirmations"]
     cards = [Card(session=session, entry=entry, seq=seq, entries=entries) for entry in entries.values() if entry.get("requested_at")]
     return sorted(cards, key=lambda card: card.place)
 
 
-async def _homes(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
+async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
     """The sessions that may hold such cards and that the viewer may look into."""
-    names = await (store.read(_waiting) if state == "requested" else store.read(_all))
-    return [name for name in names if viewer.owns(name) or (viewer.is_lead and name.partition(":")[0] in PERSONS)]
+    names = await (store.read(_list_waiting_sessions) if state == "requested" else store.read(_list_all_sessions))
+    return [name for name in names if viewer.is_own(name) or (viewer.is_lead and name.partition(":")[0] in CHAT_CHANNELS)]
 
 
-def timers_of_cards(store: Store) -> list[Timer]:
+def list_card_timers(store: Store) -> list[Timer]:
     """Each card that waits has a timer, which ends its waiting."""
-    return [timer for timer in store.due_timers(_FAR, _TIMERS) if timer.kind == confirmations.TIMER]
+    return [timer for timer in store.list_due_timers(_FAR, _TIMERS) if timer.kind == confirmations.TIMER]
 
 
-def _waiting(store: Store) -> list[str]:
-    return sorted({timer.session for timer in timers_of_cards(store)})
+def _list_waiting_sessions(store: Store) -> list[str]:
+    return sorted({timer.session for timer in list_card_timers(store)})
 
 
-def _all(store: Store) -> list[str]:
-    return sorted(stream.removeprefix("session:") for stream in store.streams() if stream.startswith("session:"))
+def _list_all_sessions(store: Store) -> list[str]:
+    return sorted(stream.removeprefix("session:") for stream in store.list_streams() if stream.startswith("session:"))

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from state.canonical import dumps, sha256
-from state.clock import iso
+from state.canonical import dumps, hash_text
+from state.clock import format_iso
 from state.findings import Finding
 from state.store import EffectRow, StoredEvent
 
@@ -33,7 +33,7 @@ _SAME_OUTCOME: Final = ("effect_id", "method", "call_class", "total", "sums", "c
 
 
 @dataclass(kw_only=True)
-class _Story:
+class _EffectHistory:
     """What the events say of one effect."""
 
     status: str = "absent"
@@ -46,13 +46,13 @@ class _Story:
     erased: bool = False
 
 
-class Effects:
+class EffectChecker:
     """Sees the events of one stream in order, then judges; `count` effects were seen."""
 
     def __init__(self, stream: str) -> None:
         """Begin with a stream of which nothing was seen."""
         self._stream = stream
-        self._stories: dict[str, _Story] = {}
+        self._stories: dict[str, _EffectHistory] = {}
         self._modes: dict[str, str] = {}
         self._found: list[Finding] = []
 
@@ -61,29 +61,29 @@ class Effects:
         """How many effects the events tell of."""
         return len(self._stories)
 
-    def see(self, event: StoredEvent) -> None:
+    def add_event(self, event: StoredEvent) -> None:
         """Take the next event."""
         if event.type == "PlanRecorded":
             self._modes[f"{event.data['turn_id']}/{event.data['iteration']}"] = event.data["mode"]
-        if event.type not in _MOVES or _apart(event, self._stories):
+        if event.type not in _MOVES or _is_apart(event, self._stories):
             return
-        story = self._stories.setdefault(event.data["effect_id"], _Story())
-        for why in self._wrong(event, story):
+        story = self._stories.setdefault(event.data["effect_id"], _EffectHistory())
+        for why in self._check_event(event, story):
             self._add(event.data["effect_id"], event.seq, why)
         self._move(event, story)
 
-    def findings(self, rows: Sequence[EffectRow]) -> Iterator[Finding]:
+    def list_findings(self, rows: Sequence[EffectRow]) -> Iterator[Finding]:
         """What does not hold; `rows` are all that the effects table has of this stream."""
         yield from self._found
         known = {row.effect_id: row for row in rows}
         for effect_id, story in self._stories.items():
             row = known.pop(effect_id, None)
-            whys = ["the effects table has no row for it"] if row is None else _row_differs(row, story)
-            yield from (self._finding(effect_id, story.seq, why) for why in whys)
+            whys = ["the effects table has no row for it"] if row is None else _compare_row(row, story)
+            yield from (self._build_finding(effect_id, story.seq, why) for why in whys)
         for effect_id in known:
-            yield self._finding(effect_id, None, "the effects table has a row for it, and no event tells of it")
+            yield self._build_finding(effect_id, None, "the effects table has a row for it, and no event tells of it")
 
-    def _move(self, event: StoredEvent, story: _Story) -> None:
+    def _move(self, event: StoredEvent, story: _EffectHistory) -> None:
         data = event.data
         status = _MOVES[event.type][1]
         if event.type == "OutcomeReconciled":
@@ -104,18 +104,18 @@ class Effects:
         if event.type != "OutcomeReconciled" or data["verdict"] != "unclear":
             story.ts = event.ts
 
-    def _wrong(self, event: StoredEvent, story: _Story) -> Iterator[str]:
+    def _check_event(self, event: StoredEvent, story: _EffectHistory) -> Iterator[str]:
         if story.status not in _MOVES[event.type][0]:
             yield f"{event.type} came when it stood as {story.status}"
         match event.type:
             case "ConfirmationRequested":
-                yield from self._in_shadow(event.data, "a card was made")
+                yield from self._check_shadow(event.data, "a card was made")
             case "ConfirmationApproved":
-                yield from _approval_wrong(event, story)
+                yield from _check_approval(event, story)
             case "CallStarted":
-                yield from self._start_wrong(event, story)
+                yield from self._check_start(event, story)
 
-    def _start_wrong(self, event: StoredEvent, story: _Story) -> Iterator[str]:
+    def _check_start(self, event: StoredEvent, story: _EffectHistory) -> Iterator[str]:
         data = event.data
         if data["confirmation_id"]:
             if not story.approved:
@@ -127,20 +127,20 @@ class Effects:
         elif story.asked or _ALWAYS_ASK & set(data["call_class"]):
             yield f"a call of class {data['call_class']} was started without a card that a person approved"
         else:
-            yield from self._in_shadow(data, "it was started")
+            yield from self._check_shadow(data, "it was started")
 
-    def _in_shadow(self, data: Mapping[str, Any], what: str) -> Iterator[str]:
+    def _check_shadow(self, data: Mapping[str, Any], what: str) -> Iterator[str]:
         if self._modes.get(data["slot"].rpartition("/")[0]) == "shadow":
             yield f"{what} although its plan was made in shadow mode, which only records"
 
     def _add(self, effect_id: str, seq: int, why: str) -> None:
-        self._found.append(self._finding(effect_id, seq, why))
+        self._found.append(self._build_finding(effect_id, seq, why))
 
-    def _finding(self, effect_id: str, seq: int | None, why: str) -> Finding:
+    def _build_finding(self, effect_id: str, seq: int | None, why: str) -> Finding:
         return Finding(kind="inconsistent", place=f"effect {effect_id} of {self._stream}", seq=seq, why=why)
 
 
-def _apart(event: StoredEvent, stories: Mapping[str, _Story]) -> bool:
+def _is_apart(event: StoredEvent, stories: Mapping[str, _EffectHistory]) -> bool:
     """The answer to a read, or a "no" of the model to what nobody had asked: they belong to no effect."""
     data = event.data
     if event.type == "ConfirmationDenied":
@@ -149,7 +149,7 @@ def _apart(event: StoredEvent, stories: Mapping[str, _Story]) -> bool:
     return reads and data["effect_id"] not in stories
 
 
-def _approval_wrong(event: StoredEvent, story: _Story) -> Iterator[str]:
+def _check_approval(event: StoredEvent, story: _EffectHistory) -> Iterator[str]:
     data = event.data
     if data["via"] == "model" or not data["approved_by"] or data["approved_by"] != event.actor:
         yield "its approval is not by the person whose act it was recorded as"
@@ -159,20 +159,20 @@ def _approval_wrong(event: StoredEvent, story: _Story) -> Iterator[str]:
         yield "another person had to approve it, and the one who asked did"
 
 
-def _row_differs(row: EffectRow, story: _Story) -> list[str]:
+def _compare_row(row: EffectRow, story: _EffectHistory) -> list[str]:
     if row.status != story.status:
         return [f"the effects table says {row.status}, the events say {story.status}"]
     said = story.started or story.asked
     fingerprint = said.get("fingerprint")
     wrong = [] if row.fingerprint == fingerprint else ["fingerprint"]
-    wrong += [] if iso(row.updated_at) == story.ts else ["updated_at"]
+    wrong += [] if format_iso(row.updated_at) == story.ts else ["updated_at"]
     if not story.erased:
-        wrong += _call_differs(row.call, said, fingerprint)
-        wrong += [name for name in _SAME_OUTCOME if _both(name, row.outcome, story.outcome)]
+        wrong += _compare_call(row.call, said, fingerprint)
+        wrong += [name for name in _SAME_OUTCOME if _is_different(name, row.outcome, story.outcome)]
     return [f"the row of the effects table and the events differ: {', '.join(wrong)}"] if wrong else []
 
 
-def _call_differs(stored: Mapping[str, Any], said: Mapping[str, Any], fingerprint: object) -> list[str]:
+def _compare_call(stored: Mapping[str, Any], said: Mapping[str, Any], fingerprint: object) -> list[str]:
     call = stored.get("call")
     if not isinstance(call, dict):
         return ["call"]
@@ -180,11 +180,11 @@ def _call_differs(stored: Mapping[str, Any], said: Mapping[str, Any], fingerprin
     wrong += [name for name in ("method", "params") if call.get(name) != said.get(name)]
     wrong += [] if stored.get("before") == said.get("before") else ["before"]
     wrong += [] if "".join(call.get("classes") or []) == said.get("call_class") else ["classes"]
-    bound = sha256(dumps([call.get("portal"), call.get("method"), call.get("params")]))
+    bound = hash_text(dumps([call.get("portal"), call.get("method"), call.get("params")]))
     return [*wrong, *([] if bound == fingerprint else ["the fingerprint of its call"])]
 
 
-def _both(name: str, row: Mapping[str, Any] | None, said: Mapping[str, Any]) -> bool:
+def _is_different(name: str, row: Mapping[str, Any] | None, said: Mapping[str, Any]) -> bool:
     """Whether both know it and say different things."""
     if row is None or name not in said or name not in row:
         return False

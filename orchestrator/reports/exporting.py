@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import orjson
 
-from orchestrator.reports.people import Voice
-from orchestrator.reports.reading import as_record, one_line, scanned, session_of
-from orchestrator.reports.words import in_words
+from orchestrator.reports.people import Narrator
+from orchestrator.reports.reading import as_record, scan_events, to_one_line, to_session_name
+from orchestrator.reports.words import describe_event
 from state.clock import parse_iso
 from state.events import type_names
 from state.store import Store, StoredEvent
 
-Line = Callable[[StoredEvent], str]
+FormatLine = Callable[[StoredEvent], str]
 _HEADER: Final = "CEF:0|Sdelka|sdelka"
 _VIA: Final = {"button": "button", "typed": "typed", "api": "api", "http": "api", "cli": "cli", "model": "model"}
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -90,7 +90,7 @@ _OUTCOMES: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class EventFilter:
     """Which events: of these types (all without), made at or after `since` and before `until` (ISO text, "" = no limit)."""
 
     types: Sequence[str] = ()
@@ -98,88 +98,88 @@ class Wanted:
     until: str = ""
 
 
-def exported(store: Store, wanted: Wanted, line: Line) -> Iterator[str]:
+def export_events(store: Store, wanted: EventFilter, line: FormatLine) -> Iterator[str]:
     """One line an event, nearly in the order of time; nothing of them is kept."""
-    for event in scanned(store, wanted.types):
+    for event in scan_events(store, wanted.types):
         if wanted.since <= event.ts and (not wanted.until or event.ts < wanted.until):
             yield line(event)
 
 
-def json_line(event: StoredEvent) -> str:
+def format_json_line(event: StoredEvent) -> str:
     """The event with all it says; secrets are hidden, so the stored hash covers more than is shown."""
     return orjson.dumps(as_record(event)).decode()
 
 
-def redacted_json_line(event: StoredEvent) -> str:
+def format_redacted_json_line(event: StoredEvent) -> str:
     """The event without what people wrote and without values of the CRM: ids, methods, codes, counts and moments."""
-    return orjson.dumps({**as_record(event), "data": _clear(event), "redacted": True}).decode()
+    return orjson.dumps({**as_record(event), "data": _exclude_personal(event), "redacted": True}).decode()
 
 
-def personal_fields(type_name: str) -> frozenset[str]:
+def list_personal_fields(type_name: str) -> frozenset[str]:
     """The fields of an event that may hold what people wrote, as its class marks them."""
     return frozenset(type_names[type_name].blanks)
 
 
-def cef_lines(voice: Voice, version: str) -> Line:
+def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
     """Events as CEF with names and a sentence each."""
 
     def line(event: StoredEvent) -> str:
-        voice.learn(event)
+        voice.remember_names(event)
         words = {
-            "suser": voice.name(_who(event)),
-            "duser": voice.name(str(event.data.get("approved_by") or "")),
-            "msg": in_words(event, voice),
+            "suser": voice.find_name(_find_person(event)),
+            "duser": voice.find_name(str(event.data.get("approved_by") or "")),
+            "msg": describe_event(event, voice),
         }
-        return _cef(event, version, words)
+        return _format_cef(event, version, words)
 
     return line
 
 
-def redacted_cef_lines(version: str) -> Line:
+def build_redacted_cef_formatter(version: str) -> FormatLine:
     """Events as CEF without names and sentences."""
 
     def line(event: StoredEvent) -> str:
-        return _cef(event, version, {})
+        return _format_cef(event, version, {})
 
     return line
 
 
-def _clear(event: StoredEvent) -> dict[str, Any]:
-    left_out = personal_fields(event.type)
+def _exclude_personal(event: StoredEvent) -> dict[str, Any]:
+    left_out = list_personal_fields(event.type)
     return {name: value for name, value in as_record(event)["data"].items() if name not in left_out}
 
 
-def _who(event: StoredEvent) -> str:
+def _find_person(event: StoredEvent) -> str:
     return str(event.data.get("requested_by") or event.actor)
 
 
-def _cef(event: StoredEvent, version: str, words: Mapping[str, str]) -> str:
+def _format_cef(event: StoredEvent, version: str, words: Mapping[str, str]) -> str:
     data = event.data
     name, severity = NAMES.get(event.type, (event.type, 3))
     severity = max([severity, *(_SERIOUS.get(letter, 0) for letter in str(data.get("call_class") or ""))])
-    head = "|".join([_HEADER, *(_escaped_header(part) for part in (version, event.type, name)), str(severity)])
+    head = "|".join([_HEADER, *(_escape_header(part) for part in (version, event.type, name)), str(severity)])
     fields: dict[str, Any] = {
         "rt": int(parse_iso(event.ts).timestamp() * 1000),
         "externalId": event.id,
-        "suid": _who(event),
+        "suid": _find_person(event),
         "duid": data.get("approved_by", "") if event.type == "CallStarted" else "",
         "act": data.get("method") or data.get("event") or "",
-        "outcome": _outcome(event),
+        "outcome": _find_outcome(event),
         "reason": data.get("code") or data.get("why") or "",
         "app": _VIA.get(str(data.get("via") or ""), str(data.get("via") or "")),
         "cat": data.get("call_class", ""),
         **words,
-        **_custom(event),
+        **_build_custom_fields(event),
     }
-    extension = " ".join(f"{key}={_escaped_value(value)}" for key, value in fields.items() if value not in ("", None))
+    extension = " ".join(f"{key}={_escape_value(value)}" for key, value in fields.items() if value not in ("", None))
     return f"{head}|{extension}"
 
 
-def _custom(event: StoredEvent) -> dict[str, Any]:
+def _build_custom_fields(event: StoredEvent) -> dict[str, Any]:
     """The fields that CEF has no key for, each with its label."""
     data = event.data
     texts = (
-        ("cs1", "session", session_of(event.stream)),
+        ("cs1", "session", to_session_name(event.stream)),
         ("cs2", "turn", data.get("turn_id")),
         ("cs3", "effect", data.get("effect_id")),
         ("cs4", "card", data.get("confirmation_id")),
@@ -190,7 +190,7 @@ def _custom(event: StoredEvent) -> dict[str, Any]:
     return {key: value for name, label, told in texts if told for key, value in ((f"{name}Label", label), (name, told))}
 
 
-def _outcome(event: StoredEvent) -> str:
+def _find_outcome(event: StoredEvent) -> str:
     match event.type:
         case "OutcomeReconciled":
             return {"done": "success", "not_done": "failure"}.get(event.data["verdict"], "unknown")
@@ -200,11 +200,11 @@ def _outcome(event: StoredEvent) -> str:
             return _OUTCOMES.get(event.type, "")
 
 
-def _escaped_header(text: str) -> str:
-    return _UNSAFE.sub(" ", one_line(text)).replace("\\", "\\\\").replace("|", "\\|")
+def _escape_header(text: str) -> str:
+    return _UNSAFE.sub(" ", to_one_line(text)).replace("\\", "\\\\").replace("|", "\\|")
 
 
-def _escaped_value(value: Any) -> str:
+def _escape_value(value: Any) -> str:
     """Backslash and equals sign escaped, a line break as two characters, other control characters drawn."""
     text = str(value).replace("\\", "\\\\").replace("=", "\\=").replace("\r\n", "\n").replace("\n", "\\n").replace("\r", "\\r")
     return _UNSAFE.sub(lambda found: f"\\\\x{ord(found[0]):02x}", text)

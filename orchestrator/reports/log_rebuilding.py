@@ -12,84 +12,84 @@ from typing import Any
 import orjson
 
 from bitrix.masking import mask_value
-from orchestrator.audit import SCHEMA, compact
+from orchestrator.audit import SCHEMA, trim_state
 from orchestrator.gate.recovery import DETAIL
-from orchestrator.reports.log_records import decision_record, iteration_records, trouble_record
+from orchestrator.reports.log_records import build_decision_record, build_iteration_records, build_trouble_record
 from orchestrator.reports.log_turns import Turn
-from orchestrator.reports.reading import paged, session_of
+from orchestrator.reports.reading import read_stream, to_session_name
 from state import agent_state
 from state.agent_state import State
 from state.clock import SystemClock, parse_iso
-from state.interaction_log import LIMIT, InteractionLogger, log_path
+from state.interaction_log import LIMIT, InteractionLogger, build_log_path
 from state.store import Store, StoredEvent
 
 Record = dict[str, Any]
 
-_NAMED = ("requested_by", "approved_by", "denied_by")
-_NAMING = ("ConfirmationRequested", "ConfirmationApproved", "ConfirmationDenied")
+_PERSON_FIELDS = ("requested_by", "approved_by", "denied_by")
+_NAMING_EVENTS = ("ConfirmationRequested", "ConfirmationApproved", "ConfirmationDenied")
 
 
-def rebuilt_records(store: Store, stream: str, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
+def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
     """(user, record) of every iteration and decision of a stream, in the order in which they were logged; `names` by key of the person."""
-    session, state = session_of(stream), agent_state.empty()
+    session, state = to_session_name(stream), agent_state.create_state()
     turn: Turn | None = None
     decided: dict[str, StoredEvent] = {}
     held: tuple[StoredEvent, StoredEvent] | None = None
-    for event in paged(store, stream):
-        if held is not None and _settles(event, held[1]):
+    for event in read_stream(store, stream):
+        if held is not None and _is_settling(event, held[1]):
             decided[event.data["effect_id"]] = held[0]
         elif held is not None:
-            yield _decision(*held, state, store, names, session)
+            yield _build_decision(*held, state, store, names, session)
         held = None
-        turn = _turn_after(event, turn, state)
-        agent_state.fold(state, ((event.type, dict(event.data), event.ts),))
+        turn = _update_turn(event, turn, state)
+        agent_state.fold_events(state, ((event.type, dict(event.data), event.ts),))
         common = {"v": SCHEMA, "timestamp": event.ts, "rebuilt": True, "session": session}
         if event.type == "TurnFinished" and turn is not None and turn.turn_id == event.data["turn_id"]:
-            for record in _turn_records(turn, event, state, store, names):
+            for record in _build_turn_records(turn, event, state, store, names):
                 yield turn.actor, common | record
             turn = None
-        decision = _decided(event, decided)
-        if decision is not None and _left_by_a_stop(event):
+        decision = _find_decision(event, decided)
+        if decision is not None and _is_left_by_stop(event):
             held = decision, event  # what the look at the portal finds comes with the next event, if it finds anything
         elif decision is not None:
-            yield _decision(decision, event, state, store, names, session)
+            yield _build_decision(decision, event, state, store, names, session)
     if held is not None:
-        yield _decision(*held, state, store, names, session)
+        yield _build_decision(*held, state, store, names, session)
 
 
-def _turn_after(event: StoredEvent, turn: Turn | None, state: State) -> Turn | None:
+def _update_turn(event: StoredEvent, turn: Turn | None, state: State) -> Turn | None:
     """The turn that is under way once `event` happened."""
     if event.type != "MessageReceived":
         if turn is not None:
             turn.take(event)
         return turn
-    begun = Turn(event, _asked_text(event, state))
+    begun = Turn(event, _find_request_text(event, state))
     if event.data.get("answers") and state["question"]:
-        begun.taken_up(str(state["question"]["answer"]))
+        begun.resume(str(state["question"]["answer"]))
     return begun
 
 
-def _turn_records(turn: Turn, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]) -> Iterator[Record]:
+def _build_turn_records(turn: Turn, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]) -> Iterator[Record]:
     if end.data["reason"] == "failed":
-        yield trouble_record(turn)
-    for record in iteration_records(turn, store, _person(turn.actor, names)):
-        yield record | {"state": compact(state["agent"])}
+        yield build_trouble_record(turn)
+    for record in build_iteration_records(turn, store, _build_person(turn.actor, names)):
+        yield record | {"state": trim_state(state["agent"])}
 
 
-def _decision(
+def _build_decision(
     decision: StoredEvent, end: StoredEvent, state: State, store: Store, names: Mapping[str, str], session: str
 ) -> tuple[str, Record]:
-    who, record = decision_record(decision, end, state, store, names)
+    who, record = build_decision_record(decision, end, state, store, names)
     return who, {"v": SCHEMA, "timestamp": end.ts, "rebuilt": True, "session": session} | record
 
 
-def names_in(store: Store) -> dict[str, str]:
+def collect_names(store: Store) -> dict[str, str]:
     """What people are called, as far as cards and decisions say; the newest name counts."""
     found: dict[str, str] = {}
     after = ""
-    while page := store.scan(_NAMING, after=after):
+    while page := store.scan(_NAMING_EVENTS, after=after):
         for event in page:
-            for key in _NAMED:
+            for key in _PERSON_FIELDS:
                 if event.data.get(key) and event.data.get(f"{key}_name"):
                     found[event.data[key]] = event.data[f"{key}_name"]
         after = page[-1].id
@@ -108,32 +108,32 @@ def rebuild_logs(
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
-    spools = _spooled(store, folder, user, {**(names or {}), **names_in(store)})
+    spools = _spool_records(store, folder, user, {**(names or {}), **collect_names(store)})
     counts: dict[str, int] = {}
     for person, spool in sorted(spools.items()):
-        counts[person] = _written(folder, person, spool, limit)
+        counts[person] = _write_log(folder, person, spool, limit)
         spool.unlink()
     for place in made if not counts else ():
         place.rmdir()
     return counts
 
 
-def _spooled(store: Store, folder: Path, user: str, names: Mapping[str, str]) -> dict[str, Path]:
+def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, str]) -> dict[str, Path]:
     """All records of each person, as the sessions give them, in a file of their own: a journal need not fit into memory."""
     spools: dict[str, Path] = {}
-    for stream in store.streams():
+    for stream in store.list_streams():
         if not stream.startswith("session:"):
             continue
-        for person, record in rebuilt_records(store, stream, names):
+        for person, record in rebuild_records(store, stream, names):
             if user and person != user:
                 continue
-            path = spools.setdefault(person, log_path(folder, person).with_suffix(".spool"))
+            path = spools.setdefault(person, build_log_path(folder, person).with_suffix(".spool"))
             with path.open("ab") as file:
                 file.write(orjson.dumps(mask_value(record), default=str, option=orjson.OPT_APPEND_NEWLINE))
     return spools
 
 
-def _written(folder: Path, person: str, spool: Path, limit: int) -> int:
+def _write_log(folder: Path, person: str, spool: Path, limit: int) -> int:
     """The spooled records through the logger itself, in the order of time."""
     clock = _RecordClock()
     log = InteractionLogger(folder, clock=clock, limit=limit, keep=1_000_000)
@@ -159,17 +159,17 @@ class _RecordClock(SystemClock):
         return self.at
 
 
-def _asked_text(event: StoredEvent, state: State) -> str:
+def _find_request_text(event: StoredEvent, state: State) -> str:
     """What the person had written; the turn of a choice goes on with the text that led to the question."""
     question = state["question"] or {}
     return str(question["text"]) if event.data.get("answers") and question else str(event.data["text"])
 
 
-def _person(key: str, names: Mapping[str, str]) -> dict[str, str]:
+def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:
     return {"key": key} | ({"name": names[key]} if key in names else {})
 
 
-def _decided(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
+def _find_decision(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
     """The decision that `event` brings to its end: a denial at once, an approval with what became of its call."""
     effect_id = event.data.get("effect_id", "")
     match event.type:
@@ -186,10 +186,10 @@ def _decided(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> StoredEve
             return None
 
 
-def _left_by_a_stop(event: StoredEvent) -> bool:
+def _is_left_by_stop(event: StoredEvent) -> bool:
     """Whether the program was stopped during the call, so that the decision was logged only when it ran again and had looked."""
     return event.type == "CallOutcomeUnknown" and event.actor == "system" and (event.erased or event.data["detail"] == DETAIL)
 
 
-def _settles(event: StoredEvent, unknown: StoredEvent) -> bool:
+def _is_settling(event: StoredEvent, unknown: StoredEvent) -> bool:
     return event.type == "OutcomeReconciled" and event.data["effect_id"] == unknown.data["effect_id"]

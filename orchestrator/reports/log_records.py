@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from orchestrator.audit import CONFIRMATION
+from orchestrator.audit import CONFIRMATION_KEYS
 from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.errors import ModelClientError
 from orchestrator.gate import frozen
-from orchestrator.gate.stored_call import effect_id_of
-from orchestrator.reports.log_turns import Iterated, Turn
+from orchestrator.gate.stored_call import build_effect_id
+from orchestrator.reports.log_turns import Iteration, Turn
 from state.agent_state import State
 from state.canonical import loads
 from state.store import EffectRow, Store, StoredEvent
@@ -16,12 +16,12 @@ from state.store import EffectRow, Store, StoredEvent
 Record = dict[str, Any]
 
 
-def iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> Iterator[Record]:
+def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> Iterator[Record]:
     """One record for each time that the model was asked; all but the state."""
     withdrawn = iter(turn.withdrawn)
     for entry in turn.iterations:
-        steps = _steps(entry)
-        calls = [] if steps is None else list(_calls(entry, steps, turn, store, withdrawn))
+        steps = _parse_steps(entry)
+        calls = [] if steps is None else list(_build_calls(entry, steps, turn, store, withdrawn))
         yield {
             "type": "iteration",
             "turn_id": turn.turn_id,
@@ -29,7 +29,7 @@ def iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> It
             **({"mode": turn.mode} if turn.mode else {}),
             "requested_by": dict(person),
             "user_message": turn.text,
-            "model_response": _response(entry),
+            "model_response": _build_response(entry),
             "executed_actions": calls,
             "targets": sorted({str(call["method"]) for call in calls}),
             "tokens": entry.tokens,
@@ -38,30 +38,32 @@ def iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> It
         }
 
 
-def trouble_record(turn: Turn) -> Record:
+def build_trouble_record(turn: Turn) -> Record:
     """A turn that ended in an error of ours."""
     return {"type": "trouble", "turn_id": turn.turn_id, "errors": ["turn failed, see the log"]}
 
 
-def decision_record(decision: StoredEvent, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]) -> tuple[str, Record]:
+def build_decision_record(
+    decision: StoredEvent, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]
+) -> tuple[str, Record]:
     """Who decided, and the record of the decision with what came of it: `end`, which for a denial is the decision itself."""
     data = decision.data
     who = data.get("approved_by") or data.get("denied_by") or decision.actor
     name = data.get("approved_by_name") or data.get("denied_by_name") or names.get(who, "")
     entry = state["agent"]["confirmations"].get(data["confirmation_id"]) or {}
-    outcome = _outcome(end, store)
+    outcome = _build_outcome(end, store)
     return who, {
         "type": "decision",
         "decided_by": {"key": who, "name": name},
         "via": data["via"],
         "user_message": outcome["notice"] or outcome.get("status") or "",
         "executed_actions": [{"method": entry.get("method", ""), "status": outcome.get("status") or entry.get("status", "")}],
-        "confirmation": {key: entry[key] for key in CONFIRMATION if key in entry},
+        "confirmation": {key: entry[key] for key in CONFIRMATION_KEYS if key in entry},
         "outcome": outcome,
     }
 
 
-def _outcome(end: StoredEvent, store: Store) -> Record:
+def _build_outcome(end: StoredEvent, store: Store) -> Record:
     match end.type:
         case "ConfirmationDenied":
             return {"notice": "card-denied"}
@@ -70,22 +72,26 @@ def _outcome(end: StoredEvent, store: Store) -> Record:
         case "ConfirmationReopened":
             return {"notice": frozen.CARD}
         case _:
-            row = store.effect(end.data["effect_id"])
+            row = store.find_effect(end.data["effect_id"])
             kept = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}
             sent = (row.call or {}).get("call", {}) if row else {}  # of an erased person's only its outline is left
             method = end.data.get("method") or sent.get("method", "")
-            base = {"status": _status(end), "effect_id": end.data["effect_id"], "method": method}
-            return base | kept | {"status": _status(end), "call": sent.get("params", {}), "result": _answer(end, store), "notice": ""}
+            base = {"status": _find_status(end), "effect_id": end.data["effect_id"], "method": method}
+            return (
+                base
+                | kept
+                | {"status": _find_status(end), "call": sent.get("params", {}), "result": _load_answer(end, store), "notice": ""}
+            )
 
 
-def _steps(entry: Iterated) -> tuple[Step, ...] | None:
+def _parse_steps(entry: Iteration) -> tuple[Step, ...] | None:
     try:
         return parse(entry.raw).steps
     except ModelClientError:
         return None
 
 
-def _response(entry: Iterated) -> Record:
+def _build_response(entry: Iteration) -> Record:
     try:
         blocks = parse(entry.raw)
     except ModelClientError:
@@ -94,15 +100,15 @@ def _response(entry: Iterated) -> Record:
     return {"thought": blocks.thought, "action": action, "assistant": blocks.assistant}
 
 
-def _calls(entry: Iterated, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[StoredEvent]) -> Iterator[Record]:
+def _build_calls(entry: Iteration, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[StoredEvent]) -> Iterator[Record]:
     """What became of each step of a plan; a step that left no trace (not begun, or its card waited already) has no line."""
     plan = entry.plan
     for number, (step, planned) in enumerate(zip(steps, plan.get("steps", ()), strict=False), start=1):
         slot = f"{turn.turn_id}/{plan['iteration']}/{number}"
         event = turn.results.get(slot)
-        base = {"call_id": effect_id_of(slot), "method": planned["method"], "proposed": planned["params"]}
+        base = {"call_id": build_effect_id(slot), "method": planned["method"], "proposed": planned["params"]}
         if event is not None:
-            yield base | _result(event, turn.started.get(slot), store)
+            yield base | _build_result(event, turn.started.get(slot), store)
         elif step.confirmation_decision == "deny" and (taken_back := next(withdrawn, None)):
             detail = "withdrawn as you asked; nothing was sent"
             yield base | {"status": "refused", "params": taken_back.data["params"], "reason": "denied-by-model", "detail": detail}
@@ -110,23 +116,23 @@ def _calls(entry: Iterated, steps: tuple[Step, ...], turn: Turn, store: Store, w
             yield base | {"status": "planned", "reason": "", "detail": "shadow mode: recorded as a plan, not run"}
 
 
-def _result(event: StoredEvent, started: StoredEvent | None, store: Store) -> Record:
+def _build_result(event: StoredEvent, started: StoredEvent | None, store: Store) -> Record:
     data = event.data
     if event.type == "ConfirmationRequested":
         codes = [reason["code"] for reason in data["reasons"]]
         return {"method": data["method"], "status": "waiting", "confirmation_id": data["confirmation_id"], "reasons": codes}
     params = started.data["params"] if started else data.get("params", {})
-    base: Record = {"method": data["method"], "status": _status(event), "params": params, "class": data.get("call_class", "")}
-    row = None if event.type == "StepRefused" else store.effect(data["effect_id"])
+    base: Record = {"method": data["method"], "status": _find_status(event), "params": params, "class": data.get("call_class", "")}
+    row = None if event.type == "StepRefused" else store.find_effect(data["effect_id"])
     commands = data.get("commands") or ((row.outcome or {}).get("commands") if row else None)
     if commands:
         base["commands"] = commands
     if event.type == "CallSucceeded":
-        return base | {"answer": _answer(event, store)}
-    return base | _reason(event, row) | {"detail": data.get("detail", "")}
+        return base | {"answer": _load_answer(event, store)}
+    return base | _find_reason(event, row) | {"detail": data.get("detail", "")}
 
 
-def _reason(event: StoredEvent, row: EffectRow | None) -> Record:
+def _find_reason(event: StoredEvent, row: EffectRow | None) -> Record:
     """The sentence that the person was told, where gate or effect keep it; of a refused read only what the portal said is known."""
     told = ((row.outcome or {}).get("reason") or {}) if row else {}
     if told or event.type != "CallRefused":
@@ -134,16 +140,16 @@ def _reason(event: StoredEvent, row: EffectRow | None) -> Record:
     return {"code": event.data["code"]}
 
 
-def _answer(event: StoredEvent, store: Store) -> Any:
+def _load_answer(event: StoredEvent, store: Store) -> Any:
     if event.type != "CallSucceeded":
         return None
     if not event.data.get("result_blob"):
         return event.data.get("result")
-    text = store.blob(event.data["result_blob"])
+    text = store.load_blob(event.data["result_blob"])
     return loads(text) if text is not None else None
 
 
-def _status(event: StoredEvent) -> str:
+def _find_status(event: StoredEvent) -> str:
     if event.type == "OutcomeReconciled":
         return {"done": "succeeded", "not_done": "refused"}.get(event.data["verdict"], "unknown")
     return {"CallSucceeded": "succeeded", "CallOutcomeUnknown": "unknown"}.get(event.type, "refused")

@@ -9,7 +9,7 @@ _RESULTS = frozenset({"StepRefused", "ConfirmationRequested", "CallSucceeded", "
 
 
 @dataclass
-class Iterated:
+class Iteration:
     """One answer of the model, or the one that a choice of the person took up again."""
 
     number: int
@@ -28,7 +28,7 @@ class Turn:
         self.turn_id: str = begun.data["turn_id"]
         self.actor = begun.actor
         self.text = text
-        self.iterations: list[Iterated] = []
+        self.iterations: list[Iteration] = []
         self.results: dict[str, StoredEvent] = {}
         """By slot, what the step led to first: a card, although its call may have run before the turn was over."""
         self.started: dict[str, StoredEvent] = {}
@@ -42,9 +42,9 @@ class Turn:
             return
         match event.type:
             case "ModelAnswered":
-                self._answered(event)
+                self._add_answer(event)
             case "ModelFailed":
-                self.iterations.append(Iterated(number=data["iteration"]))
+                self.iterations.append(Iteration(number=data["iteration"]))
             case "PlanRecorded" if self.iterations:
                 self.iterations[-1].plan = dict(data)
             case "CallStarted":
@@ -56,18 +56,18 @@ class Turn:
             case _:
                 pass
 
-    def taken_up(self, answer: str) -> None:
+    def resume(self, answer: str) -> None:
         """The person chose, and the answer that led to the question goes on; the model was not asked for it again."""
-        self.iterations.append(Iterated(number=0, raw=answer))
+        self.iterations.append(Iteration(number=0, raw=answer))
 
     @property
     def mode(self) -> str:
         """The mode that the turn's plans were judged in; "" where it had none."""
         return next((str(entry.plan["mode"]) for entry in self.iterations if entry.plan), "")
 
-    def _answered(self, event: StoredEvent) -> None:
+    def _add_answer(self, event: StoredEvent) -> None:
         data = event.data
         tokens = {"prompt": data["prompt_tokens"], "completion": data["completion_tokens"]}
         self.iterations.append(
-            Iterated(number=data["iteration"], raw=data["text"], model=data["model"], tokens=tokens, seconds=data["seconds"])
+            Iteration(number=data["iteration"], raw=data["text"], model=data["model"], tokens=tokens, seconds=data["seconds"])
         )

@@ -6,25 +6,25 @@ from datetime import UTC, date, datetime, time, timedelta
 Moment = int | datetime
 """The number of a record in its stream, or a moment in UTC."""
 
-HELP = "a record number such as 42, or a time in UTC: 2026-11-21T14:05:00Z, '2026-11-21 14:05', 14:05 (today) or '2h ago'"
+MOMENT_HELP = "a record number such as 42, or a time in UTC: 2026-11-21T14:05:00Z, '2026-11-21 14:05', 14:05 (today) or '2h ago'"
 _AGO = re.compile(r"([0-9]{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)\s*ago", re.ASCII | re.IGNORECASE)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?", re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
-class NoMoment(ValueError):
+class InvalidMoment(ValueError):
     """The text says neither a record nor a time."""
 
 
-def read_moment(text: str, now: datetime) -> Moment:
+def parse_moment(text: str, now: datetime) -> Moment:
     """The record number or the time behind `text`; NoMoment says what may be written."""
     if _NUMBER.fullmatch(text.strip()):
         return int(text)
-    return read_time(text, now)
+    return parse_time(text, now)
 
 
-def read_time(text: str, now: datetime) -> datetime:
+def parse_time(text: str, now: datetime) -> datetime:
     """The time behind `text`, UTC where it names no zone; a day alone is its beginning. NoMoment says what may be written."""
     asked = text.strip()
     ago = _AGO.fullmatch(asked)
@@ -37,5 +37,5 @@ def read_time(text: str, now: datetime) -> datetime:
             return datetime.combine(date.fromisoformat(asked), time(), UTC)
         moment = datetime.fromisoformat(asked)
     except (ValueError, OverflowError):
-        raise NoMoment(f"{text!r} is no moment: give {HELP}") from None
+        raise InvalidMoment(f"{text!r} is no moment: give {MOMENT_HELP}") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

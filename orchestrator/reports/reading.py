@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Any
 
 from bitrix.masking import HIDDEN, mask, mask_value
-from orchestrator.gate.visible import visible
-from orchestrator.reports.unreadable import CANNOT, Unreadable
+from orchestrator.gate.visible import escape_text
+from orchestrator.reports.unreadable import UNREADABLE_TEXT, UnreadableEvent
 from state.store import Store, StoredEvent
 
 PAGE = 1000
@@ -30,7 +30,7 @@ class NotFound(LookupError):
         super().__init__(f"{what}{hint}")
 
 
-class Several(LookupError):
+class AmbiguousName(LookupError):
     """The text fits several; `candidates` are all of them."""
 
     def __init__(self, text: str, candidates: Sequence[str]) -> None:
@@ -39,35 +39,35 @@ class Several(LookupError):
         super().__init__(f"{text!r} fits {len(candidates)}: {', '.join(candidates[:10])}{' …' if len(candidates) > 10 else ''}")  # noqa: PLR2004 - a line's worth
 
 
-def paged(store: Store, stream: str, *, after: int = 0) -> Iterator[StoredEvent]:
+def read_stream(store: Store, stream: str, *, after: int = 0) -> Iterator[StoredEvent]:
     """The events of a stream behind `after`, in order, a page at a time."""
     while page := store.read_events(stream, after=after, limit=PAGE):
         yield from page
         after = page[-1].seq
 
 
-def scanned(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent]:
+def scan_events(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent]:
     """The events of all streams, of these types (all without), nearly in time and, within a millisecond, in the order of their streams."""
-    made_together = groupby(_by_id(store, types), key=lambda event: event.id[:MILLISECOND])
+    made_together = groupby(_scan_by_id(store, types), key=lambda event: event.id[:MILLISECOND])
     for _, events in made_together:
         yield from sorted(events, key=lambda event: (event.stream, event.seq))
 
 
-def _by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
+def _scan_by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
     after = ""
     while page := store.scan(types, after=after, limit=PAGE):
         yield from page
         after = page[-1].id
 
 
-def session_of(stream: str) -> str:
+def to_session_name(stream: str) -> str:
     """The name people know a stream by."""
     return stream.removeprefix("session:")
 
 
 def find_stream(store: Store, text: str) -> str:
     """The stream named `text`: as it is, as a session's key, or by a part that only one has. NotFound and Several name what comes close."""
-    streams = store.streams()
+    streams = store.list_streams()
     wanted = text.strip()
     for exact in (wanted, f"session:{wanted}"):
         if exact in streams:
@@ -76,47 +76,47 @@ def find_stream(store: Store, text: str) -> str:
     if len(parts) == 1:
         return parts[0]
     if parts:
-        raise Several(text, [session_of(stream) for stream in parts])
-    names = [session_of(stream) for stream in streams]
+        raise AmbiguousName(text, [to_session_name(stream) for stream in parts])
+    names = [to_session_name(stream) for stream in streams]
     raise NotFound(f"no session {text!r} in the journal", difflib.get_close_matches(wanted, names, n=3, cutoff=0.5))
 
 
-def said(event: StoredEvent, name: str, *, limit: int = 200) -> str:
+def format_text(event: StoredEvent, name: str, *, limit: int = 200) -> str:
     """A text of an event as one line that is safe to show; "(erased)" where it was erased."""
     value = event.data.get(name)
     if not value and event.erased:
-        return gone(event)
-    return one_line(value, limit=limit)
+        return describe_gap(event)
+    return to_one_line(value, limit=limit)
 
 
-def gone(event: StoredEvent) -> str:
+def describe_gap(event: StoredEvent) -> str:
     """What stands where something of an event is blank because it cannot be read; "" for an event that can."""
-    return CANNOT if isinstance(event, Unreadable) else ERASED if event.erased else ""
+    return UNREADABLE_TEXT if isinstance(event, UnreadableEvent) else ERASED if event.erased else ""
 
 
-def one_line(value: Any, *, limit: int = 200) -> str:
+def to_one_line(value: Any, *, limit: int = 200) -> str:
     """Any value as one line: secrets hidden, control characters, direction marks and line breaks drawn."""
     text = mask(value if isinstance(value, str) else "" if value is None else str(mask_value(value)))
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text.strip()
-    return visible(text, locale="en", limit=limit)
+    return escape_text(text, locale="en", limit=limit)
 
 
-def cleaned(value: Any) -> Any:
+def hide_secrets(value: Any) -> Any:
     """JSON-like data without secrets; the numbers that buttons carry count as such, since they open a card."""
-    return _without_nonces(mask_value(value))
+    return _hide_nonces(mask_value(value))
 
 
-def _without_nonces(value: Any) -> Any:
+def _hide_nonces(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: HIDDEN if key == "nonce" and item else _without_nonces(item) for key, item in value.items()}
+        return {key: HIDDEN if key == "nonce" and item else _hide_nonces(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nonces(item) for item in value]
+        return [_hide_nonces(item) for item in value]
     return value
 
 
 def as_record(event: StoredEvent) -> dict[str, Any]:
     """One event with all it says, for machines; what hides secrets changes the text, so `hash` is the stored one."""
     fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
-    blank = {"unreadable": True} if isinstance(event, Unreadable) else {"erased": True} if event.erased else {}
-    return {**fields, "data": cleaned(dict(event.data)), **blank}
+    blank = {"unreadable": True} if isinstance(event, UnreadableEvent) else {"erased": True} if event.erased else {}
+    return {**fields, "data": hide_secrets(dict(event.data)), **blank}

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.errors import ModelClientError
-from orchestrator.gate.stored_call import effect_id_of
+from orchestrator.gate.stored_call import build_effect_id
 from orchestrator.messages import Provenance
-from orchestrator.reports.unreadable import Unreadable
+from orchestrator.reports.unreadable import UnreadableEvent
 from state import agent_state
-from state.agent_state import State, open_confirmations
+from state.agent_state import State, list_open_confirmations
 from state.store import Store, StoredEvent
 
 PAGE = 1000
@@ -28,10 +28,10 @@ class RecordedStep:
     comment: str = ""
     requires_confirmation: bool = False
     confirmation_decision: str | None = None
-    unnamed: str = ""
+    name_problem: str = ""
     """Why a name in it fitted nothing; such a step never came to the gate."""
     fate: Fate = "no record"
-    more: str = ""
+    fate_note: str = ""
     """Of a refusal its code, of a card what became of it."""
     detail: str = ""
     """Of a refusal its sentence."""
@@ -43,7 +43,7 @@ class RecordedStep:
     @property
     def call(self) -> str:
         """The id under which the journal, the audit log and `journal why` know it."""
-        return effect_id_of(self.slot)
+        return build_effect_id(self.slot)
 
 
 @dataclass(kw_only=True)
@@ -80,17 +80,17 @@ class _Turn:
     plans: int = 0
 
 
-def recorded_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
+def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
     """Every plan made at or after `since` (ISO, UTC, Z), session by session in their order; store errors go through (S004-35)."""
-    for stream in store.streams():
+    for stream in store.list_streams():
         if stream.startswith("session:"):
             reader = _Reader(stream.removeprefix("session:"))
-            for event in _events(store, stream):
+            for event in _read_events(store, stream):
                 reader.take(event)
             yield from (plan for plan in reader.plans if plan.at >= since)
 
 
-def _events(store: Store, stream: str) -> Iterator[StoredEvent]:
+def _read_events(store: Store, stream: str) -> Iterator[StoredEvent]:
     after = 0
     while page := store.read_events(stream, after=after, limit=PAGE):
         yield from page
@@ -103,7 +103,7 @@ class _Reader:
     def __init__(self, session: str) -> None:
         self.plans: list[RecordedPlan] = []
         self._session = session
-        self._state: State = agent_state.empty()
+        self._state: State = agent_state.create_state()
         self._turns: dict[str, _Turn] = {}
         self._steps: dict[str, RecordedStep] = {}
         self._calls: dict[str, RecordedStep] = {}
@@ -111,12 +111,12 @@ class _Reader:
 
     def take(self, event: StoredEvent) -> None:
         """Note what `event` says, then fold it."""
-        note = _NOTES.get(event.type)
+        note = _RECORDERS.get(event.type)
         if note is not None:
             note(self, event, event.data)
-        agent_state.fold(self._state, ((event.type, dict(event.data), event.ts),))
+        agent_state.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
 
-    def message(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_message(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """A turn begins; a choice goes on with what its question had read."""
         question = self._state["question"] if data.get("answers") else None
         turn = _Turn(person=event.actor, text=data["text"], prose=bool(data.get("quoted")))
@@ -125,16 +125,16 @@ class _Reader:
             turn.prose, turn.labels = turn.prose or question["prose"], tuple(question["labels"])
         self._turns[data["turn_id"]] = turn
 
-    def answered(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_answer(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """What the model wrote, and whether it had read prose by then."""
-        turn = self._turn(event, data)
+        turn = self._get_turn(event, data)
         turn.answer, turn.prose = data["text"], turn.prose or data.get("prose", False)
 
-    def plan(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_plan(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """The plan with the session as it is now; what comes of its steps follows."""
-        turn = self._turn(event, data)
+        turn = self._get_turn(event, data)
         turn.plans += 1
-        steps = [_step(entry, number) for number, entry in enumerate(data["steps"], start=1)]
+        steps = [_build_step(entry, number) for number, entry in enumerate(data["steps"], start=1)]
         _set_flags(steps, turn.answer)
         made = RecordedPlan(
             session=self._session,
@@ -148,9 +148,9 @@ class _Reader:
             prose=turn.prose or any(entry.get("prose") for entry in data["steps"]),
             labels=turn.labels,
             read_before=turn.plans > 1,
-            state=_kept(self._state, data["turn_id"]),
+            state=_copy_state(self._state, data["turn_id"]),
             steps=steps,
-            left_out="unreadable" if isinstance(event, Unreadable) else "erased" if event.erased else "",
+            left_out="unreadable" if isinstance(event, UnreadableEvent) else "erased" if event.erased else "",
         )
         for step in made.steps:
             if data["mode"] == "shadow" and step.fate == "no record":
@@ -158,33 +158,33 @@ class _Reader:
             self._steps[step.slot] = self._calls[step.call] = step
         self.plans.append(made)
 
-    def refused(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_refusal(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """The gate refused it."""
         del event
-        step = self._fate(data, "refused", data["code"])
+        step = self._set_fate(data, "refused", data["code"])
         if step is not None:
             step.detail = data.get("detail", "")
 
-    def requested(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_request(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """A person was asked; the card keeps the values and the taint."""
-        step = self._fate(data, "asked", "waits")
+        step = self._set_fate(data, "asked", "waits")
         if step is None:
             return
         self._cards[data["confirmation_id"]] = step
         if not event.erased:
             step.before, step.provenance = data["before"], Provenance.model_validate(data["provenance"])
 
-    def decided(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_decision(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """What became of a card; a step by which the model took back what had no card was refused."""
         step = self._cards.get(data["confirmation_id"])
         if step is not None:
-            step.more = event.type.removeprefix("Confirmation").lower()
+            step.fate_note = event.type.removeprefix("Confirmation").lower()
             return
         step = self._calls.get(data["effect_id"])
         if step is not None:
-            step.fate, step.more = "refused", "gate-withdrawn"
+            step.fate, step.fate_note = "refused", "gate-withdrawn"
 
-    def started(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_start(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """It was about to be sent."""
         step = self._steps.get(data["slot"])
         if step is not None:
@@ -192,33 +192,33 @@ class _Reader:
             if not data.get("confirmation_id"):
                 step.fate = "ran"
 
-    def ended(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_end(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """What the portal said."""
         step = self._steps.get(data["slot"])
         if step is None:
             return
         said = {"CallSucceeded": "done", "CallRefused": f"not done ({data.get('code', '')})"}.get(event.type, "outcome unknown")
         if data.get("confirmation_id"):
-            step.more = f"{step.more}, {said}"
+            step.fate_note = f"{step.fate_note}, {said}"
         else:
-            step.fate, step.more = "ran", said
+            step.fate, step.fate_note = "ran", said
 
-    def _turn(self, event: StoredEvent, data: Mapping[str, Any]) -> _Turn:
+    def _get_turn(self, event: StoredEvent, data: Mapping[str, Any]) -> _Turn:
         return self._turns.setdefault(data["turn_id"], _Turn(person=event.actor, text=""))
 
-    def _fate(self, data: Mapping[str, Any], fate: Fate, more: str) -> RecordedStep | None:
+    def _set_fate(self, data: Mapping[str, Any], fate: Fate, more: str) -> RecordedStep | None:
         step = self._steps.get(data["slot"])
         if step is not None:
-            step.fate, step.more = fate, more
+            step.fate, step.fate_note = fate, more
         return step
 
 
-def _step(entry: Mapping[str, Any], number: int) -> RecordedStep:
+def _build_step(entry: Mapping[str, Any], number: int) -> RecordedStep:
     step = RecordedStep(
         slot=entry["slot"], number=number, method=entry["method"], params=dict(entry["params"]), comment=entry.get("comment", "")
     )
     if entry.get("problem"):
-        step.unnamed, step.fate, step.detail = entry["problem"]["code"], "unnamed", entry["problem"]["detail"]
+        step.name_problem, step.fate, step.detail = entry["problem"]["code"], "unnamed", entry["problem"]["detail"]
     return step
 
 
@@ -233,9 +233,9 @@ def _set_flags(steps: list[RecordedStep], answer: str) -> None:
             step.requires_confirmation, step.confirmation_decision = said.requires_confirmation, said.confirmation_decision
 
 
-def _kept(state: State, turn_id: str) -> dict[str, Any]:
+def _copy_state(state: State, turn_id: str) -> dict[str, Any]:
     """What judging asks of a state, as it is now: the fold goes on changing it."""
-    waiting = {entry["confirmation_id"]: dict(entry) for entry in open_confirmations(state)}
+    waiting = {entry["confirmation_id"]: dict(entry) for entry in list_open_confirmations(state)}
     running = [dict(item) for item in state["agent"]["in_progress"]]
     return {
         "agent": {"confirmations": waiting, "in_progress": running},
@@ -245,18 +245,18 @@ def _kept(state: State, turn_id: str) -> dict[str, Any]:
     }
 
 
-_NOTES: dict[str, Callable[[_Reader, StoredEvent, Mapping[str, Any]], None]] = {
-    "MessageReceived": _Reader.message,
-    "ModelAnswered": _Reader.answered,
-    "PlanRecorded": _Reader.plan,
-    "StepRefused": _Reader.refused,
-    "ConfirmationRequested": _Reader.requested,
-    "ConfirmationApproved": _Reader.decided,
-    "ConfirmationDenied": _Reader.decided,
-    "ConfirmationExpired": _Reader.decided,
-    "ConfirmationSuperseded": _Reader.decided,
-    "CallStarted": _Reader.started,
-    "CallSucceeded": _Reader.ended,
-    "CallRefused": _Reader.ended,
-    "CallOutcomeUnknown": _Reader.ended,
+_RECORDERS: dict[str, Callable[[_Reader, StoredEvent, Mapping[str, Any]], None]] = {
+    "MessageReceived": _Reader.record_message,
+    "ModelAnswered": _Reader.record_answer,
+    "PlanRecorded": _Reader.record_plan,
+    "StepRefused": _Reader.record_refusal,
+    "ConfirmationRequested": _Reader.record_request,
+    "ConfirmationApproved": _Reader.record_decision,
+    "ConfirmationDenied": _Reader.record_decision,
+    "ConfirmationExpired": _Reader.record_decision,
+    "ConfirmationSuperseded": _Reader.record_decision,
+    "CallStarted": _Reader.record_start,
+    "CallSucceeded": _Reader.record_end,
+    "CallRefused": _Reader.record_end,
+    "CallOutcomeUnknown": _Reader.record_end,
 }

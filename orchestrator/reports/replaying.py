@@ -11,15 +11,15 @@ from typing import Any, Literal
 import orjson
 
 from orchestrator.reports.moments import Moment
-from orchestrator.reports.reading import paged
+from orchestrator.reports.reading import read_stream
 from state import agent_state
 from state.agent_state import State
-from state.clock import iso
+from state.clock import format_iso
 from state.store import Store, StoredEvent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replayed:
+class ReplayedState:
     """The state after the record `seq`, which was made at `ts`; 0 and "" before the first."""
 
     stream: str
@@ -46,46 +46,46 @@ class Step:
     changes: tuple[Change, ...]
 
 
-def state_at(store: Store, stream: str, until: Moment) -> Replayed:
+def replay_state(store: Store, stream: str, until: Moment) -> ReplayedState:
     """The state as it was at that record or moment; a moment counts up to the first record that is later."""
-    state, seq, ts = agent_state.empty(), 0, ""
-    for event in events_until(store, stream, until):
-        agent_state.fold(state, ((event.type, dict(event.data), event.ts),))
+    state, seq, ts = agent_state.create_state(), 0, ""
+    for event in read_events_until(store, stream, until):
+        agent_state.fold_events(state, ((event.type, dict(event.data), event.ts),))
         seq, ts = event.seq, event.ts
-    return Replayed(stream=stream, seq=seq, ts=ts, state=state)
+    return ReplayedState(stream=stream, seq=seq, ts=ts, state=state)
 
 
-def steps_until(store: Store, stream: str, until: Moment) -> Iterator[Step]:
+def replay_steps(store: Store, stream: str, until: Moment) -> Iterator[Step]:
     """Every event up to that record or moment with the change it made."""
-    state = agent_state.empty()
-    before = _frozen(state)
-    for event in events_until(store, stream, until):
-        agent_state.fold(state, ((event.type, dict(event.data), event.ts),))
-        after = _frozen(state)
-        yield Step(event=event, changes=tuple(differences(before, after)))
+    state = agent_state.create_state()
+    before = _copy_state(state)
+    for event in read_events_until(store, stream, until):
+        agent_state.fold_events(state, ((event.type, dict(event.data), event.ts),))
+        after = _copy_state(state)
+        yield Step(event=event, changes=tuple(compare_states(before, after)))
         before = after
 
 
-def events_until(store: Store, stream: str, until: Moment) -> Iterator[StoredEvent]:
+def read_events_until(store: Store, stream: str, until: Moment) -> Iterator[StoredEvent]:
     """The events of the stream up to that record or moment."""
-    moment = "" if isinstance(until, int) else iso(until)
-    for event in paged(store, stream):
+    moment = "" if isinstance(until, int) else format_iso(until)
+    for event in read_stream(store, stream):
         if event.seq > until if isinstance(until, int) else event.ts > moment:
             return
         yield event
 
 
-def differences(before: Any, after: Any, path: str = "") -> Iterator[Change]:
+def compare_states(before: Any, after: Any, path: str = "") -> Iterator[Change]:
     """What differs between two states, by the path of each value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
-        yield from _in_mapping(before, after, path)
+        yield from _compare_mappings(before, after, path)
     elif isinstance(before, list) and isinstance(after, list):
-        yield from _in_list(before, after, path)
+        yield from _compare_lists(before, after, path)
     elif before != after:
         yield Change(sign="~", path=path, before=before, after=after)
 
 
-def _in_mapping(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[Change]:
+def _compare_mappings(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[Change]:
     for key in (*before, *(key for key in after if key not in before)):
         place = f"{path}.{key}" if path else str(key)
         if key not in after:
@@ -93,21 +93,21 @@ def _in_mapping(before: Mapping[str, Any], after: Mapping[str, Any], path: str) 
         elif key not in before:
             yield Change(sign="+", path=place, after=after[key])
         else:
-            yield from differences(before[key], after[key], place)
+            yield from compare_states(before[key], after[key], place)
 
 
-def _in_list(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[Change]:
+def _compare_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[Change]:
     """Items that came and went, not every item that stands elsewhere because of it."""
     old, new = ([orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in items] for items in (before, after))
     for tag, low, high, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "replace" and high - low == end - start:
             for offset in range(high - low):
-                yield from differences(before[low + offset], after[start + offset], f"{path}[{start + offset}]")
+                yield from compare_states(before[low + offset], after[start + offset], f"{path}[{start + offset}]")
         elif tag != "equal":
             yield from (Change(sign="-", path=f"{path}[{place}]", before=before[place]) for place in range(low, high))
             yield from (Change(sign="+", path=f"{path}[{place}]", after=after[place]) for place in range(start, end))
 
 
-def _frozen(state: State) -> Any:
+def _copy_state(state: State) -> Any:
     """A copy that goes on standing while the fold changes the original."""
     return orjson.loads(orjson.dumps(state))

@@ -10,14 +10,14 @@ from typing import Any
 
 from orchestrator.gate.recovery import MARK, SETTLED, TIMER
 from orchestrator.reports import erasing
-from orchestrator.reports.erasing import OPS, Place
-from state.clock import Clock, iso, new_id
+from orchestrator.reports.erasing import OPS, ErasureFiles
+from state.clock import Clock, format_iso, generate_id
 from state.events import CallOutcomeUnknown, Event
 from state.events_moving import BackupRestored
-from state.moving.loading import Loading
+from state.moving.loading import DatabaseLoader
 from state.moving.manifest import ErasedPerson, Manifest
-from state.moving.settling import SetAside, end_leases, mark_cards, remember, set_aside, under_way
-from state.sql.commit import lease_key
+from state.moving.settling import SetAside, expire_leases, list_running_calls, mark_cards, record_restore, set_aside
+from state.sql.commit import to_lease_key
 from state.sql.store import SqlStore
 from state.sql.vouched import DamagedRow
 from state.store import Commit, EffectChange, EffectRow, StoreError, Timer
@@ -27,7 +27,7 @@ _LEASE = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doubtful:
+class UncertainCall:
     """A call of which nobody here knows whether it ran."""
 
     effect_id: str
@@ -39,11 +39,11 @@ class Doubtful:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settled:
+class RestoreReport:
     """What was done to a restored database, and what ops should look at."""
 
     cards: Sequence[str]
-    unknown: Sequence[Doubtful]
+    unknown: Sequence[UncertainCall]
     inputs: Sequence[SetAside]
     damaged: Sequence[str]
     """Effects whose row is damaged: nothing is ever done by them."""
@@ -51,32 +51,34 @@ class Settled:
     """People erased again, with the places where something of them remained."""
 
 
-def settle(loading: Loading, manifest: Manifest, gone: Sequence[ErasedPerson], place: Place, *, by: str, clock: Clock) -> Settled:
+def prepare_restored(
+    loading: DatabaseLoader, manifest: Manifest, gone: Sequence[ErasedPerson], place: ErasureFiles, *, by: str, clock: Clock
+) -> RestoreReport:
     """Do it, before anybody may start on the database. `gone` were erased after the backup was made, or before. StoreError."""
-    store, now = loading.store(), clock.now()
-    at = iso(now)
-    with loading.changing() as connection:
-        end_leases(connection)
+    store, now = loading.build_store(), clock.now()
+    at = format_iso(now)
+    with loading.begin_change() as connection:
+        expire_leases(connection)
         inputs = set_aside(connection)
         cards, damaged = mark_cards(connection, at)
-        doubtful = under_way(connection)
-        remember(connection, made_at=manifest.made_at, at=at)
+        doubtful = list_running_calls(connection)
+        record_restore(connection, made_at=manifest.made_at, at=at)
     unknown = []
     for effect_id, stream in doubtful:
         try:
-            unknown.append(_named_unknown(store, effect_id, stream, clock))
+            unknown.append(_mark_unknown(store, effect_id, stream, clock))
         except DamagedRow:  # the bot never acts on such a row
             damaged.append(effect_id)
-    erased = {person: _erased_again(store, person, place, now=now, by=by) for person in _alive(store, gone)}
+    erased = {person: _erase_again(store, person, place, now=now, by=by) for person in _find_revived(store, gone)}
     told = BackupRestored(
         backup=manifest.id, made_at=manifest.made_at, by=by, cards=len(cards), unknown=len(unknown), set_aside=len(inputs)
     )
     _commit(store, f"session:{OPS}", told, now=now, actor=by)
-    return Settled(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased)
+    return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased)
 
 
-def _named_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) -> Doubtful:
-    row = store.effect(effect_id)
+def _mark_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) -> UncertainCall:
+    row = store.find_effect(effect_id)
     if row is None or "call" not in row.call:
         raise StoreError(f"effect {effect_id} of {stream} is under way and has no call: the backup is damaged")
     stored, call, now = row.call, row.call["call"], clock.now()
@@ -89,31 +91,31 @@ def _named_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) -
         detail=DETAIL,
         confirmation_id=stored["confirmation_id"],
     )
-    kept = {**stored, "started_at": stored.get("started_at") or iso(row.updated_at), MARK: clock.mark()}
+    kept = {**stored, "started_at": stored.get("started_at") or format_iso(row.updated_at), MARK: clock.mark()}
     change = EffectChange(effect_id=effect_id, expect=("approved", "started"), status="unknown", call=kept)
-    session = lease_key(stream)
+    session = to_lease_key(stream)
     look = Timer(id=f"{TIMER}:{effect_id}", due_at=now + SETTLED, session=session, kind=TIMER, body={"effect_id": effect_id})
     _commit(store, stream, event, now=now, actor="system", effects=[change], timers=[look])
-    return _doubtful(row, session, call)
+    return _build_uncertain_call(row, session, call)
 
 
-def _doubtful(row: EffectRow, session: str, call: Mapping[str, Any]) -> Doubtful:
-    return Doubtful(effect_id=row.effect_id, session=session, method=call["method"], status=row.status, at=iso(row.updated_at))
+def _build_uncertain_call(row: EffectRow, session: str, call: Mapping[str, Any]) -> UncertainCall:
+    return UncertainCall(effect_id=row.effect_id, session=session, method=call["method"], status=row.status, at=format_iso(row.updated_at))
 
 
-def _alive(store: SqlStore, gone: Sequence[ErasedPerson]) -> list[str]:
+def _find_revived(store: SqlStore, gone: Sequence[ErasedPerson]) -> list[str]:
     """Those whose key the backup has brought back."""
-    live = {row.key_id: row.person for row in store.erasure().list_keys() if not row.erased_at}
+    live = {row.key_id: row.person for row in store.open_erasure().list_keys() if not row.erased_at}
     return sorted({live[one.key_id] for one in gone if one.key_id in live})
 
 
-def _erased_again(store: SqlStore, person: str, place: Place, *, now: datetime, by: str) -> int:
-    done = erasing.erase(store, erasing.survey(store, person, place), place, now=now, by=by)
+def _erase_again(store: SqlStore, person: str, place: ErasureFiles, *, now: datetime, by: str) -> int:
+    done = erasing.erase(store, erasing.inspect_person(store, person, place), place, now=now, by=by)
     return len(done.remains)
 
 
 def _commit(store: SqlStore, stream: str, event: Event, *, now: datetime, actor: str, **more: Any) -> None:
-    lease = store.acquire(lease_key(stream), f"restore {new_id()}", now, now + _LEASE)
+    lease = store.acquire(to_lease_key(stream), f"restore {generate_id()}", now, now + _LEASE)
     if lease is None:
         raise StoreError(f"somebody works on {stream} while the backup is restored")
     try:

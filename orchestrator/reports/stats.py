@@ -7,9 +7,9 @@ from datetime import datetime
 from statistics import median
 from typing import Any, Final
 
-from orchestrator.reports.people import Voice
-from orchestrator.reports.reading import one_line, scanned, session_of
-from state.clock import iso, parse_iso
+from orchestrator.reports.people import Narrator
+from orchestrator.reports.reading import scan_events, to_one_line, to_session_name
+from state.clock import format_iso, parse_iso
 from state.store import Store, StoredEvent
 
 _DECIDED: Final = {
@@ -42,7 +42,7 @@ class Counts:
     days: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     open_cards: dict[str, str] = field(default_factory=dict)
     """When each card that waits was asked."""
-    doubtful: dict[str, str] = field(default_factory=dict)
+    unknown_calls: dict[str, str] = field(default_factory=dict)
     """The calls whose outcome nobody knows, and since when."""
     bytes: Counter[str] = field(default_factory=Counter)
     records: Counter[str] = field(default_factory=Counter)
@@ -51,28 +51,28 @@ class Counts:
 
 def count(store: Store, since: datetime | None = None) -> Counts:
     """Count the whole journal; what stands open and how large it is does not depend on `since`."""
-    counts = Counts(since=iso(since) if since else "")
-    for event in scanned(store):
-        _size(counts, event)
+    counts = Counts(since=format_iso(since) if since else "")
+    for event in scan_events(store):
+        _measure_size(counts, event)
         counted = event.ts >= counts.since
-        _standing(counts, event, counted=counted)
+        _track_open(counts, event, counted=counted)
         if counted:
             counts.events += 1
             counts.days[event.ts[:10]]["events"] += 1
-            step = _STEPS.get(event.type)
+            step = _COUNTERS.get(event.type)
             if step is not None:
                 step(counts, event, counts.days[event.ts[:10]])
     return counts
 
 
-def _size(counts: Counts, event: StoredEvent) -> None:
+def _measure_size(counts: Counts, event: StoredEvent) -> None:
     length = len(event.raw.encode())
     counts.records[event.stream] += 1
     counts.bytes[event.stream] += length
     counts.largest = max(counts.largest, (length, event.stream, event.seq, event.type))
 
 
-def _standing(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
+def _track_open(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
     """What waits and what is unknown, and how long a decision took."""
     data = event.data
     if event.type in {"ConfirmationRequested", "ConfirmationReopened"}:
@@ -82,22 +82,22 @@ def _standing(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
         if asked and counted:
             counts.waits[_DECIDED[event.type]].append((parse_iso(event.ts) - parse_iso(asked)).total_seconds())
     elif event.type == "CallOutcomeUnknown":
-        counts.doubtful[data["effect_id"]] = event.ts
+        counts.unknown_calls[data["effect_id"]] = event.ts
     elif event.type == "OutcomeReconciled" and data["verdict"] != "unclear":
-        counts.doubtful.pop(data["effect_id"], None)
+        counts.unknown_calls.pop(data["effect_id"], None)
 
 
-def _message(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_message(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     counts.messages[event.actor] += 1
     day["messages"] += 1
 
 
-def _finished(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_turn(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     counts.turns[event.data["reason"]] += 1
     day["turns"] += 1
 
 
-def _answered(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_answer(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     data = event.data
     for name in ("prompt_tokens", "completion_tokens"):
         counts.model[name] += int(data.get(name) or 0)
@@ -107,13 +107,13 @@ def _answered(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     counts.model_seconds += float(data.get("seconds") or 0)
 
 
-def _failed(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_failure(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     counts.model["failures"] += 1
-    counts.failures[one_line(event.data["reason"], limit=_REASON) or "?"] += 1
+    counts.failures[to_one_line(event.data["reason"], limit=_REASON) or "?"] += 1
     day["model failures"] += 1
 
 
-def _call(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_call(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     data, outcome = event.data, _CALLS[event.type]
     counts.calls[str(data["call_class"]), str(data["method"]), outcome] += 1
     day["calls"] += 1
@@ -123,49 +123,49 @@ def _call(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
         day["writes"] += outcome == "succeeded"
 
 
-def _step_refused(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_step_refusal(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     counts.refused[str(event.data["code"])] += 1
     day["refused"] += 1
 
 
-def _decided(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_decision(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     counts.decisions[_DECIDED[event.type]] += 1
     day[_DECIDED[event.type]] += 1
 
 
-def _requested(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_request(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     del event
     counts.decisions["requested"] += 1
     day["cards"] += 1
 
 
-def _looked(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_reconciled(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
     del day
     counts.reconciled[event.data["verdict"]] += 1
 
 
-_STEPS: Final[dict[str, Callable[[Counts, StoredEvent, Counter[str]], None]]] = {
-    "MessageReceived": _message,
-    "TurnFinished": _finished,
-    "ModelAnswered": _answered,
-    "ModelFailed": _failed,
-    "StepRefused": _step_refused,
-    "ConfirmationRequested": _requested,
-    "OutcomeReconciled": _looked,
-    **dict.fromkeys(_DECIDED, _decided),
-    **dict.fromkeys(_CALLS, _call),
+_COUNTERS: Final[dict[str, Callable[[Counts, StoredEvent, Counter[str]], None]]] = {
+    "MessageReceived": _count_message,
+    "TurnFinished": _count_turn,
+    "ModelAnswered": _count_answer,
+    "ModelFailed": _count_failure,
+    "StepRefused": _count_step_refusal,
+    "ConfirmationRequested": _count_request,
+    "OutcomeReconciled": _count_reconciled,
+    **dict.fromkeys(_DECIDED, _count_decision),
+    **dict.fromkeys(_CALLS, _count_call),
 }
 
 
-def as_report(counts: Counts, store: Store, voice: Voice, now: datetime) -> dict[str, Any]:
+def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> dict[str, Any]:
     """The counts as plain data, the largest first."""
     largest = dict(zip(("bytes", "stream", "seq", "type"), counts.largest, strict=True))
     return {
         "since": counts.since,
-        "until": iso(now),
+        "until": format_iso(now),
         "events": counts.events,
         "turns": {"total": counts.turns.total(), "ended": dict(counts.turns.most_common())},
-        "messages": {"total": counts.messages.total(), "by_person": _by_person(counts, voice)},
+        "messages": {"total": counts.messages.total(), "by_person": _name_people(counts, voice)},
         "calls": [
             {"class": kind, "method": method, "outcome": outcome, "count": number}
             for (kind, method, outcome), number in counts.calls.most_common()
@@ -177,7 +177,11 @@ def as_report(counts: Counts, store: Store, voice: Voice, now: datetime) -> dict
             "oldest_open": min(counts.open_cards.values(), default=""),
         },
         "refused": dict(counts.refused.most_common()),
-        "unknown": {"open": sorted(counts.doubtful), "oldest": min(counts.doubtful.values(), default=""), "looks": dict(counts.reconciled)},
+        "unknown": {
+            "open": sorted(counts.unknown_calls),
+            "oldest": min(counts.unknown_calls.values(), default=""),
+            "looks": dict(counts.reconciled),
+        },
         "model": {
             **{name: counts.model[name] for name in ("answers", "prompt_tokens", "completion_tokens", "failures")},
             "seconds": round(counts.model_seconds, 1),
@@ -189,33 +193,33 @@ def as_report(counts: Counts, store: Store, voice: Voice, now: datetime) -> dict
             "records": counts.records.total(),
             "bytes": counts.bytes.total(),
             "streams": [
-                {"session": session_of(stream), "records": counts.records[stream], "bytes": size}
+                {"session": to_session_name(stream), "records": counts.records[stream], "bytes": size}
                 for stream, size in counts.bytes.most_common()
             ],
             "largest_record": largest if counts.largest[0] else None,
         },
-        "inbox": _inbox(store, now),
-        "outbox": _outbox(store, counts, now),
+        "inbox": _measure_inbox(store, now),
+        "outbox": _measure_outbox(store, counts, now),
     }
 
 
-def _by_person(counts: Counts, voice: Voice) -> dict[str, int]:
-    return {voice.person(key): number for key, number in counts.messages.most_common()}
+def _name_people(counts: Counts, voice: Narrator) -> dict[str, int]:
+    return {voice.format_person(key): number for key, number in counts.messages.most_common()}
 
 
-def _inbox(store: Store, now: datetime) -> dict[str, Any]:
+def _measure_inbox(store: Store, now: datetime) -> dict[str, Any]:
     """The inputs nobody has worked yet, by session and lane: which one waits longest."""
-    rows = [row for session, lane in store.ready_sessions() for row in store.waiting_inbox(session, lane, 1)]
+    rows = [row for session, lane in store.list_ready_sessions() for row in store.list_waiting_inbox(session, lane, 1)]
     oldest = min((row.received_at for row in rows), default=None)
-    return {"sessions_waiting": len({row.session for row in rows}), "oldest_seconds": _age(oldest, now)}
+    return {"sessions_waiting": len({row.session for row in rows}), "oldest_seconds": _measure_age(oldest, now)}
 
 
-def _outbox(store: Store, counts: Counts, now: datetime) -> dict[str, Any]:
+def _measure_outbox(store: Store, counts: Counts, now: datetime) -> dict[str, Any]:
     """The deliveries that are due, by the channels that sessions have."""
-    channels = sorted({session_of(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
-    rows = [row for channel in channels for row in store.due_outbox(channel, now, limit=1000)]
-    return {"sessions_waiting": len(rows), "oldest_seconds": _age(min((row.created_at for row in rows), default=None), now)}
+    channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
+    rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]
+    return {"sessions_waiting": len(rows), "oldest_seconds": _measure_age(min((row.created_at for row in rows), default=None), now)}
 
 
-def _age(moment: datetime | None, now: datetime) -> float | None:
+def _measure_age(moment: datetime | None, now: datetime) -> float | None:
     return None if moment is None else round((now - moment).total_seconds(), 1)

@@ -10,29 +10,29 @@ from typing import Any, Final
 import orjson
 
 from state import event_data, sealing
-from state.sealing import DamagedSeal
+from state.sealing import DamagedCiphertext
 from state.store import Store, StoredEvent
 
-CANNOT: Final = "(cannot be read: run `sdelka journal verify`)"
+UNREADABLE_TEXT: Final = "(cannot be read: run `sdelka journal verify`)"
 PAGE: Final = 1000
 Record = tuple[str, str, str, str]
 """Id, type, text and hash of a stored record."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unreadable(StoredEvent):
+class UnreadableEvent(StoredEvent):
     """A record of which only what stands clear can be told; `erased` too, since all that is personal in it is blank."""
 
 
-class PastDamage:
-    """A store whose readings skip no record and stop at none; `met` are the damaged ones. Everything else goes to the store as it is."""
+class DamageTolerantStore:
+    """A store that reads past damaged records and collects them in `damaged_records`; every other call goes to the store unchanged."""
 
     def __init__(self, store: Store) -> None:
         """Nothing is read yet."""
         self._store = store
         self._order: list[Record] = []
         """All records as they are stored, in the order of their ids; made when the first damage is met, for ids cannot be had past it."""
-        self.met: set[tuple[str, int]] = set()
+        self.damaged_records: set[tuple[str, int]] = set()
 
     def __getattr__(self, name: str) -> Any:
         """What is no reading of events is the store's own."""
@@ -42,19 +42,21 @@ class PastDamage:
         """As the store's, past damage."""
         try:
             return self._store.read_events(stream, after, limit)
-        except DamagedSeal:
-            records = self._store.records(stream, after, limit)
-            return self._halved([(_head(raw)["id"], "", raw, hash_) for _, raw, hash_ in records], self._in_stream(stream))
+        except DamagedCiphertext:
+            records = self._store.read_records(stream, after, limit)
+            return self._read_halved(
+                [(_parse_head(raw)["id"], "", raw, hash_) for _, raw, hash_ in records], self._build_stream_read(stream)
+            )
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """As the store's, past damage."""
         try:
             return self._store.scan(types, after, limit)
-        except DamagedSeal:
-            wanted = [record for record in self._all() if record[0] > after and (not types or record[1] in types)]
-            return self._halved(wanted[:limit], lambda first, count: self._store.scan(types, first[:-1], count))
+        except DamagedCiphertext:
+            wanted = [record for record in self._list_all() if record[0] > after and (not types or record[1] in types)]
+            return self._read_halved(wanted[:limit], lambda first, count: self._store.scan(types, first[:-1], count))
 
-    def _in_stream(self, stream: str) -> Callable[[str, int], list[StoredEvent]]:
+    def _build_stream_read(self, stream: str) -> Callable[[str, int], list[StoredEvent]]:
         """Reads so many from one on; a single one by its id, for a page of a stream opens the record behind it too."""
 
         def read(first: str, count: int) -> list[StoredEvent]:
@@ -65,38 +67,38 @@ class PastDamage:
 
         return read
 
-    def _halved(self, records: Sequence[Record], read: Callable[[str, int], list[StoredEvent]]) -> list[StoredEvent]:
+    def _read_halved(self, records: Sequence[Record], read: Callable[[str, int], list[StoredEvent]]) -> list[StoredEvent]:
         """These records, the readable ones in pieces as large as can be."""
         if not records:
             return []
         try:
             return read(records[0][0], len(records))
-        except DamagedSeal:
+        except DamagedCiphertext:
             if len(records) == 1:
-                return [self._blank(*records[0][2:])]
+                return [self._build_blank(*records[0][2:])]
         middle = len(records) // 2
-        return [*self._halved(records[:middle], read), *self._halved(records[middle:], read)]
+        return [*self._read_halved(records[:middle], read), *self._read_halved(records[middle:], read)]
 
-    def _blank(self, raw: str, hash_: str) -> Unreadable:
-        head = _head(raw)
+    def _build_blank(self, raw: str, hash_: str) -> UnreadableEvent:
+        head = _parse_head(raw)
         clear = dict(head.pop("data"))
         clear.pop(sealing.FIELD, None)
-        self.met.add((head["stream"], head["seq"]))
-        data = event_data.joined(head["type"], head["v"], clear, {})
-        return Unreadable(**head, data=data, raw=raw, prev="", hash=hash_, erased=True)
+        self.damaged_records.add((head["stream"], head["seq"]))
+        data = event_data.join(head["type"], head["v"], clear, {})
+        return UnreadableEvent(**head, data=data, raw=raw, prev="", hash=hash_, erased=True)
 
-    def _all(self) -> list[Record]:
+    def _list_all(self) -> list[Record]:
         if not self._order:
-            for stream in self._store.streams():
+            for stream in self._store.list_streams():
                 after = 0
-                while page := self._store.records(stream, after, PAGE):
-                    heads = [(_head(raw), raw, hash_) for _, raw, hash_ in page]
+                while page := self._store.read_records(stream, after, PAGE):
+                    heads = [(_parse_head(raw), raw, hash_) for _, raw, hash_ in page]
                     self._order.extend((head["id"], head["type"], raw, hash_) for head, raw, hash_ in heads)
                     after = page[-1][0]
             self._order.sort()
         return self._order
 
 
-def _head(raw: str) -> dict[str, Any]:
+def _parse_head(raw: str) -> dict[str, Any]:
     head: dict[str, Any] = orjson.loads(raw)
     return head

@@ -12,10 +12,10 @@ from typing import Any, Final
 import orjson
 
 from bitrix.catalogue import Catalogue
-from orchestrator.gate.stored_call import effect_id_of
-from orchestrator.reports.reading import MILLISECOND, PAGE, NotFound, Several, scanned
-from orchestrator.reports.touching import Touch, made, touches
-from state.sql.sifting import Sift
+from orchestrator.gate.stored_call import build_effect_id
+from orchestrator.reports.reading import MILLISECOND, PAGE, AmbiguousName, NotFound, scan_events
+from orchestrator.reports.touching import TouchedRecord, find_created_record, find_touched_records
+from state.sql.sifting import Search
 from state.store import Store, StoredEvent
 
 _CALLS: Final = ("ConfirmationRequested", "ConfirmationDenied", "CallStarted", "StepRefused", "PlanRecorded")
@@ -24,19 +24,19 @@ _IDENTIFIED: Final = (*_CALLS, "CallSucceeded", "CallRefused", "CallOutcomeUnkno
 _OF_TURNS: Final = frozenset({"MessageReceived", "ModelAnswered", "PlanRecorded"})
 _SHORTEST: Final = 4
 _SHORTEST_TURN: Final = 8
-_SOON: Final = 3
-_MANY: Final = 5000
+_FIRST_PAGE: Final = 3
+_MAX_SINGLE_READS: Final = 5000
 """So many records one by one take longer than all of them page by page."""
-_ADDING: Final = ".add"
+_ADD_SUFFIX: Final = ".add"
 """A new record has its number only in the answer."""
-_NAMED: Final = re.compile(r'"(?:effect|turn)_id":"([^"]+)"')
+_ID_PATTERN: Final = re.compile(r'"(?:effect|turn)_id":"([^"]+)"')
 """The ids in a stored text; one that stands deeper in it brings in a record too many, never one too few."""
-Effects = dict[str, dict[str, set[str]]]
+SearchedEffects = dict[str, dict[str, set[str]]]
 """By stream the effects that are looked for, and the turns in which they were met."""
 
 
 @dataclass(kw_only=True)
-class Trail:
+class CallTrail:
     """All events of one effect, in order, and those of its turn."""
 
     stream: str
@@ -47,31 +47,31 @@ class Trail:
     """What the person had written when the turn began with an answer to a question."""
     slot: str = ""
 
-    def first(self, *types: str) -> StoredEvent | None:
+    def find_first(self, *types: str) -> StoredEvent | None:
         """The first event of these types."""
         return next((event for event in self.events if event.type in types), None)
 
 
 @dataclass(kw_only=True)
-class Found:
+class FoundCalls:
     """The calls that fit, and what the portal's own session saw of the record."""
 
-    trails: list[Trail]
+    trails: list[CallTrail]
     seen: list[StoredEvent] = field(default_factory=list)
     unassigned: list[StoredEvent] = field(default_factory=list)
     """Calls that were sent and cannot be read any more: they may have been about any record."""
 
 
-def about_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "", sift: Sift | None = None) -> Found:
+def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "", sift: Search | None = None) -> FoundCalls:
     """Every call that changed `record` ("deal:481") or was to change it, and every look at it; only of that field if one is named.
 
     `sift` says which records are worth reading; without it all are read.
     """
-    effects: Effects = {}
+    effects: SearchedEffects = {}
     seen: list[StoredEvent] = []
     unassigned: list[StoredEvent] = []
     kind, _, number = record.rpartition(":")
-    for event in _worth_reading(store, number, sift):
+    for event in _scan_relevant(store, number, sift):
         if event.type in _PORTAL:
             if _is_seen(event, record):
                 seen.append(event)
@@ -79,15 +79,15 @@ def about_record(store: Store, record: str, catalogue: Catalogue, *, field_name:
         if event.type == "CallStarted" and event.erased and event.data.get("call_class") != "R":
             unassigned.append(event)
             continue
-        for effect_id, touched in _touching(event, catalogue, number):
-            fitting = [touch for touch in touched if _fits(touch, field_name)]
-            adds = [touch for touch in fitting if touch.makes == kind] if event.type == "CallStarted" else []
-            if any(touch.target == record for touch in fitting) or (adds and _made_it(event, adds, record, store)):
-                _note(effects, event, effect_id)
-    return Found(trails=_trails(store, effects), seen=seen, unassigned=unassigned)
+        for effect_id, touched in _find_touched(event, catalogue, number):
+            fitting = [touch for touch in touched if _is_fitting(touch, field_name)]
+            adds = [touch for touch in fitting if touch.created_kind == kind] if event.type == "CallStarted" else []
+            if any(touch.target == record for touch in fitting) or (adds and _has_created(event, adds, record, store)):
+                _add_effect(effects, event, effect_id)
+    return FoundCalls(trails=_build_trails(store, effects), seen=seen, unassigned=unassigned)
 
 
-def about_id(store: Store, text: str) -> Found:
+def find_by_id(store: Store, text: str) -> FoundCalls:
     """The one call whose effect id or card begins or ends with `text`, or all of the turn (the trace) that is or ends with it.
 
     NotFound for none, Several names all that fit.
@@ -95,62 +95,65 @@ def about_id(store: Store, text: str) -> Found:
     wanted = text.strip().lower().rstrip("…")
     if len(wanted) < _SHORTEST:
         raise NotFound(f"{text!r} is too short for an id: give at least {_SHORTEST} characters")
-    hits: dict[str, Effects] = {}
-    turns: dict[str, Effects] = {}
-    for event in scanned(store, _IDENTIFIED):
-        turn = _turn_of(event)
-        for effect_id, card in _ids(event):
+    hits: dict[str, SearchedEffects] = {}
+    turns: dict[str, SearchedEffects] = {}
+    for event in scan_events(store, _IDENTIFIED):
+        turn = _find_turn_id(event)
+        for effect_id, card in _find_ids(event):
             if len(wanted) >= _SHORTEST_TURN and turn.endswith(wanted):
-                _note(turns.setdefault(turn, {}), event, effect_id)
+                _add_effect(turns.setdefault(turn, {}), event, effect_id)
             if any(name.startswith(wanted) or name.endswith(wanted) for name in (effect_id, card) if name):
-                _note(hits.setdefault(effect_id, {}), event, effect_id)
+                _add_effect(hits.setdefault(effect_id, {}), event, effect_id)
     hits = hits or turns
     if len(hits) > 1 and wanted not in hits:
-        raise Several(text, sorted(hits))
-    return Found(trails=_trails(store, hits.get(wanted) or next(iter(hits.values()), {})))
+        raise AmbiguousName(text, sorted(hits))
+    return FoundCalls(trails=_build_trails(store, hits.get(wanted) or next(iter(hits.values()), {})))
 
 
-def _note(effects: Effects, event: StoredEvent, effect_id: str) -> None:
+def _add_effect(effects: SearchedEffects, event: StoredEvent, effect_id: str) -> None:
     turns = effects.setdefault(event.stream, {}).setdefault(effect_id, set())
-    turns.update({_turn_of(event)} - {""})
+    turns.update({_find_turn_id(event)} - {""})
 
 
-def _worth_reading(store: Store, number: str, sift: Sift | None) -> Iterator[StoredEvent]:
+def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[StoredEvent]:
     """The events that may be about a record of that number, or have made it."""
     types = (*_CALLS, *_PORTAL)
     if sift is None:
-        yield from scanned(store, types)
+        yield from scan_events(store, types)
         return
-    names = _naming(number)
-    places = sift({**dict.fromkeys(types, names), "CallStarted": lambda text: _ADDING in text or names(text)})
+    names = _build_number_filter(number)
+    places = sift({**dict.fromkeys(types, names), "CallStarted": lambda text: _ADD_SUFFIX in text or names(text)})
     # Of what is erased only that a call was sent can still be told.
     near = [place for place in places if place.why != "erased" or place.type == "CallStarted"]
-    if len(near) > _MANY:
-        yield from scanned(store, types)
+    if len(near) > _MAX_SINGLE_READS:
+        yield from scan_events(store, types)
         return
     for place in sorted(near, key=lambda place: (place.id[:MILLISECOND], place.stream, place.seq)):
         yield from store.scan((), place.id[:-1], 1)
 
 
-def _naming(number: str) -> Callable[[str], bool]:
+def _build_number_filter(number: str) -> Callable[[str], bool]:
     """Whether a text holds the number by itself, also in the query of a batch command; most texts do not even hold its digits."""
     alone = re.compile(rf"(?:(?<!\d)|(?<=%[0-9A-Fa-f]{{2}}))0*{int(number)}(?!\d)")
     return lambda text: number in text and alone.search(text) is not None
 
 
-def _fits(touch: Touch, field_name: str) -> bool:
-    return not touch.reads and (not field_name or touch.writes(field_name))
+def _is_fitting(touch: TouchedRecord, field_name: str) -> bool:
+    return not touch.reads and (not field_name or touch.is_writing(field_name))
 
 
-def _touching(event: StoredEvent, catalogue: Catalogue, number: str) -> Iterator[tuple[str, list[Touch]]]:
+def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iterator[tuple[str, list[TouchedRecord]]]:
     """The effects that an event names with their calls; one that can hold neither the record nor a new one is not looked into."""
     data = event.data
     if event.type == "PlanRecorded":
         if not data.get("executed", True):
-            yield from ((_planned_id(step), touches(str(step.get("method")), step.get("params"), catalogue)) for step in data["steps"])
+            yield from (
+                (_build_planned_id(step), find_touched_records(str(step.get("method")), step.get("params"), catalogue))
+                for step in data["steps"]
+            )
     elif _may_hold(data.get("params"), number) or (event.type == "CallStarted" and _may_add(data)):
-        effect_id = data.get("effect_id") or effect_id_of(data["slot"])
-        yield effect_id, touches(data.get("method", ""), data.get("params"), catalogue)
+        effect_id = data.get("effect_id") or build_effect_id(data["slot"])
+        yield effect_id, find_touched_records(data.get("method", ""), data.get("params"), catalogue)
 
 
 def _may_hold(params: Any, number: str) -> bool:
@@ -162,19 +165,19 @@ def _may_add(data: Mapping[str, Any]) -> bool:
     return ".add" in data["method"] or ".add" in str(data.get("params"))
 
 
-def _planned_id(step: Mapping[str, Any]) -> str:
-    return effect_id_of(str(step.get("slot", "")))
+def _build_planned_id(step: Mapping[str, Any]) -> str:
+    return build_effect_id(str(step.get("slot", "")))
 
 
-def _made_it(started: StoredEvent, adding: Sequence[Touch], record: str, store: Store) -> bool:
+def _has_created(started: StoredEvent, adding: Sequence[TouchedRecord], record: str, store: Store) -> bool:
     """Whether a call that began as an add ended with this very record."""
-    for event in _after(started, store):
+    for event in _read_after(started, store):
         if event.data.get("effect_id") != started.data["effect_id"]:
             continue
         if event.type == "CallSucceeded":
-            result = answer_of(event, store)
+            result = load_answer(event, store)
             answers = ((touch, result.get(touch.key) if touch.key and isinstance(result, Mapping) else result) for touch in adding)
-            return any(made(touch, answer) == record for touch, answer in answers)
+            return any(find_created_record(touch, answer) == record for touch, answer in answers)
         if event.type == "OutcomeReconciled":
             kind, _, number = record.rpartition(":")
             objects = (event.data.get("changes") or {}).get("objects") or {}
@@ -184,19 +187,19 @@ def _made_it(started: StoredEvent, adding: Sequence[Touch], record: str, store: 
     return False
 
 
-def _after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
+def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
     """What follows in its stream: little at first, since a call mostly ends at once."""
-    after, limit = event.seq, _SOON
+    after, limit = event.seq, _FIRST_PAGE
     while page := store.read_events(event.stream, after=after, limit=limit):
         yield from page
         after, limit = page[-1].seq, PAGE
 
 
-def answer_of(event: StoredEvent, store: Store) -> Any:
+def load_answer(event: StoredEvent, store: Store) -> Any:
     """What the portal answered, also where it lies apart because it is large."""
     if not event.data.get("result_blob"):
         return event.data.get("result")
-    text = store.blob(event.data["result_blob"])
+    text = store.load_blob(event.data["result_blob"])
     return orjson.loads(text) if text else None
 
 
@@ -205,25 +208,25 @@ def _is_seen(event: StoredEvent, record: str) -> bool:
     return data.get("target") == record or record in (data.get("records") or {}) or record in (data.get("gone") or ())
 
 
-def _ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
+def _find_ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
     """The effect and the card that an event names."""
     data = event.data
     if event.type == "PlanRecorded":
         if not data.get("executed", True):
-            yield from ((_planned_id(step), "") for step in data["steps"])
+            yield from ((_build_planned_id(step), "") for step in data["steps"])
     elif data.get("effect_id"):
         yield data["effect_id"], data.get("confirmation_id") or ""
     elif data.get("slot"):
-        yield effect_id_of(data["slot"]), ""
+        yield build_effect_id(data["slot"]), ""
 
 
-def _trails(store: Store, effects: Effects) -> list[Trail]:
-    return [trail for stream, wanted in effects.items() for trail in _in_stream(store, stream, wanted)]
+def _build_trails(store: Store, effects: SearchedEffects) -> list[CallTrail]:
+    return [trail for stream, wanted in effects.items() for trail in _build_stream_trails(store, stream, wanted)]
 
 
-def _around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[StoredEvent]:
+def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[StoredEvent]:
     """The events of a stream that name one of these effects or their turns, and all questions; ids stand clear in every record."""
-    named = [(seq, kind, set(_NAMED.findall(data))) for seq, kind, data in _unopened(store, stream)]
+    named = [(seq, kind, set(_ID_PATTERN.findall(data))) for seq, kind, data in _read_unopened(store, stream)]
     near = set(wanted).union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
     seqs = [seq for seq, kind, ids in named if kind == "NameAsked" or not ids.isdisjoint(near)]
     start = 0
@@ -233,50 +236,50 @@ def _around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterat
             start = index + 1
 
 
-def _unopened(store: Store, stream: str) -> Iterator[tuple[int, str, str]]:
+def _read_unopened(store: Store, stream: str) -> Iterator[tuple[int, str, str]]:
     after = 0
-    while page := store.unopened(stream, after, PAGE):
+    while page := store.read_encrypted(stream, after, PAGE):
         yield from page
         after = page[-1][0]
 
 
-def _in_stream(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[Trail]:
+def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[CallTrail]:
     """What belongs to these effects of one stream. Their turns began before them, so all turns under way are kept until they end."""
-    trails: dict[str, Trail] = {}
+    trails: dict[str, CallTrail] = {}
     turns: dict[str, list[StoredEvent]] = {}
     questions: dict[str, str] = {}
     turn_id = ""
-    for event in _around(store, stream, wanted):
+    for event in _read_around(store, stream, wanted):
         if event.type == "NameAsked":
             questions[event.data["question_id"]] = event.data["text"]
         if event.type in _OF_TURNS:
             if event.type == "MessageReceived":
-                _forget(turns, trails, turn_id)
+                _drop_turn(turns, trails, turn_id)
                 turn_id = event.data["turn_id"]
             turns.setdefault(event.data["turn_id"], []).append(event)
-        for effect_id, _ in _ids(event):
+        for effect_id, _ in _find_ids(event):
             if effect_id in wanted:
-                trail = trails.setdefault(effect_id, Trail(stream=stream, effect_id=effect_id))
+                trail = trails.setdefault(effect_id, CallTrail(stream=stream, effect_id=effect_id))
                 trail.events.append(event)
-                trail.slot = trail.slot or _slot(event, effect_id)
-                trail.turn = trail.turn or turns.get(_turn_of(event), [])
+                trail.slot = trail.slot or _find_slot(event, effect_id)
+                trail.turn = trail.turn or turns.get(_find_turn_id(event), [])
     for trail in trails.values():
         trail.question = next((questions[key] for event in trail.turn if (key := event.data.get("answers")) in questions), "")
     yield from trails.values()
 
 
-def _forget(turns: dict[str, list[StoredEvent]], trails: Mapping[str, Trail], turn_id: str) -> None:
+def _drop_turn(turns: dict[str, list[StoredEvent]], trails: Mapping[str, CallTrail], turn_id: str) -> None:
     """Drop a turn that is over and led to nothing that is looked for."""
     kept = turns.get(turn_id)
     if kept is not None and not any(trail.turn is kept for trail in trails.values()):
         del turns[turn_id]
 
 
-def _turn_of(event: StoredEvent) -> str:
+def _find_turn_id(event: StoredEvent) -> str:
     return str(event.data.get("turn_id") or "")
 
 
-def _slot(event: StoredEvent, effect_id: str) -> str:
+def _find_slot(event: StoredEvent, effect_id: str) -> str:
     if event.type == "PlanRecorded":
-        return next(str(step["slot"]) for step in event.data["steps"] if _planned_id(step) == effect_id)
+        return next(str(step["slot"]) for step in event.data["steps"] if _build_planned_id(step) == effect_id)
     return str(event.data.get("slot") or "")

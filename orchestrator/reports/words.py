@@ -6,9 +6,9 @@ from typing import Any, Final
 from bitrix.batch import BatchError, parse_commands
 from bitrix.events import RECORDS
 from orchestrator.reports import words_daily, words_editing, words_freezing, words_leads, words_people
-from orchestrator.reports.people import Voice
-from orchestrator.reports.reading import gone, one_line, said
-from orchestrator.reports.unreadable import CANNOT, Unreadable
+from orchestrator.reports.people import Narrator
+from orchestrator.reports.reading import describe_gap, format_text, to_one_line
+from orchestrator.reports.unreadable import UNREADABLE_TEXT, UnreadableEvent
 from state.store import StoredEvent
 
 _VALUE: Final = 80
@@ -22,7 +22,7 @@ WAYS: Final = {
     "model": "by the model",
 }
 CLASSES: Final = {"R": "read", "W": "write", "D": "destructive", "C": "configuration", "M": "money", "N": "outward message"}
-_ENDS: Final = {
+_TURN_ENDS: Final = {
     "answered": "answered",
     "waiting": "waits for a decision",
     "asked": "asked the person back",
@@ -33,39 +33,39 @@ _ENDS: Final = {
     "failed": "failed",
     "budget": "ended without the model, the person's budget of the month is used up",
 }
-_OWN_LOOK: Final = "START"
+_STARTUP_PROBE: Final = "START"
 """As `portal_events.catching_up` calls it, which is not loaded here: it could reach the portal."""
-_DID: Final = {"add": "added", "update": "changed", "delete": "deleted"}
+_ACTIONS: Final = {"add": "added", "update": "changed", "delete": "deleted"}
 _KINDS: Final = {"activity": "an activity", "item": "an element of a smart process"}
 _VERDICTS: Final = {"done": "it was done", "not_done": "it was not done", "unclear": "it is still unclear"}
 
-Words = Callable[[StoredEvent, Voice], str]
+DescribeEvent = Callable[[StoredEvent, Narrator], str]
 
 
-def in_words(event: StoredEvent, voice: Voice) -> str:
+def describe_event(event: StoredEvent, voice: Narrator) -> str:
     """What happened; an event without a sentence of its own is named."""
-    if isinstance(event, Unreadable):
-        return f"{event.type} {CANNOT}"
-    words = _WORDS.get(event.type)
+    if isinstance(event, UnreadableEvent):
+        return f"{event.type} {UNREADABLE_TEXT}"
+    words = _DESCRIPTIONS.get(event.type)
     return words(event, voice) if words else event.type
 
 
-def short(identity: Any) -> str:
+def to_short_id(identity: Any) -> str:
     """The beginning of an id, enough to ask for it."""
-    return one_line(identity)[:_SHORT]
+    return to_one_line(identity)[:_SHORT]
 
 
-def call_in_words(method: Any, params: Any, *, limit: int = 160) -> str:
+def describe_call(method: Any, params: Any, *, limit: int = 160) -> str:
     """ "crm.deal.update id=481 OPPORTUNITY=150000", a batch as its commands."""
     given = params if isinstance(params, Mapping) else {}
-    commands = _commands(given.get("cmd"))
+    commands = _parse_commands(given.get("cmd"))
     if commands:
-        return one_line(f"{method} of {len(commands)}: " + "; ".join(call_in_words(*command) for command in commands), limit=limit)
-    parts = [f"{key}={_value(value)}" for key, value in _flat(given)]
-    return one_line(f"{method} {' '.join(parts)}".strip(), limit=limit)
+        return to_one_line(f"{method} of {len(commands)}: " + "; ".join(describe_call(*command) for command in commands), limit=limit)
+    parts = [f"{key}={_format_value(value)}" for key, value in _flatten_params(given)]
+    return to_one_line(f"{method} {' '.join(parts)}".strip(), limit=limit)
 
 
-def _commands(cmd: Any) -> list[tuple[str, Mapping[str, Any]]]:
+def _parse_commands(cmd: Any) -> list[tuple[str, Mapping[str, Any]]]:
     """The commands of a batch; nothing for what is none or cannot be read."""
     try:
         return [(command.method, command.params) for command in parse_commands(cmd)] if cmd else []
@@ -73,20 +73,20 @@ def _commands(cmd: Any) -> list[tuple[str, Mapping[str, Any]]]:
         return []
 
 
-def _flat(params: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    inner = [(key, value) for name in ("fields", "params") for key, value in _mapping(params.get(name)).items()]
+def _flatten_params(params: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    inner = [(key, value) for name in ("fields", "params") for key, value in _to_mapping(params.get(name)).items()]
     return [(key, value) for key, value in params.items() if not (key in {"fields", "params"} and isinstance(value, Mapping))] + inner
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _to_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _value(value: Any) -> str:
-    return one_line(value, limit=_VALUE)
+def _format_value(value: Any) -> str:
+    return to_one_line(value, limit=_VALUE)
 
 
-def changes_in_words(preview: Mapping[str, Any]) -> str:
+def describe_changes(preview: Mapping[str, Any]) -> str:
     """ "Sum: 120 000 → 150 000; Stage: …" of a card; of a batch, by record."""
     items: Sequence[Mapping[str, Any]] = preview.get("items") or [preview]
     told = []
@@ -95,10 +95,10 @@ def changes_in_words(preview: Mapping[str, Any]) -> str:
         title = f"«{item['title']}» " if item.get("title") else ""
         if lines:
             told.append(title + "; ".join(lines))
-    return one_line(" | ".join(told), limit=300)
+    return to_one_line(" | ".join(told), limit=300)
 
 
-def seconds_in_words(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """ "0.4 s", "3 min 5 s", "2 h 10 min", "3 d 4 h"."""
     if 0 <= seconds < 0.05:  # noqa: PLR2004 - what would be shown as nothing
         return "under 0.1 s"
@@ -111,9 +111,9 @@ def seconds_in_words(seconds: float) -> str:
     return f"{seconds:.1f} s"
 
 
-def _message(event: StoredEvent, voice: Voice) -> str:
-    who = voice.person(event.actor)
-    text = said(event, "text", limit=300)
+def _describe_message(event: StoredEvent, voice: Narrator) -> str:
+    who = voice.format_person(event.actor)
+    text = format_text(event, "text", limit=300)
     quoted = ", with text of somebody else" if event.data.get("quoted") else ""
     match event.data.get("origin", "typed"):
         case "typed" | "voice":
@@ -125,222 +125,225 @@ def _message(event: StoredEvent, voice: Voice) -> str:
             return f"{who} chose an answer{answered}{quoted}"
 
 
-def _answered(event: StoredEvent, voice: Voice) -> str:
+def _describe_answer(event: StoredEvent, voice: Narrator) -> str:
     del voice
     data = event.data
-    model = one_line(data.get("model"), limit=60) or "the model"
+    model = to_one_line(data.get("model"), limit=60) or "the model"
     tokens = f"{data.get('prompt_tokens', 0)}+{data.get('completion_tokens', 0)} tokens"
     return f"the model answered ({model}, iteration {data['iteration']}, {tokens}, {float(data.get('seconds') or 0):.1f} s)"
 
 
-def _model_failed(event: StoredEvent, voice: Voice) -> str:
+def _describe_model_failure(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    return f"the model failed: {said(event, 'reason')}"
+    return f"the model failed: {format_text(event, 'reason')}"
 
 
-def _plan(event: StoredEvent, voice: Voice) -> str:
+def _describe_plan(event: StoredEvent, voice: Narrator) -> str:
     del voice
     if event.erased:
-        return f"the model proposed {gone(event)} (mode {event.data.get('mode', '?')})"
+        return f"the model proposed {describe_gap(event)} (mode {event.data.get('mode', '?')})"
     steps = event.data.get("steps") or []
-    listed = "; ".join(call_in_words(step.get("method", "?"), step.get("params")) for step in steps)
+    listed = "; ".join(describe_call(step.get("method", "?"), step.get("params")) for step in steps)
     only = "" if event.data.get("executed", True) else ", only recorded"
     many = f"{len(steps)} step{'' if len(steps) == 1 else 's'}"
     return f"the model proposed {many} (mode {event.data.get('mode', '?')}{only}): {listed or 'nothing'}"
 
 
-def _name_asked(event: StoredEvent, voice: Voice) -> str:
+def _describe_name_question(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    options = ", ".join(one_line(option.get("label"), limit=60) for option in event.data.get("options") or ())
-    return f"the person was asked which one “{said(event, 'reference')}” is: {options}"
+    options = ", ".join(to_one_line(option.get("label"), limit=60) for option in event.data.get("options") or ())
+    return f"the person was asked which one “{format_text(event, 'reference')}” is: {options}"
 
 
-def _name_chosen(event: StoredEvent, voice: Voice) -> str:
-    label = said(event, "label") or one_line(event.data.get("value"))
-    return f"{voice.person(event.actor)} chose {label} for “{said(event, 'reference')}”"
+def _describe_name_choice(event: StoredEvent, voice: Narrator) -> str:
+    label = format_text(event, "label") or to_one_line(event.data.get("value"))
+    return f"{voice.format_person(event.actor)} chose {label} for “{format_text(event, 'reference')}”"
 
 
-def _step_refused(event: StoredEvent, voice: Voice) -> str:
-    why = one_line(event.data.get("detail")) or voice.say(event.data["code"])
-    return f"refused before sending, {_sent(event)}: {why} [{event.data['code']}]"
+def _describe_step_refusal(event: StoredEvent, voice: Narrator) -> str:
+    why = to_one_line(event.data.get("detail")) or voice.render_sentence(event.data["code"])
+    return f"refused before sending, {_describe_sent(event)}: {why} [{event.data['code']}]"
 
 
-def _decision_refused(event: StoredEvent, voice: Voice) -> str:
+def _describe_decision_refusal(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
     what = "approval" if data["approve"] else "denial"
     way = WAYS.get(data["via"], data["via"])
-    return f"the {what} of card {data['confirmation_id']} by {voice.person(data['by'])} {way} did not count: {voice.code(data['code'])}"
+    who, why = voice.format_person(data["by"]), voice.describe_code(data["code"])
+    return f"the {what} of card {data['confirmation_id']} by {who} {way} did not count: {why}"
 
 
-def _requested(event: StoredEvent, voice: Voice) -> str:
+def _describe_request(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
-    why = "; ".join(voice.reasons(data.get("reasons"))) or gone(event)
-    what = gone(event) or changes_in_words(data.get("preview") or {}) or call_in_words(data["method"], data.get("params"))
-    again = f", instead of card {short(data['replaces'])}" if data.get("replaces") else ""
+    why = "; ".join(voice.describe_reasons(data.get("reasons"))) or describe_gap(event)
+    what = describe_gap(event) or describe_changes(data.get("preview") or {}) or describe_call(data["method"], data.get("params"))
+    again = f", instead of card {to_short_id(data['replaces'])}" if data.get("replaces") else ""
     hands = ", a second person must approve" if data.get("four_eyes") else ", two taps" if data.get("taps", 1) > 1 else ""
-    return f"card {short(data['confirmation_id'])}{again}: {data['method']}: {what}; asked because: {why or 'the rules say so'}{hands}"
+    return (
+        f"card {to_short_id(data['confirmation_id'])}{again}: {data['method']}: {what}; asked because: {why or 'the rules say so'}{hands}"
+    )
 
 
-def _approved(event: StoredEvent, voice: Voice) -> str:
+def _describe_approval(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
-    who = voice.person(data["approved_by"], data.get("approved_by_name", ""))
-    return f"card {short(data['confirmation_id'])} approved by {who} {WAYS.get(data['via'], one_line(data['via']))}"
+    who = voice.format_person(data["approved_by"], data.get("approved_by_name", ""))
+    return f"card {to_short_id(data['confirmation_id'])} approved by {who} {WAYS.get(data['via'], to_one_line(data['via']))}"
 
 
-def _denied(event: StoredEvent, voice: Voice) -> str:
+def _describe_denial(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
-    who = voice.person(data["denied_by"], data.get("denied_by_name", ""))
-    why = f": {said(event, 'reason')}" if data.get("reason") else ""
-    return f"card {short(data['confirmation_id'])} denied by {who} {WAYS.get(data['via'], one_line(data['via']))}{why}"
+    who = voice.format_person(data["denied_by"], data.get("denied_by_name", ""))
+    why = f": {format_text(event, 'reason')}" if data.get("reason") else ""
+    return f"card {to_short_id(data['confirmation_id'])} denied by {who} {WAYS.get(data['via'], to_one_line(data['via']))}{why}"
 
 
-def _expired(event: StoredEvent, voice: Voice) -> str:
+def _describe_expiry(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    return f"card {short(event.data['confirmation_id'])} expired: nobody decided in time"
+    return f"card {to_short_id(event.data['confirmation_id'])} expired: nobody decided in time"
 
 
-def _superseded(event: StoredEvent, voice: Voice) -> str:
-    return f"card {short(event.data['confirmation_id'])} closed, it no longer fits: {voice.say(event.data['why'])}"
+def _describe_superseding(event: StoredEvent, voice: Narrator) -> str:
+    return f"card {to_short_id(event.data['confirmation_id'])} closed, it no longer fits: {voice.render_sentence(event.data['why'])}"
 
 
-def _started(event: StoredEvent, voice: Voice) -> str:
+def _describe_start(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
-    by = f", approved by {voice.person(data['approved_by'])}" if data.get("approved_by") else ""
-    return f"call {short(data['effect_id'])} started: {_sent(event)}{by}"
+    by = f", approved by {voice.format_person(data['approved_by'])}" if data.get("approved_by") else ""
+    return f"call {to_short_id(data['effect_id'])} started: {_describe_sent(event)}{by}"
 
 
-def _sent(event: StoredEvent) -> str:
-    return f"{call_in_words(event.data['method'], event.data.get('params'))} {gone(event)}".strip()
+def _describe_sent(event: StoredEvent) -> str:
+    return f"{describe_call(event.data['method'], event.data.get('params'))} {describe_gap(event)}".strip()
 
 
-def _succeeded(event: StoredEvent, voice: Voice) -> str:
+def _describe_success(event: StoredEvent, voice: Narrator) -> str:
     del voice
     data = event.data
-    took = seconds_in_words(float(data.get("seconds") or 0))
+    took = format_seconds(float(data.get("seconds") or 0))
     if data.get("call_class") == "R":
         total = f", {data['total']} found" if data.get("total") is not None else ""
-        return f"read {_sent(event)}{total} ({took})"
-    failed = [f"{one_line(item['key'])} {item['status']}" for item in data.get("commands") or () if item["status"] != "success"]
+        return f"read {_describe_sent(event)}{total} ({took})"
+    failed = [f"{to_one_line(item['key'])} {item['status']}" for item in data.get("commands") or () if item["status"] != "success"]
     parts = f", but not: {', '.join(failed)}" if failed else ""
-    unchanged = f", the portal left as they were: {one_line(', '.join(data['unchanged']))}" if data.get("unchanged") else ""
-    return f"call {short(data['effect_id'])} succeeded ({took}){parts}{unchanged}"
+    unchanged = f", the portal left as they were: {to_one_line(', '.join(data['unchanged']))}" if data.get("unchanged") else ""
+    return f"call {to_short_id(data['effect_id'])} succeeded ({took}){parts}{unchanged}"
 
 
-def _refused(event: StoredEvent, voice: Voice) -> str:
-    return f"call {short(event.data['effect_id'])} did not happen: {refusal_in_words(event.data, voice)}"
+def _describe_refused_call(event: StoredEvent, voice: Narrator) -> str:
+    return f"call {to_short_id(event.data['effect_id'])} did not happen: {describe_refusal(event.data, voice)}"
 
 
-def refusal_in_words(data: Mapping[str, Any], voice: Voice) -> str:
+def describe_refusal(data: Mapping[str, Any], voice: Narrator) -> str:
     """Why a call was turned down: the portal's words, or ours."""
     code = str(data.get("code") or "")
-    words = one_line(data.get("detail")) or (voice.say(code, data.get("args")) if code else "")
-    return f"{words} [{one_line(code)}]" if code and words != code else words or "no reason given"
+    words = to_one_line(data.get("detail")) or (voice.render_sentence(code, data.get("args")) if code else "")
+    return f"{words} [{to_one_line(code)}]" if code and words != code else words or "no reason given"
 
 
-def _unknown(event: StoredEvent, voice: Voice) -> str:
+def _describe_unknown(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    return f"call {short(event.data['effect_id'])} ended without an answer, its outcome is unknown: {said(event, 'detail')}"
+    return f"call {to_short_id(event.data['effect_id'])} ended without an answer, its outcome is unknown: {format_text(event, 'detail')}"
 
 
-def _reconciled(event: StoredEvent, voice: Voice) -> str:
+def _describe_reconciliation(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    detail = f" ({said(event, 'detail')})" if event.data.get("detail") else ""
-    return f"a look at the portal for call {short(event.data['effect_id'])}: {_VERDICTS[event.data['verdict']]}{detail}"
+    detail = f" ({format_text(event, 'detail')})" if event.data.get("detail") else ""
+    return f"a look at the portal for call {to_short_id(event.data['effect_id'])}: {_VERDICTS[event.data['verdict']]}{detail}"
 
 
-def _finished(event: StoredEvent, voice: Voice) -> str:
+def _describe_turn_end(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    text = said(event, "text", limit=300)
-    ended = _ENDS.get(event.data["reason"], event.data["reason"])
+    text = format_text(event, "text", limit=300)
+    ended = _TURN_ENDS.get(event.data["reason"], event.data["reason"])
     return f"the turn {ended}: {text}" if text else f"the turn {ended}"
 
 
-def _cleared(event: StoredEvent, voice: Voice) -> str:
-    return f"{voice.person(event.data['by'])} began anew (/new)"
+def _describe_clearing(event: StoredEvent, voice: Narrator) -> str:
+    return f"{voice.format_person(event.data['by'])} began anew (/new)"
 
 
-def _portal_event(event: StoredEvent, voice: Voice) -> str:
+def _describe_posted_event(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    return portal_event_in_words(event.data)
+    return describe_portal_event(event.data)
 
 
-def portal_event_in_words(data: Mapping[str, Any]) -> str:
+def describe_portal_event(data: Mapping[str, Any]) -> str:
     """ "the portal posted: a deal was changed (deal:481)"; what the bot told itself at its start is said to be that."""
-    name, target = str(data["event"]), one_line(data.get("target"))
+    name, target = str(data["event"]), to_one_line(data.get("target"))
     kind, did = RECORDS.get(name, ("", None))
-    if name == _OWN_LOOK:
+    if name == _STARTUP_PROBE:
         return f"the bot, at its start, saw that {target} is not as it knew it"
     if not kind or not did:
-        return f"the portal posted {one_line(name)} {target}".strip()
+        return f"the portal posted {to_one_line(name)} {target}".strip()
     thing = _KINDS.get(kind, f"a {kind}")
-    return f"the portal posted: {thing} was {_DID[did]}{f' ({target})' if target else ''}"
+    return f"the portal posted: {thing} was {_ACTIONS[did]}{f' ({target})' if target else ''}"
 
 
-def _look_failed(event: StoredEvent, voice: Voice) -> str:
+def _describe_look_failure(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    return f"the portal could not be read: {said(event, 'reason')} (try {event.data['tries']})"
+    return f"the portal could not be read: {format_text(event, 'reason')} (try {event.data['tries']})"
 
 
-def _seen(event: StoredEvent, voice: Voice) -> str:
+def _describe_sighting(event: StoredEvent, voice: Narrator) -> str:
     records = event.data.get("records") or {}
     gone = event.data.get("gone") or []
-    told = [voice.person(chat) for chat in event.data.get("told") or ()]
-    parts = [f"looked at {', '.join(one_line(target) for target in sorted(records)) or 'nothing'}"]
+    told = [voice.format_person(chat) for chat in event.data.get("told") or ()]
+    parts = [f"looked at {', '.join(to_one_line(target) for target in sorted(records)) or 'nothing'}"]
     if gone:
-        parts.append(f"gone: {', '.join(one_line(target) for target in gone)}")
+        parts.append(f"gone: {', '.join(to_one_line(target) for target in gone)}")
     if told:
         parts.append(f"told: {', '.join(told)}")
-    return one_line("; ".join(parts), limit=300)
+    return to_one_line("; ".join(parts), limit=300)
 
 
-def _erased(event: StoredEvent, voice: Voice) -> str:
+def _describe_erasure(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
     left = f", {data['remains']} places still hold something" if data.get("remains") else ""
-    what = f"{data['keys']} keys, {one_line('; '.join(data['removed']))}"
-    return f"{voice.person(data['person'])} was erased by {voice.person(data['by'])}: {what}{left}"
+    what = f"{data['keys']} keys, {to_one_line('; '.join(data['removed']))}"
+    return f"{voice.format_person(data['person'])} was erased by {voice.format_person(data['by'])}: {what}{left}"
 
 
-def _restored(event: StoredEvent, voice: Voice) -> str:
+def _describe_restore(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
     left = f"{data['cards']} open cards, {data['unknown']} calls of unknown outcome, {data['set_aside']} inputs set aside"
-    return f"the backup of {one_line(data['made_at'])} was restored by {voice.person(data['by'])}: {left}"
+    return f"the backup of {to_one_line(data['made_at'])} was restored by {voice.format_person(data['by'])}: {left}"
 
 
-def _given(event: StoredEvent, voice: Voice) -> str:
+def _describe_given_answer(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    return f"an answer was given: {one_line(event.data['kind'])}"
+    return f"an answer was given: {to_one_line(event.data['kind'])}"
 
 
-_WORDS: Final[dict[str, Words]] = {
-    "AnswerGiven": _given,
-    "MessageReceived": _message,
-    "ModelAnswered": _answered,
-    "ModelFailed": _model_failed,
-    "PlanRecorded": _plan,
-    "NameAsked": _name_asked,
-    "NameChosen": _name_chosen,
-    "StepRefused": _step_refused,
-    "DecisionRefused": _decision_refused,
-    "ConfirmationRequested": _requested,
-    "ConfirmationApproved": _approved,
-    "ConfirmationDenied": _denied,
-    "ConfirmationExpired": _expired,
-    "ConfirmationSuperseded": _superseded,
-    "CallStarted": _started,
-    "CallSucceeded": _succeeded,
-    "CallRefused": _refused,
-    "CallOutcomeUnknown": _unknown,
-    "OutcomeReconciled": _reconciled,
-    "TurnFinished": _finished,
-    "ConversationCleared": _cleared,
-    "PortalEventReceived": _portal_event,
-    "PortalLookFailed": _look_failed,
-    "RecordsSeen": _seen,
-    "BackupRestored": _restored,
-    "PersonErased": _erased,
-    **words_daily.WORDS,
-    **words_editing.WORDS,
-    **words_freezing.WORDS,
-    **words_leads.WORDS,
-    **words_people.WORDS,
+_DESCRIPTIONS: Final[dict[str, DescribeEvent]] = {
+    "AnswerGiven": _describe_given_answer,
+    "MessageReceived": _describe_message,
+    "ModelAnswered": _describe_answer,
+    "ModelFailed": _describe_model_failure,
+    "PlanRecorded": _describe_plan,
+    "NameAsked": _describe_name_question,
+    "NameChosen": _describe_name_choice,
+    "StepRefused": _describe_step_refusal,
+    "DecisionRefused": _describe_decision_refusal,
+    "ConfirmationRequested": _describe_request,
+    "ConfirmationApproved": _describe_approval,
+    "ConfirmationDenied": _describe_denial,
+    "ConfirmationExpired": _describe_expiry,
+    "ConfirmationSuperseded": _describe_superseding,
+    "CallStarted": _describe_start,
+    "CallSucceeded": _describe_success,
+    "CallRefused": _describe_refused_call,
+    "CallOutcomeUnknown": _describe_unknown,
+    "OutcomeReconciled": _describe_reconciliation,
+    "TurnFinished": _describe_turn_end,
+    "ConversationCleared": _describe_clearing,
+    "PortalEventReceived": _describe_posted_event,
+    "PortalLookFailed": _describe_look_failure,
+    "RecordsSeen": _describe_sighting,
+    "BackupRestored": _describe_restore,
+    "PersonErased": _describe_erasure,
+    **words_daily.DAILY_DESCRIPTIONS,
+    **words_editing.EDITING_DESCRIPTIONS,
+    **words_freezing.FREEZING_DESCRIPTIONS,
+    **words_leads.LEADS_DESCRIPTIONS,
+    **words_people.PEOPLE_DESCRIPTIONS,
 }

@@ -3,21 +3,24 @@
 from collections.abc import Callable
 from typing import Final
 
-from orchestrator.reports.people import Voice
+from orchestrator.reports.people import Narrator
 from state.store import StoredEvent
 
-_HOW = {"replaced": "a new card took its place", "cancelled": "all stays as it was", "late": "somebody had decided meanwhile"}
+_EDIT_ENDS = {"replaced": "a new card took its place", "cancelled": "all stays as it was", "late": "somebody had decided meanwhile"}
 
 
-def _asked(event: StoredEvent, voice: Voice) -> str:
+def _describe_edit_question(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
     what = f"a new value of {data['code']}" if data["code"] else "which value to change"
-    return f"{voice.person(data['by'])} was asked for {what} on card {data['confirmation_id']}"
+    return f"{voice.format_person(data['by'])} was asked for {what} on card {data['confirmation_id']}"
 
 
-def _closed(event: StoredEvent, voice: Voice) -> str:
+def _describe_edit_end(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    return f"the change of card {event.data['confirmation_id']} ended: {_HOW[event.data['how']]}"
+    return f"the change of card {event.data['confirmation_id']} ended: {_EDIT_ENDS[event.data['how']]}"
 
 
-WORDS: Final[dict[str, Callable[[StoredEvent, Voice], str]]] = {"EditAsked": _asked, "EditClosed": _closed}
+EDITING_DESCRIPTIONS: Final[dict[str, Callable[[StoredEvent, Narrator], str]]] = {
+    "EditAsked": _describe_edit_question,
+    "EditClosed": _describe_edit_end,
+}

@@ -3,43 +3,45 @@
 from collections.abc import Callable
 from typing import Final
 
-from orchestrator.reports.people import Voice
-from orchestrator.reports.reading import one_line, said
+from orchestrator.reports.people import Narrator
+from orchestrator.reports.reading import format_text, to_one_line
 from state.store import StoredEvent
 
-_FROM: Final = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
+_CHANNELS: Final = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
 
 
-def _frozen(event: StoredEvent, voice: Voice) -> str:
+def _describe_freeze(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
-    why = f": {said(event, 'reason')}" if data.get("reason") else ""
-    return f"{voice.person(data['by'], data.get('by_name', ''))} froze all writing to the portal {_from(data['via'])}{why}"
+    why = f": {format_text(event, 'reason')}" if data.get("reason") else ""
+    return f"{voice.format_person(data['by'], data.get('by_name', ''))} froze all writing to the portal {_format_channel(data['via'])}{why}"
 
 
-def _released(event: StoredEvent, voice: Voice) -> str:
+def _describe_release(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
-    return f"{voice.person(data['by'], data.get('by_name', ''))} let writing to the portal start again {_from(data['via'])}"
+    return (
+        f"{voice.format_person(data['by'], data.get('by_name', ''))} let writing to the portal start again {_format_channel(data['via'])}"
+    )
 
 
-def _from(via: object) -> str:
-    return _FROM.get(str(via), one_line(via))
+def _format_channel(via: object) -> str:
+    return _CHANNELS.get(str(via), to_one_line(via))
 
 
-def _reopened(event: StoredEvent, voice: Voice) -> str:
+def _describe_reopening(event: StoredEvent, voice: Narrator) -> str:
     del voice
-    card = one_line(event.data["confirmation_id"])[:10]
+    card = to_one_line(event.data["confirmation_id"])[:10]
     return f"card {card} waits again: its approved call did not start, since writing is frozen; nothing was sent"
 
 
-def _warned(event: StoredEvent, voice: Voice) -> str:
+def _describe_budget_warning(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
     month = f"{data['month'] // 100}-{data['month'] % 100:02d}"
-    return f"{voice.person(event.actor)} was told that {data['percent']} % of the budget of {month} is used"
+    return f"{voice.format_person(event.actor)} was told that {data['percent']} % of the budget of {month} is used"
 
 
-WORDS: Final[dict[str, Callable[[StoredEvent, Voice], str]]] = {
-    "WritesFrozen": _frozen,
-    "WritesReleased": _released,
-    "ConfirmationReopened": _reopened,
-    "BudgetWarned": _warned,
+FREEZING_DESCRIPTIONS: Final[dict[str, Callable[[StoredEvent, Narrator], str]]] = {
+    "WritesFrozen": _describe_freeze,
+    "WritesReleased": _describe_release,
+    "ConfirmationReopened": _describe_reopening,
+    "BudgetWarned": _describe_budget_warning,
 }

@@ -8,63 +8,63 @@ from orchestrator.asked import wake
 from orchestrator.messages import Action, Notice, Reply
 from orchestrator.session import Session
 from orchestrator.talking import answering
-from orchestrator.turns import Tools, admitted
-from state.canonical import sha256
+from orchestrator.turns import Tools, admit_actor
+from state.canonical import hash_text
 from state.events_talking import MessageEdited
 from state.store import InboxRow, StoredEvent
 
-PRESS: Final = "edited"
+EDITED_BUTTON: Final = "edited"
 _DECISIONS: Final = frozenset({"ConfirmationApproved", "CallStarted"})
 _DIGEST: Final = 16
 
 
-async def noticed(row: InboxRow, session: Session, tools: Tools) -> None:
+async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
     """Offer to work the new words; nothing is said of an edit that changed no word. Raises StoreError."""
-    actor = await admitted(row, session, tools)
+    actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     ref, text = int(row.body["message_id"]), str(row.body["text"])
-    events = await answering.recent(session, tools)
-    said = next((item for item in reversed(events) if item.type == "MessageReceived" and _is_of(item, ref)), None)
-    known = _known_words(events, ref, said)
-    if text in known or await _waits_so(ref, text, session, tools):
+    events = await answering.read_recent_events(session, tools)
+    said = next((item for item in reversed(events) if item.type == "MessageReceived" and _has_ref(item, ref)), None)
+    known = _list_known_words(events, ref, said)
+    if text in known or await _is_waiting(ref, text, session, tools):
         await session.commit(actor=actor.key, inbox_done=[row.id])
         return
     done = said is not None and _is_decided(events, str(said.data["turn_id"]), session)
-    again = Action(words=(PRESS, str(ref), sha256(text)[:_DIGEST]), label=Notice(code="button-again"))
+    again = Action(words=(EDITED_BUTTON, str(ref), hash_text(text)[:_DIGEST]), label=Notice(code="button-again"))
     offer = not done and not text.startswith("/")
     reply = Reply(notices=(Notice(code="edited-done" if done else "edited"),), actions=(again,) if offer else ())
-    told = outgoing.reply_row(session.key, reply, session.now, key=f"edited:{ref}")
+    told = outgoing.build_reply_row(session.key, reply, session.now, key=f"edited:{ref}")
     event = MessageEdited(ref=ref, text=text, by=actor.key)
     await session.commit(event, actor=actor.key, outbox=[told], inbox_done=[row.id])
 
 
-async def again(row: InboxRow, session: Session, tools: Tools) -> None:
+async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
     """Work the changed words as a request, once; only for whoever changed them. Raises StoreError."""
-    actor = await admitted(row, session, tools)
+    actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     _, ref, digest = (*row.body["words"], "", "")[:3]
-    events = await answering.recent(session, tools)
+    events = await answering.read_recent_events(session, tools)
     mine = [item for item in events if item.type == "MessageEdited" and str(item.data["ref"]) == ref and item.data["by"] == actor.key]
     newest = mine[-1] if mine else None
-    if newest is None or sha256(newest.data.get("text", ""))[:_DIGEST] != digest:
-        told = answering.toast(row, session, Notice(code="toast-edit-gone"))
+    if newest is None or hash_text(newest.data.get("text", ""))[:_DIGEST] != digest:
+        told = answering.build_toasts(row, session, Notice(code="toast-edit-gone"))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
     body: dict[str, Any] = {"text": newest.data["text"], "quoted": "", "origin": "button", "message_id": int(ref)}
-    made = answering.request(row, session, body, slot=f"edited/{ref}/{digest}")
+    made = answering.build_request(row, session, body, slot=f"edited/{ref}/{digest}")
     known = await answering.is_made(made, session, tools)
-    told = answering.toast(row, session, Notice(code="toast-already" if known else "toast-doing"))
+    told = answering.build_toasts(row, session, Notice(code="toast-already" if known else "toast-doing"))
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[] if known else [made])
     wake(tools.store)
 
 
-def _is_of(event: StoredEvent, ref: int) -> bool:
+def _has_ref(event: StoredEvent, ref: int) -> bool:
     return bool(event.data.get("ref") == ref)
 
 
-def _known_words(events: Sequence[StoredEvent], ref: int, said: StoredEvent | None) -> set[str]:
+def _list_known_words(events: Sequence[StoredEvent], ref: int, said: StoredEvent | None) -> set[str]:
     """The words that the message had when it was taken, or at its last edit; of one that was joined with others each line."""
     edits = [item.data.get("text", "") for item in events if item.type == "MessageEdited" and item.data["ref"] == ref]
     if edits:
@@ -75,9 +75,9 @@ def _known_words(events: Sequence[StoredEvent], ref: int, said: StoredEvent | No
     return {text, quoted, text.partition("\n")[0], f"{text}\n{quoted}"}
 
 
-async def _waits_so(ref: int, text: str, session: Session, tools: Tools) -> bool:
+async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bool:
     """Whether it waits for its turn with these very words."""
-    waiting = await tools.store.waiting_inbox(session.key, "turn")
+    waiting = await tools.store.list_waiting_inbox(session.key, "turn")
     return any(row.body.get("message_id") == ref and row.body.get("text") == text for row in waiting)
 
 

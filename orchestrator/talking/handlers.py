@@ -2,13 +2,17 @@
 
 from orchestrator import offering
 from orchestrator.talking import edited, forwards, queueing
-from orchestrator.talking.voice import Ear
+from orchestrator.talking.voice import VoiceInput
 from orchestrator.turns import Handlers
 
 
-def talking(ear: Ear) -> Handlers:
+def build_handlers(ear: VoiceInput) -> Handlers:
     """Voice messages, edits, and the buttons under answers."""
     return Handlers(
-        inbox={"voice": ear.heard, "edited": edited.noticed},
-        presses={offering.PRESS: forwards.pressed, edited.PRESS: edited.again, queueing.PRESS: queueing.requeue},
+        inbox={"voice": ear.receive_voice, "edited": edited.offer_edited},
+        buttons={
+            offering.FORWARD_BUTTON: forwards.create_from_forward,
+            edited.EDITED_BUTTON: edited.run_edited,
+            queueing.PRESS: queueing.restore_dropped,
+        },
     )

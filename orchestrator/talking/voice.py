@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
 from orchestrator import outgoing
-from orchestrator.asked import dropped
+from orchestrator.asked import build_dropped_event
 from orchestrator.errors import ModelClientError
-from orchestrator.messages import Actor, Notice, say
+from orchestrator.messages import Actor, Notice, build_reply
 from orchestrator.session import Session
-from orchestrator.turns import Tools, admitted, run_turn
-from state.canonical import clean_text
+from orchestrator.turns import Tools, admit_actor, run_turn
+from state.canonical import to_storable_text
 from state.store import InboxRow
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Files(Protocol):
         ...
 
 
-class Listener(Protocol):
+class SpeechToText(Protocol):
     """What turns speech into words."""
 
     async def transcribe(self, recording: bytes, *, language: str) -> str:
@@ -49,73 +49,75 @@ class Listener(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ear:
+class VoiceInput:
     """How voice messages are heard here; without a listener they are not."""
 
     files: Files
-    listener: Listener | None = None
+    transcriber: SpeechToText | None = None
 
-    async def heard(self, row: InboxRow, session: Session, tools: Tools) -> None:
+    async def receive_voice(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Work one voice message to its end. Raises StoreError.
 
         What was heard is stored in the place of the recording before anything comes of it: after a crash it is not heard anew.
         """
-        actor = await admitted(row, session, tools)
+        actor = await admit_actor(row, session, tools)
         if actor is None:
             return
-        left_out = dropped(row, session)
+        left_out = build_dropped_event(row, session)
         if left_out is not None:
             await session.commit(left_out, actor=actor.key, inbox_done=[row.id])
             return
         words = row.body.get("heard")
         if words is None:
-            words = await self._hear(row, actor, session, tools)
+            words = await self._transcribe(row, actor, session, tools)
         if words is not None:
-            await run_turn(replace(row, kind="message", body=_request(row.body, words)), session, tools)
+            await run_turn(replace(row, kind="message", body=_build_request(row.body, words)), session, tools)
 
-    async def _hear(self, row: InboxRow, actor: Actor, session: Session, tools: Tools) -> str | None:
+    async def _transcribe(self, row: InboxRow, actor: Actor, session: Session, tools: Tools) -> str | None:
         """The words, shown and stored; None where there are none, or where they are not wanted any more, and the person was told so.
 
         /stop ends it, also while the words are being stored.
         """
-        refused = self._refused(row)
+        refused = self._find_refusal(row)
         if refused is not None:
-            await _over(row, actor, session, refused)
+            await _finish(row, actor, session, refused)
             return None
-        hearing = _Hearing(self._words(row, actor), actor)
+        hearing = _Transcription(self._fetch_words(row, actor), actor)
         tools.running[session.key] = hearing
         try:
-            await tools.partial(session.key, Notice(code="hearing"))
-            found = await _listened(hearing)
+            await tools.show_partial(session.key, Notice(code="hearing"))
+            found = await _find_words(hearing)
             if isinstance(found, str):
-                told = outgoing.reply_row(session.key, say(Notice(code="heard", args={"words": found})), session.now, key=f"heard:{row.id}")
+                told = outgoing.build_reply_row(
+                    session.key, build_reply(Notice(code="heard", args={"words": found})), session.now, key=f"heard:{row.id}"
+                )
                 kept = replace(row, body={**row.body, "heard": found}, attempts=0)
                 await session.commit(actor=actor.key, outbox=[told], inbox_new=[kept])
             if hearing.stopped:
                 found = Notice(code="stopped")
             if isinstance(found, Notice):
-                await _over(row, actor, session, found)
+                await _finish(row, actor, session, found)
                 return None
         finally:
             hearing.stop()
             tools.running.pop(session.key, None)
         return found
 
-    def _refused(self, row: InboxRow) -> Notice | None:
-        if self.listener is None:
+    def _find_refusal(self, row: InboxRow) -> Notice | None:
+        if self.transcriber is None:
             return Notice(code="voice-off")
         if row.body["seconds"] > LONGEST or row.body["size"] > LARGEST:
             return Notice(code="voice-too-long", args={"minutes": LONGEST // 60})
         return None
 
-    async def _words(self, row: InboxRow, actor: Actor) -> str:
-        if self.listener is None:
+    async def _fetch_words(self, row: InboxRow, actor: Actor) -> str:
+        if self.transcriber is None:
             return ""
         recording = await self.files.read(str(row.body["file_id"]), LARGEST)
-        return await self.listener.transcribe(recording, language=actor.locale)
+        return await self.transcriber.transcribe(recording, language=actor.locale)
 
 
-class _Hearing:
+class _Transcription:
     """A recording that is being heard, for /stop."""
 
     def __init__(self, work: Awaitable[str], actor: Actor) -> None:
@@ -128,7 +130,7 @@ class _Hearing:
         self.stopped = True
         self._task.cancel()
 
-    async def result(self) -> str:
+    async def wait_for_words(self) -> str:
         """The words, "" where it was stopped."""
         try:
             return await self._task
@@ -139,10 +141,10 @@ class _Hearing:
             return ""
 
 
-async def _listened(hearing: _Hearing) -> str | Notice:
+async def _find_words(hearing: _Transcription) -> str | Notice:
     """The words, or why there are none."""
     try:
-        words = clean_text(await hearing.result()).strip()
+        words = to_storable_text(await hearing.wait_for_words()).strip()
     except FileUnavailable as error:
         log.warning("a recording is not given: %s", error, extra={"action": "voice_failed"})
         return Notice(code="voice-unavailable")
@@ -152,12 +154,12 @@ async def _listened(hearing: _Hearing) -> str | Notice:
     return words[:MAX_TEXT] or Notice(code="voice-empty")
 
 
-async def _over(row: InboxRow, actor: Actor, session: Session, notice: Notice) -> None:
-    told = outgoing.reply_row(session.key, say(notice), session.now, key=f"turn:{row.id}")
+async def _finish(row: InboxRow, actor: Actor, session: Session, notice: Notice) -> None:
+    told = outgoing.build_reply_row(session.key, build_reply(notice), session.now, key=f"turn:{row.id}")
     await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
 
 
-def _request(body: Any, words: str) -> dict[str, Any]:
+def _build_request(body: Any, words: str) -> dict[str, Any]:
     """The request that a recording is; one that was forwarded holds the words of somebody else."""
     own, others = ("", words) if body.get("forwarded") else ("\n".join(filter(None, (body.get("caption"), words))), "")
     return {"text": own, "quoted": others, "origin": "voice", "message_id": body.get("message_id", 0)}

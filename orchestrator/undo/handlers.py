@@ -11,18 +11,18 @@ from typing import Any, Final, cast
 from bitrix.errors import BitrixError
 from orchestrator import outgoing
 from orchestrator.gate import undoing
-from orchestrator.gate.means import Means
-from orchestrator.gate.modes import effective
+from orchestrator.gate.means import GateDeps
+from orchestrator.gate.modes import resolve_mode
 from orchestrator.gate.ports import Ledger
 from orchestrator.gate.rights import may_touch
-from orchestrator.gate.undoing import Part
-from orchestrator.gate.unreadable import unreadable
-from orchestrator.messages import Actor, Effect, Notice, Outcome, Pending, Provenance, say
+from orchestrator.gate.undoing import UndoPart
+from orchestrator.gate.unreadable import build_read_refusal
+from orchestrator.messages import Actor, Effect, Notice, Outcome, Pending, Provenance, build_reply
 from orchestrator.session import Session
-from orchestrator.turns import Handlers, Tools, admitted
-from orchestrator.undo.refusing import in_words
-from orchestrator.undo.restoring import Conflict, Restoring, restoring
-from state.clock import iso
+from orchestrator.turns import Handlers, Tools, admit_actor
+from orchestrator.undo.refusing import describe_conflict
+from orchestrator.undo.restoring import Conflict, RestoreCall, plan_restore
+from state.clock import format_iso
 from state.store import EffectRow, InboxRow, OutboxRow
 
 PRESS: Final = "undo"
@@ -32,9 +32,9 @@ _GIVEN_UP: Final = frozenset({"denied", "expired", "superseded", "refused"})
 _LEADING: Final = frozenset({"lead", "admin"})
 
 
-def handlers() -> Handlers:
+def build_handlers() -> Handlers:
     """The press of ("undo", effect id)."""
-    return Handlers(presses={PRESS: pressed})
+    return Handlers(buttons={PRESS: propose_undo})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,35 +45,35 @@ class _Answer:
     card: str = ""
 
 
-async def pressed(row: InboxRow, session: Session, tools: Tools) -> None:
+async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
     """Show a card that would take the call back, or say why there is none. Raises StoreError."""
-    actor = await admitted(row, session, tools)
+    actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     words: list[str] = list(row.body.get("words") or ())
     effect_id = words[1] if len(words) > 1 else ""
     answer = await _undo(effect_id, actor, row, session=session, tools=tools)
-    rows = [*_told(answer, actor, row, session), *_shown(answer, effect_id, session, tools.gate.means)]
+    rows = [*_build_answer_rows(answer, actor, row, session), *_build_card_rows(answer, effect_id, session, tools.gate.means)]
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
 async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, session: Session, tools: Tools) -> _Answer:
     means = tools.gate.means
-    effect = await session.effect(effect_id)
+    effect = await session.find_effect(effect_id)
     if effect is None or effect.stream != session.stream:
         return _Answer(notice=Notice(code="undo-elsewhere"))
-    if not _entitled(effect, actor):
-        return _Answer(notice=Notice(code="undo-not-yours", args={"who": _name(str(effect.call["requested_by"]), tools)}))
-    slot = await _free_slot(effect_id, session)
+    if not _is_entitled(effect, actor):
+        return _Answer(notice=Notice(code="undo-not-yours", args={"who": _find_name(str(effect.call["requested_by"]), tools)}))
+    slot = await _find_free_slot(effect_id, session)
     if isinstance(slot, _Answer):
         return slot
-    found = _reversible(effect, session, means)
+    found = _find_parts(effect, session, means)
     if isinstance(found, Notice):
         return _Answer(notice=found)
     try:
-        plan = await _looked(found, actor, means)
+        plan = await _plan_undo(found, actor, means)
     except BitrixError as error:
-        return _Answer(notice=unreadable(error).reason)
+        return _Answer(notice=build_read_refusal(error).reason)
     if isinstance(plan, Notice):
         return _Answer(notice=plan)
     named = frozenset(f"{kind}:{number}" for kind, number in plan.targets)
@@ -85,11 +85,11 @@ async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, session: Session
         requires_confirmation=True,
         slot=slot,
     )
-    mode = effective(tools.mode, actor)
-    return _answer(await tools.gate.submit(effect_back, actor=actor, mode=mode, turn_id=row.id, ledger=session))
+    mode = resolve_mode(tools.mode, actor)
+    return _to_answer(await tools.gate.submit(effect_back, actor=actor, mode=mode, turn_id=row.id, ledger=session))
 
 
-def _answer(result: Outcome | Pending) -> _Answer:
+def _to_answer(result: Outcome | Pending) -> _Answer:
     if isinstance(result, Pending):
         return _Answer(notice=Notice(code="undo-shown"), card=result.confirmation_id)
     if result.status == "planned":
@@ -97,58 +97,58 @@ def _answer(result: Outcome | Pending) -> _Answer:
     return _Answer(notice=result.reason or Notice(code="undo-none"))
 
 
-def _reversible(effect: EffectRow, session: Session, means: Means) -> tuple[Part, ...] | Notice:
+def _find_parts(effect: EffectRow, session: Session, means: GateDeps) -> tuple[UndoPart, ...] | Notice:
     """The parts of the call, or why it cannot be taken back whatever the records hold."""
-    done = undoing.done_of(effect)
+    done = undoing.find_completed(effect)
     if done is None:
         return Notice(code="undo-not-done")
-    parts = undoing.parts_of(done, policy=means.policy, catalogue=means.catalogue)
+    parts = undoing.build_undo_parts(done, policy=means.policy, catalogue=means.catalogue)
     if isinstance(parts, Notice):
         return parts
-    end = undoing.ends(done, means.policy)
+    end = undoing.calculate_deadline(done, means.policy)
     if session.now >= end:
-        return Notice(code="undo-late", args={"at": iso(end)})
+        return Notice(code="undo-late", args={"at": format_iso(end)})
     return parts if all(part.target[1] for part in parts) else Notice(code="undo-none")
 
 
-async def _looked(parts: tuple[Part, ...], actor: Actor, means: Means) -> Restoring | Notice:
+async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, means: GateDeps) -> RestoreCall | Notice:
     """What would take it back, by the records as they are now; somebody who may not touch them learns nothing of them."""
-    records = await means.records.records([part.target for part in parts])
+    records = await means.records.load_records([part.target for part in parts])
     for part in parts:
         record = records.get(part.target)
         if record is not None and not may_touch(actor, part.call.entities.get(part.call.entity), record):
             return Notice(code="gate-not-yours", args={"entity": part.target[0], "id": part.target[1]})
-    found = restoring(parts, records, means.catalogue)
-    return await in_words(found, records, actor, means.names) if isinstance(found, Conflict) else found
+    found = plan_restore(parts, records, means.catalogue)
+    return await describe_conflict(found, records, actor, means.names) if isinstance(found, Conflict) else found
 
 
-async def _free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
+async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
     """The place for the effect that takes it back; an answer where one has been taken already. A card that was declined gives it free."""
     for attempt in range(1, _ATTEMPTS + 1):
-        slot = undoing.slot_of(effect_id, attempt)
-        last = await _latest(undoing.undoing_id(effect_id, attempt), ledger)
+        slot = undoing.build_undo_slot(effect_id, attempt)
+        last = await _find_latest(undoing.build_undo_effect_id(effect_id, attempt), ledger)
         if last is None:
             return slot
         if last.status not in _GIVEN_UP:
-            return _taken(last)
+            return _explain_taken(last)
     return _Answer(notice=Notice(code="undo-too-often"))
 
 
-async def _latest(effect_id: str, ledger: Ledger) -> EffectRow | None:
+async def _find_latest(effect_id: str, ledger: Ledger) -> EffectRow | None:
     """The effect in a place as it stands: one that drifted while its card waited goes on under another id."""
-    row = await ledger.effect(effect_id)
+    row = await ledger.find_effect(effect_id)
     while row is not None and row.status == "superseded":
-        further = await ledger.effect(undoing.again_id(row.effect_id))
+        further = await ledger.find_effect(undoing.build_replacement_id(row.effect_id))
         if further is None:
             return row
         row = further
     return row
 
 
-def _taken(row: EffectRow) -> _Answer:
+def _explain_taken(row: EffectRow) -> _Answer:
     match row.status:
         case "succeeded":
-            return _Answer(notice=Notice(code="undo-done", args={"at": iso(row.updated_at)}))
+            return _Answer(notice=Notice(code="undo-done", args={"at": format_iso(row.updated_at)}))
         case "requested":
             return _Answer(notice=Notice(code="undo-open"), card=str(row.call.get("confirmation_id") or ""))
         case "approved" | "started":
@@ -157,34 +157,34 @@ def _taken(row: EffectRow) -> _Answer:
             return _Answer(notice=Notice(code="undo-unknown"))
 
 
-def _entitled(effect: EffectRow, actor: Actor) -> bool:
+def _is_entitled(effect: EffectRow, actor: Actor) -> bool:
     """Who asked for it, who approved it, or who leads; what they may see is looked at besides."""
     return actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")} or actor.role in _LEADING
 
 
-def _name(key: str, tools: Tools) -> str:
-    known = tools.present(Actor(key=key, name=key))
+def _find_name(key: str, tools: Tools) -> str:
+    known = tools.refresh_actor(Actor(key=key, name=key))
     return known.name if known else key
 
 
-def _told(answer: _Answer, actor: Actor, row: InboxRow, session: Session) -> list[OutboxRow]:
+def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Session) -> list[OutboxRow]:
     """The press is answered once. A refusal is also left to be read where nobody else reads along; others see none of it."""
     callback = str(row.body.get("callback_id") or "")
     alone = actor.key == session.key or not callback
     if answer.card or not alone:
-        return [outgoing.toast_row(session.key, callback, answer.notice, session.now)] if callback else []
-    rows = [outgoing.toast_row(session.key, callback, Notice(code="undo-refused"), session.now)] if callback else []
-    return [*rows, outgoing.reply_row(session.key, say(answer.notice), session.now)]
+        return [outgoing.build_toast_row(session.key, callback, answer.notice, session.now)] if callback else []
+    rows = [outgoing.build_toast_row(session.key, callback, Notice(code="undo-refused"), session.now)] if callback else []
+    return [*rows, outgoing.build_reply_row(session.key, build_reply(answer.notice), session.now)]
 
 
-def _shown(answer: _Answer, effect_id: str, session: Session, means: Means) -> list[OutboxRow]:
+def _build_card_rows(answer: _Answer, effect_id: str, session: Session, means: GateDeps) -> list[OutboxRow]:
     """The card of the undo, and the card of the call without a button that does nothing any more."""
     entries = cast("Mapping[str, Mapping[str, Any]]", session.state["agent"]["confirmations"])
-    rows = [outgoing.card_row(session.key, entries[answer.card], session.now)] if answer.card in entries else []
+    rows = [outgoing.build_card_row(session.key, entries[answer.card], session.now)] if answer.card in entries else []
     if answer.notice.code not in {"undo-late", "undo-done"}:
         return rows
     old = next((entry for entry in entries.values() if entry["effect_id"] == effect_id and entry["status"] == "executed"), None)
     if old is not None:
-        body = undoing.as_shown(old, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
-        rows.append(outgoing.card_row(session.key, body, session.now))
+        body = undoing.add_undo_status(old, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+        rows.append(outgoing.build_card_row(session.key, body, session.now))
     return rows

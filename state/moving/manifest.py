@@ -14,14 +14,14 @@ _LOG = re.compile(r"\.?[A-Za-z0-9%_.=+,@~-]{1,250}", re.ASCII)
 _OF_A_LOG = re.compile(r".*\.jsonl(\.\d{8}T\d{6}Z(-\d{3,})?(\.gz)?|\.lock|\.archives)?", re.ASCII)
 
 
-def _column(name: str) -> str:
+def _check_column(name: str) -> str:
     if _NAME.fullmatch(name) is None:
         msg = "that is no name of a table or column"
         raise ValueError(msg)
     return name
 
 
-def log_name(name: str) -> str:
+def check_log_name(name: str) -> str:
     """A file of an audit log, in no folder; ValueError for any other name."""
     if _LOG.fullmatch(name) is None or _OF_A_LOG.fullmatch(name) is None:
         msg = f"{name[:80]!r} is no file of an audit log"
@@ -43,8 +43,8 @@ class Part(_Frozen):
 class TablePart(Part):
     """A table."""
 
-    columns: tuple[Annotated[str, AfterValidator(_column)], ...]
-    key: tuple[Annotated[str, AfterValidator(_column)], ...]
+    columns: tuple[Annotated[str, AfterValidator(_check_column)], ...]
+    key: tuple[Annotated[str, AfterValidator(_check_column)], ...]
     rows: int = Field(ge=0)
 
 
@@ -74,15 +74,15 @@ class Manifest(_Frozen):
     kind: Literal["sqlite", "postgresql"]
     revision: str
     """The schema of the rows."""
-    tables: dict[Annotated[str, AfterValidator(_column)], TablePart]
-    logs: dict[Annotated[str, AfterValidator(log_name)], Part]
+    tables: dict[Annotated[str, AfterValidator(_check_column)], TablePart]
+    logs: dict[Annotated[str, AfterValidator(check_log_name)], Part]
     heads: Heads
     open: dict[str, int]
     """Cards that wait, approved and started calls, inputs: what a restore has to do with."""
     erased: tuple[ErasedPerson, ...]
     """They are to be erased again wherever an older backup is restored."""
 
-    def parts(self) -> dict[str, Part]:
+    def list_parts(self) -> dict[str, Part]:
         """Every part by its name in the archive."""
         tables = {f"tables/{name}.jsonl": part for name, part in self.tables.items()}
         return {**tables, **{f"logs/{name}": part for name, part in self.logs.items()}}

@@ -10,13 +10,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from state.migrations import HEAD
 from state.moving.archive import Progress
-from state.moving.backup import heads_of
-from state.moving.loading import InUse, alone, filling, sqlite_path
+from state.moving.backup import read_heads
+from state.moving.loading import InUse, find_sqlite_path, hold_alone, open_for_loading
 from state.moving.manifest import Heads
-from state.moving.restore import Differs
-from state.moving.tables import NothingThere, Reading, Rows, Shape, Sum, Summing, lines, reading
+from state.moving.restore import RestoreMismatch
+from state.moving.tables import DatabaseReading, NothingThere, Rows, TableShape, TableSum, TableSummer, open_reading, render_lines
 from state.sql import closed
-from state.sql.dialect import SCHEMA_LOCK, Dialect, opening
+from state.sql.dialect import SCHEMA_LOCK, Dialect, open_database
 from state.store import StoreError, StoreUnwritable
 
 _OTHERS = """
@@ -30,7 +30,7 @@ class SamePlace(StoreError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moved:
+class MoveResult:
     """What was moved, the same at both ends."""
 
     rows: dict[str, int]
@@ -39,7 +39,7 @@ class Moved:
     target: str
 
 
-def named(url: str) -> str:
+def format_url(url: str) -> str:
     """A database for people: without user and password."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
@@ -47,52 +47,54 @@ def named(url: str) -> str:
     return f"PostgreSQL {parsed.host or 'localhost'}/{parsed.database}"
 
 
-def move(source: str, target: str, progress: Progress = lambda _: None) -> Moved:
+def move(source: str, target: str, progress: Progress = lambda _: None) -> MoveResult:
     """Copy every row of `source` into the empty `target`, read both again, compare, and mark the source as moved.
 
     InUse, NothingThere, SamePlace, NotEmpty before anything is changed; after any other error the source is as before, and the
     target, if it was begun, is refused by whoever would start on it.
     """
-    if make_url(source) == make_url(target) or (sqlite_path(source) and sqlite_path(source) == sqlite_path(target)):
+    if make_url(source) == make_url(target) or (find_sqlite_path(source) and find_sqlite_path(source) == find_sqlite_path(target)):
         raise SamePlace("that is the database it stands in already")
     with ExitStack() as stack:
-        held = stack.enter_context(to_ourselves(source))
-        with reading(source) as found:
+        held = stack.enter_context(hold_exclusively(source))
+        with open_reading(source) as found:
             if found.schema != HEAD:
-                raise NothingThere(f"there is no database of schema {HEAD} in {named(source)}: start the bot once, then move it")
-            if found.mark is not None and (found.mark.get("why") != "moved" or found.mark.get("to") != named(target)):
-                raise closed.ClosedDatabase(closed.sentence(found.mark))
-            loading = stack.enter_context(filling(target, by="move"))
+                raise NothingThere(f"there is no database of schema {HEAD} in {format_url(source)}: start the bot once, then move it")
+            if found.mark is not None and (found.mark.get("why") != "moved" or found.mark.get("to") != format_url(target)):
+                raise closed.ClosedDatabase(closed.describe(found.mark))
+            loading = stack.enter_context(open_for_loading(target, by="move"))
             loading.begin(found.schema)
-            counted = {shape.name: Summing() for shape in found.shapes}
-            loading.fill((shape, _counted(found, shape, counted[shape.name], progress)) for shape in found.shapes)
-            heads = heads_of(found)
+            counted = {shape.name: TableSummer() for shape in found.shapes}
+            loading.fill((shape, _sum_pages(found, shape, counted[shape.name], progress)) for shape in found.shapes)
+            heads = read_heads(found)
             with loading.read() as there:
-                _compared(found, there, {name: one.sum() for name, one in counted.items()}, heads, progress)
+                _compare(found, there, {name: one.sum() for name, one in counted.items()}, heads, progress)
         loading.upgrade()  # the functions of PostgreSQL
         # From here on the target is what counts: first the source is closed, so that at no moment both could be started on.
         with held.begin() as connection:
-            closed.close(connection, "moved", to=named(target))
+            closed.close(connection, "moved", to=format_url(target))
         loading.finish()
-    return Moved(rows={name: one.sum().rows for name, one in counted.items()}, heads=heads, source=named(source), target=named(target))
+    return MoveResult(
+        rows={name: one.sum().rows for name, one in counted.items()}, heads=heads, source=format_url(source), target=format_url(target)
+    )
 
 
-def moved_to(url: str) -> str:
+def find_move_target(url: str) -> str:
     """Where the database was moved to, "" where it was not. StoreError where it could not be taken back: an incomplete one, InUse."""
-    with to_ourselves(url) as held, held.begin() as connection:
-        return _moved_to(connection)
+    with hold_exclusively(url) as held, held.begin() as connection:
+        return _read_move_target(connection)
 
 
-def reopen(url: str) -> str:
+def clear_moved_mark(url: str) -> str:
     """Take the mark "moved" away; what it said, or "" where there was none. StoreError for an incomplete one, InUse."""
-    with to_ourselves(url) as held, held.begin() as connection:
-        was = _moved_to(connection)
+    with hold_exclusively(url) as held, held.begin() as connection:
+        was = _read_move_target(connection)
         if was:
-            closed.open_again(connection)
+            closed.remove(connection)
         return was
 
 
-def _moved_to(connection: Connection) -> str:
+def _read_move_target(connection: Connection) -> str:
     mark = closed.read(connection)
     if mark is None:
         return ""
@@ -101,11 +103,11 @@ def _moved_to(connection: Connection) -> str:
     return str(mark.get("to", "another database"))
 
 
-class Held:
+class ExclusiveDatabase:
     """A database that nobody else works with for now."""
 
     def __init__(self, dialect: Dialect) -> None:
-        """Made by `to_ourselves`."""
+        """Made by `hold_exclusively`."""
         self._dialect = dialect
 
     @contextmanager
@@ -119,26 +121,26 @@ class Held:
 
 
 @contextmanager
-def to_ourselves(url: str) -> Iterator[Held]:
+def hold_exclusively(url: str) -> Iterator[ExclusiveDatabase]:
     """Keep every bot from the database while the block runs; InUse where one is there, NothingThere for no SQLite file."""
     with ExitStack() as stack:
-        path = sqlite_path(url)
+        path = find_sqlite_path(url)
         if path is not None:
             if not path.is_file():
                 raise NothingThere(f"there is no database {path}")
-            alone(path.parent, stack)
+            hold_alone(path.parent, stack)
         try:
-            dialect = stack.enter_context(opening(url))
+            dialect = stack.enter_context(open_database(url))
             stack.callback(dialect.engine.dispose)
             if path is None:
-                stack.enter_context(_locked(dialect))
+                stack.enter_context(_hold_schema_lock(dialect))
         except (OSError, SQLAlchemyError) as error:
-            raise StoreUnwritable(f"{named(url)} cannot be opened: {str(getattr(error, 'orig', error)).splitlines()[0]}") from None
-        yield Held(dialect)
+            raise StoreUnwritable(f"{format_url(url)} cannot be opened: {str(getattr(error, 'orig', error)).splitlines()[0]}") from None
+        yield ExclusiveDatabase(dialect)
 
 
 @contextmanager
-def _locked(dialect: Dialect) -> Iterator[None]:
+def _hold_schema_lock(dialect: Dialect) -> Iterator[None]:
     """The lock of the schema, which every program takes before it begins; who has begun already shows by a connection."""
     with dialect.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if not connection.execute(text(f"SELECT pg_try_advisory_lock({SCHEMA_LOCK})")).scalar():
@@ -149,20 +151,20 @@ def _locked(dialect: Dialect) -> Iterator[None]:
         yield
 
 
-def _counted(found: Reading, shape: Shape, summing: Summing, progress: Progress) -> Iterator[Rows]:
+def _sum_pages(found: DatabaseReading, shape: TableShape, summing: TableSummer, progress: Progress) -> Iterator[Rows]:
     count = 0
-    for page in found.pages(shape):
-        summing.add(lines(shape, page), len(page))
+    for page in found.iterate_pages(shape):
+        summing.add(render_lines(shape, page), len(page))
         count += len(page)
         progress(f"{shape.name}: {count:,} rows")
         yield page
 
 
-def _compared(found: Reading, there: Reading, sums: dict[str, Sum], heads: Heads, progress: Progress) -> None:
+def _compare(found: DatabaseReading, there: DatabaseReading, sums: dict[str, TableSum], heads: Heads, progress: Progress) -> None:
     """Everything is read back from the target, in the order of the source's columns."""
     for shape in found.shapes:
         progress(f"comparing {shape.name}")
-        if there.sum_of(shape) != sums[shape.name]:
-            raise Differs(f"table {shape.name} is not the same in both databases: the source is as before, nothing was moved")
-    if heads_of(there) != heads:
-        raise Differs("the streams do not end at the same records: the source is as before, nothing was moved")
+        if there.sum_table(shape) != sums[shape.name]:
+            raise RestoreMismatch(f"table {shape.name} is not the same in both databases: the source is as before, nothing was moved")
+    if read_heads(there) != heads:
+        raise RestoreMismatch("the streams do not end at the same records: the source is as before, nothing was moved")

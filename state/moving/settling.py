@@ -7,8 +7,8 @@ from sqlalchemy import Connection, and_, or_, select, update
 
 from state.sql import rows
 from state.sql.tables import effects, inbox, leases, values
-from state.sql.vouched import DamagedRow, trusted, vouched
-from state.store import CAME_BACK, RESTORED, SET_ASIDE
+from state.sql.vouched import DamagedRow, decode_checksummed, encode_checksummed
+from state.store import RESTORED, RESTORED_CARD, SET_ASIDE
 
 NOTE = "came back with a backup: it may have been worked on since"
 
@@ -22,7 +22,7 @@ class SetAside:
     received_at: str
 
 
-def end_leases(connection: Connection) -> None:
+def expire_leases(connection: Connection) -> None:
     """Nobody holds a session any more."""
     connection.execute(update(leases).values(owner=""))
 
@@ -42,24 +42,24 @@ def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:
     waiting = select(effects.c.effect_id, effects.c.call).where(effects.c.status == "requested").order_by(effects.c.effect_id)
     cards, damaged = [], []
     for effect_id, text in connection.execute(waiting).all():
-        place = rows.call_of(effect_id)
+        place = rows.build_call_place(effect_id)
         try:
-            call = {**trusted(place, text), CAME_BACK: at}
+            call = {**decode_checksummed(place, text), RESTORED_CARD: at}
         except DamagedRow:  # nothing is ever done by it
             damaged.append(effect_id)
             continue
-        connection.execute(update(effects).where(effects.c.effect_id == effect_id).values(call=vouched(place, call)))
+        connection.execute(update(effects).where(effects.c.effect_id == effect_id).values(call=encode_checksummed(place, call)))
         cards.append(effect_id)
     return cards, damaged
 
 
-def under_way(connection: Connection) -> list[tuple[str, str]]:
+def list_running_calls(connection: Connection) -> list[tuple[str, str]]:
     """(effect, stream) of the calls that were approved or started."""
     doubtful = select(effects.c.effect_id, effects.c.stream).where(effects.c.status.in_(("approved", "started")))
     return [(effect_id, stream) for effect_id, stream in connection.execute(doubtful.order_by(effects.c.updated_at))]
 
 
-def remember(connection: Connection, *, made_at: str, at: str) -> None:
+def record_restore(connection: Connection, *, made_at: str, at: str) -> None:
     """Leave word of the restore, for doors to which old inputs may come a second time."""
     value = orjson.dumps({"made_at": made_at, "restored_at": at}).decode()
     connection.execute(values.delete().where(values.c.key == RESTORED))

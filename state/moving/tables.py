@@ -15,14 +15,14 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from state.migrations import HEAD
 from state.sql import closed
-from state.sql.dialect import Dialect, looking
+from state.sql.dialect import Dialect, open_read_only
 from state.sql.schema import NewerDatabase
 from state.sql.tables import metadata
 from state.store import StoreError
 from state.verify.database import OLDER
 
 PAGE = 500
-FOREVER = ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout")
+TIMEOUT_SETTINGS = ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout")
 """Settings of a bot's session that have no place in work that takes as long as it takes."""
 
 Rows = list[tuple[Any, ...]]
@@ -37,7 +37,7 @@ class Unreadable(StoreError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class TableShape:
     """A table as it is in the database, whatever its schema."""
 
     name: str
@@ -46,7 +46,7 @@ class Shape:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sum:
+class TableSum:
     """What a table came to: how many rows, how many bytes as lines, and their digest."""
 
     rows: int
@@ -54,7 +54,7 @@ class Sum:
     sha256: str
 
 
-class Summing:
+class TableSummer:
     """Adds lines up."""
 
     def __init__(self) -> None:
@@ -67,44 +67,44 @@ class Summing:
         self._size += len(lines)
         self._digest.update(lines)
 
-    def sum(self) -> Sum:
+    def sum(self) -> TableSum:
         """What it came to so far."""
-        return Sum(rows=self._rows, size=self._size, sha256=self._digest.hexdigest())
+        return TableSum(rows=self._rows, size=self._size, sha256=self._digest.hexdigest())
 
 
 @contextmanager
-def reading(url: str) -> Iterator["Reading"]:
+def open_reading(url: str) -> Iterator["DatabaseReading"]:
     """The database behind `url` as it is now, for as long as the block takes, beside those who work with it.
 
     NothingThere where there is none; NewerDatabase for one of a newer program; other StoreErrors where it cannot be read.
     """
     try:
-        with looking(url) as dialect:  # whose lock is for the opening only
+        with open_read_only(url) as dialect:  # whose lock is for the opening only
             pass
     except FileNotFoundError as error:
         raise NothingThere(str(error)) from None
-    with of_engine(dialect) as found:
+    with open_on_dialect(dialect) as found:
         yield found
 
 
 @contextmanager
-def of_engine(dialect: Dialect) -> Iterator["Reading"]:
+def open_on_dialect(dialect: Dialect) -> Iterator["DatabaseReading"]:
     """The same for a database that is opened already."""
     driver: Any = dialect.engine.dialect.loaded_dbapi
     try:
         connection = dialect.engine.raw_connection()
     except (SQLAlchemyError, driver.Error) as error:
-        raise StoreError(f"the database cannot be opened: {_line(error)}") from None
+        raise StoreError(f"the database cannot be opened: {_format_error(error)}") from None
     try:
-        yield Reading(dialect, connection.driver_connection)
+        yield DatabaseReading(dialect, connection.driver_connection)
     except driver.Error as error:
-        raise StoreError(f"the database cannot be read: {_line(error)}") from None
+        raise StoreError(f"the database cannot be read: {_format_error(error)}") from None
     finally:
         connection.invalidate()  # it ends the transaction, whatever came
         dialect.engine.dispose()
 
 
-class Reading:
+class DatabaseReading:
     """One transaction, in which nothing changes that others write. Made by `reading`."""
 
     def __init__(self, dialect: Dialect, driver: Any) -> None:
@@ -116,41 +116,41 @@ class Reading:
             present = set(there.get_table_names()) & {*metadata.tables, "alembic_version"}
             self.mark = closed.read(connection) if "values" in present else None
             """Why nobody may start on it, None where they may."""
-            shapes = [_shape(there, name) for name in sorted(present - {"alembic_version"})]
+            shapes = [_read_shape(there, name) for name in sorted(present - {"alembic_version"})]
         if self.is_sqlite:
             driver.execute("BEGIN")
         else:
             driver.rollback()
             driver.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            for name in FOREVER:
+            for name in TIMEOUT_SETTINGS:
                 driver.execute(f"SET LOCAL {name} = 0")
-        self.schema = self._revision() if "alembic_version" in present else ""
+        self.schema = self._read_revision() if "alembic_version" in present else ""
         self.shapes = tuple(shapes)
 
-    def _revision(self) -> str:
+    def _read_revision(self) -> str:
         found = self._driver.execute("SELECT version_num FROM alembic_version").fetchone()
         schema = str(found[0]) if found else ""
         if schema and schema not in {HEAD, *OLDER}:
             raise NewerDatabase(f"the database has schema {schema!r}, this program knows up to {HEAD!r}: use the newer version")
         return schema
 
-    def pages(self, shape: Shape) -> Iterator[Rows]:
+    def iterate_pages(self, shape: TableShape) -> Iterator[Rows]:
         """The rows of a table in the order of its key, some at a time; without the mark that the database is closed."""
-        for page in self._fetched(_ordered(shape, self.is_sqlite)):
+        for page in self._fetch(_build_ordered_query(shape, self.is_sqlite)):
             yield [row for row in page if row[0] != closed.KEY] if shape.name == "values" else page
 
-    def asked(self, sql: str) -> Rows:
+    def query(self, sql: str) -> Rows:
         """The answer to a question of ours, such as counts."""
         return [tuple(row) for row in self._driver.execute(sql).fetchall()]
 
-    def sum_of(self, shape: Shape) -> Sum:
+    def sum_table(self, shape: TableShape) -> TableSum:
         """The table added up."""
-        summing = Summing()
-        for page in self.pages(shape):
-            summing.add(lines(shape, page), len(page))
+        summing = TableSummer()
+        for page in self.iterate_pages(shape):
+            summing.add(render_lines(shape, page), len(page))
         return summing.sum()
 
-    def _fetched(self, sql: str) -> Iterator[Rows]:
+    def _fetch(self, sql: str) -> Iterator[Rows]:
         cursor = self._driver.cursor() if self.is_sqlite else self._driver.cursor(name="sdelka_moving")
         try:
             cursor.execute(sql)
@@ -160,7 +160,7 @@ class Reading:
             cursor.close()
 
 
-def lines(shape: Shape, rows: Sequence[tuple[Any, ...]]) -> bytes:
+def render_lines(shape: TableShape, rows: Sequence[tuple[Any, ...]]) -> bytes:
     """The rows as lines; Unreadable for what is neither text nor a whole number nor nothing."""
     out = []
     for row in rows:
@@ -170,7 +170,7 @@ def lines(shape: Shape, rows: Sequence[tuple[Any, ...]]) -> bytes:
     return b"".join(out)
 
 
-def row_of(shape: Shape, line: bytes) -> tuple[Any, ...]:
+def parse_row(shape: TableShape, line: bytes) -> tuple[Any, ...]:
     """The row behind a line; ValueError where it is none of that table."""
     row = orjson.loads(line)
     if not isinstance(row, list) or len(row) != len(shape.columns):
@@ -182,22 +182,22 @@ def row_of(shape: Shape, line: bytes) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def quoted(name: str) -> str:
+def escape_name(name: str) -> str:
     """A name of ours for SQL."""
     return f'"{name}"'
 
 
-def _shape(there: Any, name: str) -> Shape:
+def _read_shape(there: Any, name: str) -> TableShape:
     columns = tuple(column["name"] for column in there.get_columns(name))
-    return Shape(name=name, columns=columns, key=tuple(there.get_pk_constraint(name)["constrained_columns"]))
+    return TableShape(name=name, columns=columns, key=tuple(there.get_pk_constraint(name)["constrained_columns"]))
 
 
-def _ordered(shape: Shape, is_sqlite: bool) -> str:  # noqa: FBT001 - which of two spellings
+def _build_ordered_query(shape: TableShape, is_sqlite: bool) -> str:  # noqa: FBT001 - which of two spellings
     numbers = {"pos", "seq"}
-    order = ", ".join(quoted(name) + ("" if is_sqlite or name in numbers else ' COLLATE "C"') for name in shape.key)
-    return f"SELECT {', '.join(map(quoted, shape.columns))} FROM {quoted(shape.name)} ORDER BY {order}"  # noqa: S608 - names of our own tables
+    order = ", ".join(escape_name(name) + ("" if is_sqlite or name in numbers else ' COLLATE "C"') for name in shape.key)
+    return f"SELECT {', '.join(map(escape_name, shape.columns))} FROM {escape_name(shape.name)} ORDER BY {order}"  # noqa: S608 - names of our own tables
 
 
-def _line(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     """The driver's words without what they may quote of the rows."""
     return (str(getattr(error, "orig", error)).splitlines() or [type(error).__name__])[0]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import orjson
 from sqlalchemy import Connection, inspect, text
 
-from state.clock import SystemClock, iso
+from state.clock import SystemClock, format_iso
 from state.store import StoreError
 
 KEY = "closed"
@@ -21,10 +21,10 @@ def refuse(connection: Connection) -> None:
     """Raise ClosedDatabase with the sentence for people where the database is marked; for one of no or any schema."""
     found = read(connection)
     if found is not None:
-        raise ClosedDatabase(sentence(found))
+        raise ClosedDatabase(describe(found))
 
 
-def sentence(mark: Mapping[str, Any]) -> str:
+def describe(mark: Mapping[str, Any]) -> str:
     """What the mark means, for people."""
     at = mark.get("at", "an unknown time")
     if mark.get("why") == "moved":
@@ -49,11 +49,11 @@ def read(connection: Connection) -> dict[str, Any] | None:
 
 def close(connection: Connection, why: Why, **told: str) -> None:
     """Mark it, within the caller's transaction."""
-    value = orjson.dumps({"why": why, "at": iso(SystemClock().now()), **told}).decode()
-    open_again(connection)
+    value = orjson.dumps({"why": why, "at": format_iso(SystemClock().now()), **told}).decode()
+    remove(connection)
     connection.execute(text('INSERT INTO "values" (key, value) VALUES (:key, :value)'), {"key": KEY, "value": value})
 
 
-def open_again(connection: Connection) -> None:
+def remove(connection: Connection) -> None:
     """Take the mark away, within the caller's transaction."""
     connection.execute(text('DELETE FROM "values" WHERE key = :key'), {"key": KEY})

@@ -5,17 +5,17 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from state import counting, event_data, sealing
-from state.clock import iso, new_id
-from state.counting import Count
-from state.event_data import Written
-from state.journal import RecordHead, chained, record_text
-from state.mentions import Mention, mentions
+from state.clock import format_iso, generate_id
+from state.counting import StartCount
+from state.event_data import EncodedEvent
+from state.journal import RecordHead, hash_record, record_text
+from state.mentions import IndexEntry, index_event
 from state.sealing import PersonKey
 from state.sql import outbox, rows
 from state.sql.database import Transaction
-from state.sql.gathered import Gathering
+from state.sql.gathered import CommitBatch
 from state.sql.statements import Statements
-from state.sql.vouched import vouched
+from state.sql.vouched import encode_checksummed
 from state.store import (
     SWITCH,
     CapReached,
@@ -34,7 +34,7 @@ from state.store import (
 class Draft(NamedTuple):
     """An event that still lacks its number, and what of it is to be sealed."""
 
-    written: Written
+    event: EncodedEvent
     secret: bytes
 
 
@@ -50,7 +50,7 @@ class Fence(NamedTuple):
 
 
 @lru_cache(4096)
-def lease_key(stream: str) -> str:
+def to_lease_key(stream: str) -> str:
     """The session whose lease guards `stream`; ValueError where the stream is of no known kind."""
     kind, _, key = stream.partition(":")
     if kind == "session" and key and not key.startswith("run:"):
@@ -61,20 +61,20 @@ def lease_key(stream: str) -> str:
     raise ValueError(msg)
 
 
-def stream_of(key: str) -> str:
+def to_stream(key: str) -> str:
     """The stream that the lease of `key` guards."""
     return key if key.startswith("run:") else f"session:{key}"
 
 
-def person(commit: Commit) -> str:
+def find_key_owner(commit: Commit) -> str:
     """Whose key seals what is personal in the commit."""
-    return sealing.person_of(commit.actor, lease_key(commit.stream))
+    return sealing.find_key_owner(commit.actor, to_lease_key(commit.stream))
 
 
-def drafts(commit: Commit) -> list[Draft]:
+def build_drafts(commit: Commit) -> list[Draft]:
     """The events as text, made before the transaction begins; NotCanonical where one cannot be stored."""
-    written = commit.written or [event_data.written(event) for event in commit.events]
-    return [Draft(one, sealing.packed(one.told) if one.told else b"") for one in written]
+    written = commit.encoded_events or [event_data.encode(event) for event in commit.events]
+    return [Draft(one, sealing.pack(one.personal_text) if one.personal_text else b"") for one in written]
 
 
 def write(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
@@ -83,29 +83,29 @@ def write(transaction: Transaction, statements: Statements, steps: Sequence[Step
     StaleEpoch or EffectConflict where they come too late.
     """
     numbered: list[tuple[StoredEvent, str]] = []
-    named: list[Mention] = []
+    named: list[IndexEntry] = []
     # Of whom the last step was: within the transaction nobody else moves the end of the stream, so it is read once.
     whose: tuple[str, int] | None = None
     fence = Fence(0, "", None)
     for commit, made in steps:
         end = fence
-        if whose != (person(commit), commit.epoch):
-            whose = person(commit), commit.epoch
-            fence = _fence(transaction, statements, commit, whose[0], after)
+        if whose != (find_key_owner(commit), commit.epoch):
+            whose = find_key_owner(commit), commit.epoch
+            fence = _load_fence(transaction, statements, commit, whose[0], after)
             after = None
         if numbered:  # which are written below, in one piece
             fence = fence._replace(seq=end.seq, hash=end.hash)
         if fence.key is None and any(draft.secret for draft in made):
-            fence = fence._replace(key=_made_key(transaction, statements, whose[0], iso(commit.now)))
+            fence = fence._replace(key=_create_key(transaction, statements, whose[0], format_iso(commit.now)))
         if made:
             fresh = _number(commit, made, fence)
-            named += _mentions(commit, fresh)
+            named += _build_index_entries(commit, fresh)
             numbered += fresh
             last, _ = numbered[-1]
             fence = fence._replace(seq=last.seq, hash=last.hash)
     if numbered:
-        transaction.run_many(statements.add_event, [rows.event_params(event, data) for event, data in numbered])
-        moved = {"at_session": lease_key(steps[0][0].stream), "seq": fence.seq, "hash": fence.hash}
+        transaction.run_many(statements.add_event, [rows.to_event_params(event, data) for event, data in numbered])
+        moved = {"at_session": to_lease_key(steps[0][0].stream), "seq": fence.seq, "hash": fence.hash}
         transaction.run(statements.move_head, moved)
     if named:
         transaction.run_many(statements.add_mention, [one._asdict() for one in named])
@@ -120,23 +120,23 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
         _set_switch(transaction, statements, commit.switch)
     _change_effects(transaction, statements, commit)
     for row in commit.outbox:
-        outbox.put(transaction, statements, row)
+        outbox.put_outbox(transaction, statements, row)
     for timer in commit.timers:
         _set_timer(transaction, statements, timer)
     for row_id in commit.inbox_done:
         transaction.run(statements.finish_inbox, {"at_id": row_id, "status": "done", "note": ""})
     for given in commit.inbox_new:
-        transaction.run(statements.set_inbox, rows.inbox_params(given))
+        transaction.run(statements.set_inbox, rows.to_inbox_params(given))
     for digest, content in commit.blobs.items():
         transaction.run(statements.add_blob, {"digest": digest, "content": content})
     if commit.snapshot is not None:
-        transaction.run(statements.set_snapshot, rows.snapshot_params(commit.snapshot))
+        transaction.run(statements.set_snapshot, rows.to_snapshot_params(commit.snapshot))
 
 
 def _change_effects(transaction: Transaction, statements: Statements, commit: Commit) -> None:
     """What becomes of calls; last whether those that start are not too many: one that somebody else has started is no matter of that."""
     if any(change.status == "started" and not change.though_frozen for change in commit.effects):
-        _unless_frozen(transaction, statements)
+        _check_frozen(transaction, statements)
     for change in commit.effects:
         _change_effect(transaction, statements, commit, change)
     for change in commit.effects:
@@ -146,22 +146,22 @@ def _change_effects(transaction: Transaction, statements: Statements, commit: Co
 
 def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[InboxRow]) -> list[bool]:
     """Add inputs; False for each whose source is known."""
-    return [transaction.run(statements.add_inbox, rows.inbox_params(row)) == 1 for row in new]
+    return [transaction.run(statements.add_inbox, rows.to_inbox_params(row)) == 1 for row in new]
 
 
-def secrets_of(transaction: Transaction, statements: Statements, key_ids: Iterable[str]) -> dict[str, str]:
+def fetch_secrets(transaction: Transaction, statements: Statements, key_ids: Iterable[str]) -> dict[str, str]:
     """The secrets of these keys as they are now, by key id; an erased one's is empty, one that was never made is missing."""
     wanted = sorted(key_ids)
     if not wanted:
         return {}
     # Filled up to a power of two, so that few statements serve for every number.
     wanted += wanted[:1] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
-    found = transaction.rows(statements.secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)})
+    found = transaction.fetch_rows(statements.build_secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)})
     return {key_id: secret.decode(errors="replace") if isinstance(secret, bytes) else secret for key_id, secret in found}
 
 
-def _fence(transaction: Transaction, statements: Statements, commit: Commit, person: str, after: int | None) -> Fence:
-    row = transaction.row(statements.fence, {"at_session": lease_key(commit.stream), "at_person": person})
+def _load_fence(transaction: Transaction, statements: Statements, commit: Commit, person: str, after: int | None) -> Fence:
+    row = transaction.fetch_row(statements.fence, {"at_session": to_lease_key(commit.stream), "at_person": person})
     if row is None or row[0] == "" or row[1] != commit.epoch:
         raise StaleEpoch(f"epoch {commit.epoch} of {commit.stream} is over: another process works on it")
     if after is not None and row[2] != after:
@@ -169,11 +169,11 @@ def _fence(transaction: Transaction, statements: Statements, commit: Commit, per
     return Fence(row[2], row[3], None if row[4] is None else PersonKey(row[4], row[5]))
 
 
-def _made_key(transaction: Transaction, statements: Statements, person: str, now: str) -> PersonKey:
+def _create_key(transaction: Transaction, statements: Statements, person: str, now: str) -> PersonKey:
     """The person's first key. Of two processes that make one at once, one does; both use it."""
-    key = sealing.new_key()
+    key = sealing.generate_key()
     transaction.run(statements.add_key, {**key._asdict(), "person": person, "created_at": now, "erased_at": ""})
-    found = transaction.row(statements.live_key, {"at_person": person})
+    found = transaction.fetch_row(statements.live_key, {"at_person": person})
     if found is None:  # erased in this very moment
         raise StaleEpoch(f"{person} is being erased")
     return PersonKey(*found)
@@ -181,89 +181,89 @@ def _made_key(transaction: Transaction, statements: Statements, person: str, now
 
 def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[StoredEvent, str]]:
     """Each event as it is stored, with the text of its data."""
-    ts, seq, head = iso(commit.now), fence.seq, fence.hash
+    ts, seq, head = format_iso(commit.now), fence.seq, fence.hash
     stored = []
     for written, secret in made:
         seq += 1
-        record = RecordHead(commit.stream, seq, new_id(), ts, written.type, written.v, commit.actor)
+        record = RecordHead(commit.stream, seq, generate_id(), ts, written.type, written.v, commit.actor)
         data = written.clear
         if secret and fence.key is not None:
-            data = event_data.with_sealed(data, sealing.sealed(fence.key, secret, rows.place(record)))
+            data = event_data.insert_sealed(data, sealing.encrypt(fence.key, secret, rows.build_place(record)))
         raw = record_text(record, data)
-        prev, head = head, chained(head, raw)
-        stored.append((StoredEvent(**record._asdict(), data=written.shown, raw=raw, prev=prev, hash=head), data))
+        prev, head = head, hash_record(head, raw)
+        stored.append((StoredEvent(**record._asdict(), data=written.data, raw=raw, prev=prev, hash=head), data))
     return stored
 
 
-def _mentions(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]]) -> list[Mention]:
+def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]]) -> list[IndexEntry]:
     """What the events of a step name: the calls are those whose rows it changes, the record of a first event stands in the call itself."""
     calls = {change.effect_id: change.call or {} for change in commit.effects}
-    return [one for event, _ in fresh for one in mentions(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
+    return [one for event, _ in fresh for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
 
 
 def _change_effect(transaction: Transaction, statements: Statements, commit: Commit, change: EffectChange) -> None:
     common = {
         "status": change.status,
         "fingerprint": change.fingerprint,
-        "updated_at": iso(commit.now),
-        "outcome": vouched(rows.outcome_of(change.effect_id), change.outcome),
+        "updated_at": format_iso(commit.now),
+        "outcome": encode_checksummed(rows.build_outcome_place(change.effect_id), change.outcome),
     }
-    place = rows.call_of(change.effect_id)
-    call = vouched(place, change.call)
+    place = rows.build_call_place(change.effect_id)
+    call = encode_checksummed(place, change.call)
     told = f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}"
     expected = [status for status in change.expect if status != "absent"]
     new = old = None
     if "absent" in change.expect:
-        new = {**common, "effect_id": change.effect_id, "stream": commit.stream, "call": call or vouched(place, {})}
+        new = {**common, "effect_id": change.effect_id, "stream": commit.stream, "call": call or encode_checksummed(place, {})}
     if expected:
         old = {**common, "at_effect_id": change.effect_id, "call": call}
-    if isinstance(transaction, Gathering):
-        transaction.change_effect(new, old, expected, told)
+    if isinstance(transaction, CommitBatch):
+        transaction.swap_effect(new, old, expected, told)
         return
     if new is not None and transaction.run(statements.add_effect, new) == 1:
         return
     if old is not None:
         found = {f"at_{number}": status for number, status in enumerate(expected)}
-        if transaction.run(statements.change_effect(len(expected)), {**old, **found}) == 1:
+        if transaction.run(statements.build_effect_swap(len(expected)), {**old, **found}) == 1:
             return
     raise EffectConflict(told)
 
 
 def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
     """Who holds the lock alone knows that no call is about to start that has not seen the value."""
-    if isinstance(transaction, Gathering):
+    if isinstance(transaction, CommitBatch):
         transaction.set_switch(value)
         return
     if statements.lock_switch is not None:
-        transaction.rows(statements.lock_switch, {})
+        transaction.fetch_rows(statements.lock_switch, {})
     transaction.run(statements.set_value, {"key": SWITCH, "value": value})
 
 
-def _unless_frozen(transaction: Transaction, statements: Statements) -> None:
+def _check_frozen(transaction: Transaction, statements: Statements) -> None:
     """WriteStopped where writes are frozen; till the end of the transaction nobody freezes them."""
-    if isinstance(transaction, Gathering):
+    if isinstance(transaction, CommitBatch):
         transaction.start_a_write()
         return
     if statements.share_switch is not None:
-        transaction.rows(statements.share_switch, {})
-    found = transaction.row(statements.value, {"at_key": SWITCH})
+        transaction.fetch_rows(statements.share_switch, {})
+    found = transaction.fetch_row(statements.value, {"at_key": SWITCH})
     if found is not None and found[0] != "":
         raise WriteStopped("writes are frozen")
 
 
-def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: Count) -> None:
+def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: StartCount) -> None:
     """Count a start for its person, unless it is too much. Whoever else would start one for them waits till the end of the transaction."""
-    kept = counting.kept(count, effect_id, commit.now)
-    known = counting.known_values(count) if count.known is not None else []
-    if isinstance(transaction, Gathering):
+    kept = counting.build_keys(count, effect_id, commit.now)
+    known = counting.build_known_values(count) if count.known is not None else []
+    if isinstance(transaction, CommitBatch):
         transaction.count(kept, known, count)
         return
     for key, value in known:
         transaction.run(statements.add_value, {"key": key, "value": value})
-    if transaction.row(statements.hold_value, {"at_key": kept.held}) is None:
+    if transaction.fetch_row(statements.hold_value, {"at_key": kept.held}) is None:
         raise Uncounted("nobody has counted what was begun for this person")
     if count.limit is not None:
-        made = transaction.row(statements.counted, {"at_first": kept.first, "at_last": kept.last})
+        made = transaction.fetch_row(statements.counted, {"at_first": kept.first, "at_last": kept.last})
         if made is None or made[0] + count.many > count.limit:
             raise CapReached("as many changes as this person may make within a day were begun")
     transaction.run(statements.add_value, {"key": kept.key, "value": str(count.many)})
@@ -274,4 +274,4 @@ def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -
     if timer.delete:
         transaction.run(statements.drop_timer, {"at_id": timer.id})
     else:
-        transaction.run(statements.set_timer, rows.timer_params(timer))
+        transaction.run(statements.set_timer, rows.to_timer_params(timer))

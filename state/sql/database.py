@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql.expression import ClauseElement
 
 from state.sql.dialect import Dialect
-from state.sql.functions import Function, called
+from state.sql.functions import Function, call_function
 from state.store import StoreError, StoreUnwritable
 
 Params = Mapping[str, Any]
@@ -50,7 +50,7 @@ class Statement:
     conflict: type[StoreError] = StoreError
 
 
-def compiled(spoken: SpokenDialect, clause: ClauseElement, conflict: type[StoreError] = StoreError) -> Statement:
+def compile_statement(spoken: SpokenDialect, clause: ClauseElement, conflict: type[StoreError] = StoreError) -> Statement:
     """`clause` as text for that kind of database."""
     text = clause.compile(dialect=spoken)
     fixed = {name: value for name, value in text.params.items() if value is not None}
@@ -65,7 +65,7 @@ class Transaction:
         self.conflict: type[StoreError] = StoreError
         """What a broken unique key of the running statement means."""
 
-    def meant(self, code: str) -> type[StoreError] | None:
+    def translate_code(self, code: str) -> type[StoreError] | None:
         """What an error of PostgreSQL means after which the transaction is undone for certain, and the connection as good as before."""
         return UNDONE.get(code)
 
@@ -82,23 +82,23 @@ class Transaction:
         self.conflict = statement.conflict
         self._cursor.executemany(statement.sql, [{**fixed, **row} for row in rows] if fixed else list(rows))
 
-    def rows(self, statement: Statement, params: Params) -> list[Row]:
+    def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
         """Run it; every row it answers."""
         self.conflict = statement.conflict
         self._cursor.execute(statement.sql, {**statement.fixed, **params} if statement.fixed else params)
         answer: list[Row] = self._cursor.fetchall()
         return answer
 
-    def row(self, statement: Statement, params: Params) -> Row | None:
+    def fetch_row(self, statement: Statement, params: Params) -> Row | None:
         """Run it; the first row it answers."""
-        answer = self.rows(statement, params)
+        answer = self.fetch_rows(statement, params)
         return answer[0] if answer else None
 
-    def called(self, function: Function, *given: bytes) -> bytes:
+    def call(self, function: Function, *given: bytes) -> bytes:
         """What the server's function answers, its changes kept for good."""
-        return called(self._cursor, function, *given)
+        return call_function(self._cursor, function, *given)
 
-    def skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
+    def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
         """How far the database's clock is ahead of this machine's; nothing where it is the same, or nearly."""
         before = datetime.now(UTC)
         theirs = clock(self._cursor)
@@ -131,29 +131,29 @@ class Database:
         """The same for a single statement, which needs fewer words with the server. Of several each would be kept alone."""
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
-    def made(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
+    def begin(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
         """A transaction of that kind, each statement of which is kept by itself."""
         return self._transaction(self._write_turn, "", kind)
 
-    def again(self, attempt: Callable[[], T]) -> T:
+    def retry(self, attempt: Callable[[], T]) -> T:
         """What `attempt` answers; made anew where the database has certainly kept nothing of it."""
         for _ in range(TRIES - 1):
             with suppress(Contended):
                 return attempt()
         return attempt()
 
-    def skew(self, transaction: Transaction) -> timedelta:
+    def measure_skew(self, transaction: Transaction) -> timedelta:
         """How far the database's clock is ahead of this machine's; asked anew every few seconds, and when this machine's was set."""
         at, drift = time.monotonic(), time.time() - time.monotonic()
         if self._skew is None or at - self._skew[0] > SKEW_FOR or abs(drift - self._skew[1]) > SAME_TIME.total_seconds() / 2:
-            self._skew = (at, drift, transaction.skew(self._dialect.now))
+            self._skew = (at, drift, transaction.measure_skew(self._dialect.now))
         return self._skew[2]
 
     def read(self) -> AbstractContextManager[Transaction]:
         """One look at the database; several statements may see different moments."""
         return self._transaction(self._read_turn, "", Transaction)
 
-    def doubt(self) -> None:
+    def mark_unflushed(self) -> None:
         """Let the next connection bring to the disk what an earlier program may have left unflushed."""
         self._doubtful = True
 
@@ -178,14 +178,14 @@ class Database:
                     connection.commit()
             except self._driver.IntegrityError as error:
                 self._undo(connection)
-                raise transaction.conflict(f"a unique key is taken: {_reason(error)}") from _cause(error)
+                raise transaction.conflict(f"a unique key is taken: {_extract_reason(error)}") from _pick_cause(error)
             except self._driver.Error as error:
-                meant = transaction.meant(getattr(error, "sqlstate", None) or "")
+                meant = transaction.translate_code(getattr(error, "sqlstate", None) or "")
                 if meant is None:
                     self._forget(connection, error)
                 else:  # the server has undone it, on a connection that is as good as before
                     self._undo(connection)
-                raise (meant or StoreUnwritable)(_told(error)) from _cause(error)
+                raise (meant or StoreUnwritable)(_describe(error)) from _pick_cause(error)
             except BaseException:
                 self._undo(connection)
                 raise
@@ -195,10 +195,10 @@ class Database:
     def _connect(self) -> PoolProxiedConnection:
         if self._closed:
             raise StoreUnwritable("the store is closed")
-        connection = self._ready_connection()
+        connection = self._find_connection()
         if self._doubtful:
             try:
-                with translated(self._driver.Error):
+                with translate_errors(self._driver.Error):
                     self._dialect.settle(connection.driver_connection)
             except StoreUnwritable:
                 self._forget(connection)
@@ -206,18 +206,18 @@ class Database:
             self._doubtful = False
         return connection
 
-    def _ready_connection(self) -> PoolProxiedConnection:
+    def _find_connection(self) -> PoolProxiedConnection:
         # Kept here between transactions: the pool's own way in and out costs as much as a statement.
-        while (connection := self._popped()) is not None:
+        while (connection := self._pop_connection()) is not None:
             if self._dialect.alive(connection.driver_connection):
                 return connection
             self._forget(connection)
-        with translated(self._driver.Error):
+        with translate_errors(self._driver.Error):
             connection = self._engine.raw_connection()
             self._dialect.take(connection.driver_connection)
             return connection
 
-    def _popped(self) -> PoolProxiedConnection | None:
+    def _pop_connection(self) -> PoolProxiedConnection | None:
         try:
             return self._idle.pop()
         except IndexError:  # not asked for before: another thread may take it in between
@@ -243,31 +243,31 @@ class Database:
 
 
 @contextmanager
-def translated(driver_error: type[Exception] = OSError) -> Iterator[None]:
+def translate_errors(driver_error: type[Exception] = OSError) -> Iterator[None]:
     """Turn the errors of opening a database into StoreUnwritable."""
     try:
         yield
     except (SQLAlchemyError, OSError, driver_error) as error:
-        raise _unwritable(error) from _cause(error)
+        raise _build_error(error) from _pick_cause(error)
 
 
-def _unwritable(error: Exception) -> StoreUnwritable:
-    return StoreUnwritable(_told(error))
+def _build_error(error: Exception) -> StoreUnwritable:
+    return StoreUnwritable(_describe(error))
 
 
-def _told(error: Exception) -> str:
-    return f"the database did not take it: {_reason(error)}"
+def _describe(error: Exception) -> str:
+    return f"the database did not take it: {_extract_reason(error)}"
 
 
-def _reason(error: Exception) -> str:
-    return _QUOTES.split(_message(error), maxsplit=1)[0]
+def _extract_reason(error: Exception) -> str:
+    return _QUOTES.split(_format_message(error), maxsplit=1)[0]
 
 
-def _cause(error: Exception) -> Exception | None:
+def _pick_cause(error: Exception) -> Exception | None:
     """What a traceback may show of where it came from: nothing that quotes what is stored."""
-    return None if _QUOTES.search(_message(error)) else error
+    return None if _QUOTES.search(_format_message(error)) else error
 
 
-def _message(error: Exception) -> str:
+def _format_message(error: Exception) -> str:
     reason = error.orig if isinstance(error, DBAPIError) else error
     return " ".join(str(reason).split())

@@ -43,7 +43,7 @@ class Dialect:
     insert: Callable[[Table], Any]
     begin: str
     begin_one: str
-    gathers: bool
+    batches_commits: bool
     """Whether a commit is sent as one piece: each statement by itself would cost a round trip."""
     threads: int
     """How many calls of one process it is good to have under way."""
@@ -65,48 +65,48 @@ class Dialect:
 
 
 @contextmanager
-def opening(url: str) -> Iterator[Dialect]:
+def open_database(url: str) -> Iterator[Dialect]:
     """Open the database behind `url`; while the block runs no other process opens the same SQLite file."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
-        yield _postgresql(parsed)
+        yield _build_postgresql(parsed)
     elif parsed.get_backend_name() != "sqlite":
         msg = f"a database of kind {parsed.get_backend_name()!r} is not known: sqlite or postgresql"
         raise ValueError(msg)
     elif parsed.database in (None, "", ":memory:"):
-        yield _sqlite(parsed, StaticPool)
+        yield _build_sqlite(parsed, StaticPool)
     else:
         path = Path(str(parsed.database))
         path.parent.mkdir(parents=True, exist_ok=True)
         # Two processes may create the file at once, and switching to WAL does not wait for the other one.
         with FileLock(f"{path}.lock"):
             path.touch(mode=0o600)  # nobody else's to read; SQLite gives its log the same mode. One that is there keeps its own
-            dialect = _sqlite(parsed, QueuePool)
-            _write_ahead(dialect.engine)
+            dialect = _build_sqlite(parsed, QueuePool)
+            _set_write_ahead(dialect.engine)
             yield dialect
 
 
 @contextmanager
-def looking(url: str) -> Iterator[Dialect]:
+def open_read_only(url: str) -> Iterator[Dialect]:
     """The database behind `url` for somebody who only reads, while others may work with it; FileNotFoundError for a missing file."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         if not Path(str(parsed.database)).is_file():
             raise FileNotFoundError(f"there is no database {parsed.database}")
-        dialect = _sqlite(parsed, QueuePool)  # its mode and its lock are a matter of those who write
+        dialect = _build_sqlite(parsed, QueuePool)  # its mode and its lock are a matter of those who write
         event.remove(dialect.engine, "begin", _begin_immediate)
     else:
-        dialect = _postgresql(parsed)
+        dialect = _build_postgresql(parsed)
     event.listen(dialect.engine, "connect", dialect.read_only)
     yield dialect
 
 
-def sqlite_url(path: Path) -> str:
+def build_sqlite_url(path: Path) -> str:
     """The address of the SQLite file `path`, for `open_store`."""
     return URL.create("sqlite", database=str(path)).render_as_string(hide_password=False)
 
 
-def _sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
+def _build_sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
     engine = create_engine(
         url,
         poolclass=pool,
@@ -115,28 +115,28 @@ def _sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
         connect_args={"check_same_thread": False, "isolation_level": None, "timeout": BUSY_SECONDS},
         pool_reset_on_return=None,
     )
-    event.listen(engine, "connect", _pragmas)
+    event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin_immediate)
     return Dialect(
         engine=engine,
         insert=sqlite.insert,
         begin="BEGIN IMMEDIATE",
         begin_one="BEGIN IMMEDIATE",
-        gathers=False,
+        batches_commits=False,
         threads=1,
         one_writer=True,
         one_connection=pool is StaticPool,
         lock_schema=lambda _: None,
-        read_only=_query_only,
+        read_only=_set_query_only,
         take=lambda _: None,
         alive=lambda _: True,
-        unflushed=_perhaps_unflushed,
+        unflushed=_may_be_unflushed,
         settle=(lambda _: None) if pool is StaticPool else _checkpoint,
         now=lambda _: None,
     )
 
 
-def _write_ahead(engine: Engine) -> None:
+def _set_write_ahead(engine: Engine) -> None:
     try:
         connection = engine.raw_connection()
         connection.cursor().execute("PRAGMA journal_mode=WAL")
@@ -146,7 +146,7 @@ def _write_ahead(engine: Engine) -> None:
         raise OSError(str(error)) from error
 
 
-def _pragmas(connection: Any, _record: object) -> None:
+def _set_pragmas(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
@@ -161,13 +161,13 @@ def _checkpoint(connection: Any) -> None:
         raise sqlite3.OperationalError("the log cannot be emptied while somebody reads")
 
 
-def _perhaps_unflushed(error: Exception) -> bool:
+def _may_be_unflushed(error: Exception) -> bool:
     """All but a lock that others held, and no room for frames: those end a transaction before its last frame is written."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 
 
-def _query_only(connection: Any, _record: object) -> None:
+def _set_query_only(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA query_only=ON")
     cursor.close()
@@ -177,7 +177,7 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _postgresql(url: URL) -> Dialect:
+def _build_postgresql(url: URL) -> Dialect:
     network = {name: value for name, value in NETWORK.items() if name not in url.query}
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
@@ -185,41 +185,41 @@ def _postgresql(url: URL) -> Dialect:
         pool_reset_on_return=None,
         connect_args=network,
     )
-    event.listen(engine, "connect", _session_settings)
+    event.listen(engine, "connect", _apply_session_settings)
     return Dialect(
         engine=engine,
         insert=postgresql.insert,
         begin="BEGIN",
         begin_one="",
-        gathers=True,
+        batches_commits=True,
         threads=THREADS,
         one_writer=False,
         one_connection=False,
-        lock_schema=_advisory_lock,
-        read_only=_read_only_session,
-        take=_own_transactions,
-        alive=_still_there,
+        lock_schema=_take_advisory_lock,
+        read_only=_set_read_only,
+        take=_set_own_transactions,
+        alive=_is_alive,
         unflushed=lambda _: False,
         settle=lambda _: None,  # the server ends itself when a flush fails
-        now=_server_clock,
+        now=_read_server_clock,
     )
 
 
-def _session_settings(connection: Any, _record: object) -> None:
+def _apply_session_settings(connection: Any, _record: object) -> None:
     connection.execute(SESSION_SETTINGS)
     connection.commit()
 
 
-def _read_only_session(connection: Any, _record: object) -> None:
+def _set_read_only(connection: Any, _record: object) -> None:
     connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
     connection.commit()
 
 
-def _own_transactions(connection: Any) -> None:
+def _set_own_transactions(connection: Any) -> None:
     connection.autocommit = True
 
 
-def _still_there(connection: Any) -> bool:
+def _is_alive(connection: Any) -> bool:
     """Nobody speaks to an idle connection but a server that says goodbye."""
     if connection.closed:
         return False
@@ -229,24 +229,24 @@ def _still_there(connection: Any) -> bool:
         return True
     try:
         connection.pgconn.consume_input()
-    except connection_error():
+    except get_connection_error():
         return False
     return not waiting.poll(0) and not connection.closed
 
 
-def connection_error() -> type[Exception]:
+def get_connection_error() -> type[Exception]:
     """What the driver raises when the other end is gone."""
     from psycopg import OperationalError  # noqa: PLC0415  who works with SQLite does not load the driver of PostgreSQL
 
     return OperationalError
 
 
-def _server_clock(cursor: Any) -> datetime:
+def _read_server_clock(cursor: Any) -> datetime:
     moment: datetime = cursor.execute("SELECT clock_timestamp()").fetchone()[0]
     return moment
 
 
-def _advisory_lock(connection: Connection) -> None:
+def _take_advisory_lock(connection: Connection) -> None:
     """Wait for whoever changes the schema, and change it, however long that takes."""
     connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
     connection.exec_driver_sql("SET LOCAL statement_timeout = 0")

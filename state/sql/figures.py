@@ -10,12 +10,12 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.engine import make_url
 
-from state.sql.database import translated
-from state.sql.dialect import looking
+from state.sql.database import translate_errors
+from state.sql.dialect import open_read_only
 from state.sql.tables import effects, inbox, outbox, timers, values
 from state.store import SWITCH
 
-WITHIN: Final = 2.0
+TIMEOUT_SECONDS: Final = 2.0
 """Seconds that one statement may take; then the look is given up."""
 _MOST: Final = 5000
 """So many open effects are looked at for the oldest."""
@@ -33,7 +33,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class Backlog:
     """What stands in the tables at one moment."""
 
     inbox: Mapping[str, Waiting] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Figures:
     """Writes are frozen."""
 
 
-class FiguresReader:
+class BacklogReader:
     """Looks into the database behind `url`, beside those who work with it. Used from one thread; raises StoreUnwritable."""
 
     def __init__(self, url: str) -> None:
@@ -57,22 +57,22 @@ class FiguresReader:
         self._url = url
         self._engine: Engine | None = None
 
-    def look(self, now: str) -> Figures:
+    def read(self, now: str) -> Backlog:
         """The figures; `now` decides which timers are due."""
         if self._engine is None:
-            with translated(), looking(self._url) as dialect:
+            with translate_errors(), open_read_only(self._url) as dialect:
                 self._engine = dialect.engine
-        with translated(self._engine.dialect.loaded_dbapi.Error), self._engine.connect() as connection:
-            _hurry(connection)
-            open_effects = _effects(connection)
+        with translate_errors(self._engine.dialect.loaded_dbapi.Error), self._engine.connect() as connection:
+            _limit_time(connection)
+            open_effects = _count_effects(connection)
             due = select(func.count()).where(timers.c.due_at <= now)
-            return Figures(
-                inbox=_inbox(connection),
-                outbox=_outbox(connection),
+            return Backlog(
+                inbox=_count_inbox(connection),
+                outbox=_count_outbox(connection),
                 effects=open_effects,
                 timers=int(connection.execute(select(func.count()).select_from(timers)).scalar_one()),
                 timers_due=int(connection.execute(due).scalar_one()),
-                database_bytes=_size(connection, self._url),
+                database_bytes=_measure_size(connection, self._url),
                 frozen=bool(connection.execute(select(values.c.value).where(values.c.key == SWITCH)).scalar()),
             )
 
@@ -83,28 +83,28 @@ class FiguresReader:
             self._engine = None
 
 
-def _hurry(connection: Connection) -> None:
+def _limit_time(connection: Connection) -> None:
     driver: Any = connection.connection.driver_connection
     if isinstance(driver, sqlite3.Connection):
-        until = time.monotonic() + WITHIN
+        until = time.monotonic() + TIMEOUT_SECONDS
         driver.set_progress_handler(lambda: int(time.monotonic() > until), _STEPS)
     else:
-        connection.execute(text(f"SET statement_timeout = {int(WITHIN * 1000)}"))
+        connection.execute(text(f"SET statement_timeout = {int(TIMEOUT_SECONDS * 1000)}"))
 
 
-def _inbox(connection: Connection) -> dict[str, Waiting]:
+def _count_inbox(connection: Connection) -> dict[str, Waiting]:
     found = select(inbox.c.lane, func.count(), func.min(inbox.c.received_at)).where(inbox.c.status == "new").group_by(inbox.c.lane)
     return {lane: Waiting(count=count, oldest=oldest) for lane, count, oldest in connection.execute(found)}
 
 
-def _outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
+def _count_outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
     found = select(outbox.c.channel, outbox.c.status, func.count(), func.min(outbox.c.created_at)).group_by(
         outbox.c.channel, outbox.c.status
     )
     return {(channel, status): Waiting(count=count, oldest=oldest) for channel, status, count, oldest in connection.execute(found)}
 
 
-def _effects(connection: Connection) -> dict[str, Waiting]:
+def _count_effects(connection: Connection) -> dict[str, Waiting]:
     """Counted over the index, whose rows are short: an effect itself holds its whole call."""
     counts: dict[str, int] = {
         row[0]: row[1] for row in connection.execute(select(effects.c.status, func.count()).group_by(effects.c.status))
@@ -119,7 +119,7 @@ def _effects(connection: Connection) -> dict[str, Waiting]:
     return found
 
 
-def _size(connection: Connection, url: str) -> int:
+def _measure_size(connection: Connection, url: str) -> int:
     if connection.dialect.name == "postgresql":
         return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
     file = Path(str(make_url(url).database))

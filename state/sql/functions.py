@@ -233,7 +233,7 @@ class Function(NamedTuple):
     body: str
 
     @property
-    def prepared(self) -> bytes:
+    def prepared_name(self) -> bytes:
         """The name under which a connection keeps its call."""
         return self.name.encode()
 
@@ -244,16 +244,16 @@ class Function(NamedTuple):
         return f"SELECT {self.name}({', '.join(places)})".encode()
 
 
-def _function(kind: str, params: str, returns: str, body: str) -> Function:
+def _build_function(kind: str, params: str, returns: str, body: str) -> Function:
     """Named by what it does: programs of two versions on one database each call their own."""
     return Function(f"sdelka_{kind}_{hashlib.sha256(body.encode()).hexdigest()[:12]}", params, returns, body)
 
 
-COMMIT = _function("commit", "p jsonb", "void", _COMMIT)
+COMMIT = _build_function("commit", "p jsonb", "void", _COMMIT)
 """The changes of one commit: all or none. Takes nothing for granted of what they were built on."""
-SENT = _function("sent", "row_id text, sent_to text", "void", _SENT)
+SENT = _build_function("sent", "row_id text, sent_to text", "void", _SENT)
 """What `outbox.delivered` does."""
-RECEIVE = _function("receive", "p jsonb", "json", _RECEIVE)
+RECEIVE = _build_function("receive", "p jsonb", "json", _RECEIVE)
 """Several inputs at once, and claims of lanes; answers the ids of those that are new, and the claimed rows."""
 _ALL = (COMMIT, SENT, RECEIVE)
 _UNKNOWN_NAME = b"26000"
@@ -269,14 +269,14 @@ def create(connection: Connection) -> None:
             connection.exec_driver_sql(text.replace("%", "%%"))
 
 
-def called(cursor: Any, function: Function, *given: bytes) -> bytes:
+def call_function(cursor: Any, function: Function, *given: bytes) -> bytes:
     """What the function answers, its transaction kept for good; raises the driver's error where nothing of it is kept, or nobody knows."""
     # Beneath the driver's cursor, whose words around one call cost three times the call itself.
     connection = cursor.connection.pgconn
-    result = connection.exec_prepared(function.prepared, list(given))
+    result = connection.exec_prepared(function.prepared_name, list(given))
     if result.status != _TUPLES and result.error_field(_SQLSTATE) == _UNKNOWN_NAME:  # the first call on this connection
-        connection.prepare(function.prepared, function.call)
-        result = connection.exec_prepared(function.prepared, list(given))
+        connection.prepare(function.prepared_name, function.call)
+        result = connection.exec_prepared(function.prepared_name, list(given))
     if result.status != _TUPLES:
         from psycopg.errors import error_from_result  # noqa: PLC0415  who works with SQLite does not load the driver of PostgreSQL
 

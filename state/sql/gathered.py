@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from state.counting import Count, Kept
+from state.counting import CountKeys, StartCount
 from state.sql.database import UNDONE, Contended, Params, Row, Statement, Transaction
 from state.sql.functions import CAP, COMMIT, CONFLICT, FROZEN, MOVED, STALE, UNCOUNTED
 from state.sql.statements import Statements
@@ -29,7 +29,7 @@ Changes = Mapping[str, Sequence[Any]]
 
 
 @lru_cache(8)
-def _lists(statements: Statements) -> dict[int, str]:
+def _map_lists(statements: Statements) -> dict[int, str]:
     """In which list of the changes the values of a statement go."""
     named = {
         "outbox": [statements.add_outbox, statements.add_first_with_key],
@@ -42,7 +42,7 @@ def _lists(statements: Statements) -> dict[int, str]:
     return {id(statement): name for name, several in named.items() for statement in several}
 
 
-class Known(NamedTuple):
+class KnownStream(NamedTuple):
     """Where a stream ended after a commit of this process, and the keys of those who acted; a guess, which the function checks."""
 
     epoch: int
@@ -51,23 +51,23 @@ class Known(NamedTuple):
     keys: Mapping[str, Row]
 
 
-class Sent(Transaction):
+class CommitCall(Transaction):
     """The call that makes the changes of one commit."""
 
-    def meant(self, code: str) -> type[StoreError] | None:
+    def translate_code(self, code: str) -> type[StoreError] | None:
         """Also what the function itself raises."""
         return _MEANING.get(code)
 
 
 def send(transaction: Transaction, changes: Changes) -> None:
     """Make all changes of a commit, for good, or raise and make none."""
-    transaction.called(COMMIT, orjson.dumps(changes))
+    transaction.call(COMMIT, orjson.dumps(changes))
 
 
-class Gathering(Transaction):
+class CommitBatch(Transaction):
     """Gathers the changes of a commit. What it cannot know yet it takes for success: else the function raises."""
 
-    def __init__(self, cursor: Any, statements: Statements, known: Known | None = None) -> None:
+    def __init__(self, cursor: Any, statements: Statements, known: KnownStream | None = None) -> None:
         """`cursor` is for what has to be read: for nothing, where `known` knows everybody who acts."""
         super().__init__(cursor)
         self._known = known
@@ -77,20 +77,20 @@ class Gathering(Transaction):
         """What was read for each person that the steps of this commit speak of; all steps are of one stream."""
         self._lease: dict[str, Any] = {}
         self._changes: dict[str, list[Any]] = {}
-        self._lists = _lists(statements)
+        self._lists = _map_lists(statements)
 
-    def rows(self, statement: Statement, params: Params) -> list[Row]:
+    def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
         """Read it now; the end of the stream is where this commit has moved it."""
         if statement is self._statements.live_key:
-            found = super().rows(statement, params)
+            found = super().fetch_rows(statement, params)
             if found:
-                self._keep(params["at_person"], found[0])
+                self._remember_key(params["at_person"], found[0])
             return found
         if statement is not self._statements.fence:
-            return super().rows(statement, params)
+            return super().fetch_rows(statement, params)
         person = params["at_person"]
         if person not in self._fences:
-            self._fences[person] = self._remembered(person) or super().rows(self._statements.look_at_fence, params)
+            self._fences[person] = self._recall_key(person) or super().fetch_rows(self._statements.look_at_fence, params)
             if self._fences[person] and self._fences[person][0][4] is not None:
                 self._keys[person] = self._fences[person][0][4:]
         found = self._fences[person]
@@ -101,7 +101,7 @@ class Gathering(Transaction):
             self._lease = {"session": params["at_session"], "epoch": epoch, "seq": seq, "hash": hash_, "to_seq": seq, "to_hash": hash_}
         return [(*found[0][:2], self._lease["to_seq"], self._lease["to_hash"], *found[0][4:])]
 
-    def _remembered(self, person: str) -> list[Row]:
+    def _recall_key(self, person: str) -> list[Row]:
         known = self._known
         if known is None or person not in known.keys:
             return []
@@ -109,7 +109,7 @@ class Gathering(Transaction):
         self._changes.setdefault("keys", []).append(key[0])
         return [("ours", known.epoch, known.seq, known.hash, *key)]
 
-    def _keep(self, person: str, key: Row) -> None:
+    def _remember_key(self, person: str, key: Row) -> None:
         self._keys[person] = key
         self._fences[person] = [(*row[:4], *key) for row in self._fences.get(person, [])]
 
@@ -132,7 +132,7 @@ class Gathering(Transaction):
         name = "events" if statement is self._statements.add_event else "mentions"
         self._changes.setdefault(name, []).extend(rows)
 
-    def change_effect(self, add: Params | None, change: Params | None, expected: list[str], told: str) -> None:
+    def swap_effect(self, add: Params | None, change: Params | None, expected: list[str], told: str) -> None:
         """Gather a compare-and-set."""
         one: dict[str, Any] = {"expected": expected, "told": told}
         one |= {"new": add} if add is not None else {}
@@ -147,19 +147,19 @@ class Gathering(Transaction):
         """Gather that a call starts which may not while writes are frozen."""
         self._changes["starts"] = [True]
 
-    def count(self, kept: Kept, known: Sequence[tuple[str, str]], count: Count) -> None:
+    def count(self, kept: CountKeys, known: Sequence[tuple[str, str]], count: StartCount) -> None:
         """Gather a start that counts for a person."""
         one: dict[str, Any] = {**vars(kept), "many": str(count.many)}
         one |= {"known": [{"key": key, "value": value} for key, value in known]} if known else {}
         one |= {"limit": str(count.limit)} if count.limit is not None else {}
         self._changes.setdefault("counts", []).append(one)
 
-    def changes(self) -> dict[str, list[Any]]:
+    def collect_changes(self) -> dict[str, list[Any]]:
         """All that was gathered."""
         return {"leases": [self._lease], **self._changes}
 
-    def known(self) -> Known:
+    def build_known(self) -> KnownStream:
         """What the next commit need not read, once this one is stored."""
         lease = self._lease
         keys = self._keys if self._known is None else {**self._known.keys, **self._keys}
-        return Known(lease["epoch"], lease["to_seq"], lease["to_hash"], keys)
+        return KnownStream(lease["epoch"], lease["to_seq"], lease["to_hash"], keys)

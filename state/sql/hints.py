@@ -24,12 +24,12 @@ QUIET = 60.0
 log = logging.getLogger(__name__)
 
 
-def hints_of(url: str) -> "PostgresHints | None":
+def create_notifier(url: str) -> "PostgresNotifier | None":
     """The hints of that database; None for one that has none."""
-    return PostgresHints(url) if make_url(url).get_backend_name() == "postgresql" else None
+    return PostgresNotifier(url) if make_url(url).get_backend_name() == "postgresql" else None
 
 
-class PostgresHints:
+class PostgresNotifier:
     """One thread and one connection; see the module docstring. Implements `state.worker.Hints`."""
 
     def __init__(self, url: str) -> None:

@@ -14,15 +14,15 @@ from sqlalchemy import Connection, Select, func, literal, select, tuple_
 from state import event_data, sealing
 from state.event_data import UnknownEvent
 from state.findings import Finding
-from state.mentions import TYPES, Mention, mentions
-from state.sealing import DamagedSeal
+from state.mentions import TYPES, IndexEntry, index_event
+from state.sealing import DamagedCiphertext
 from state.sql import rows
 from state.sql.tables import effects, events, person_keys
 from state.sql.tables import mentions as table
-from state.sql.vouched import DamagedRow, trusted
+from state.sql.vouched import DamagedRow, decode_checksummed
 
 SLICE: Final = 500
-TOLD: Final = 20
+MAX_NAMED: Final = 20
 """So many differences are named; of more only the number."""
 TELL_EVERY: Final = 20_000
 
@@ -32,15 +32,15 @@ _LOOK: Final = "RecordsSeen"
 _EVENT: Final = tuple(events.c[name] for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash"))
 _KEY: Final = (table.c.about, table.c.what, table.c.event_id)
 _ROW: Final = (*_KEY, table.c.effect_id)
-_NO_SENSE: Final = (DamagedSeal, UnknownEvent, ValueError, LookupError, TypeError, AttributeError)
+_NO_SENSE: Final = (DamagedCiphertext, UnknownEvent, ValueError, LookupError, TypeError, AttributeError)
 
 
-class Placed(NamedTuple):
+class PlacedEntry(NamedTuple):
     """What an event mentions, and where it stands."""
 
     stream: str
     seq: int
-    mention: Mention
+    mention: IndexEntry
 
 
 @dataclass
@@ -50,7 +50,7 @@ class _Sum:
     rows: int = 0
     digest: int = 0
 
-    def add(self, found: Iterable[Mention]) -> None:
+    def add(self, found: Iterable[IndexEntry]) -> None:
         for one in found:
             self.rows += 1
             self.digest ^= int.from_bytes(sha256("\n".join(one).encode()).digest())
@@ -58,10 +58,10 @@ class _Sum:
 
 def fill(connection: Connection, tell: Callable[[int, int], None]) -> None:
     """Add to the empty table all that the journal mentions; `tell` hears of how many records out of all, now and then."""
-    ask = tolerant(connection)
+    ask = build_tolerant_ask(connection)
     total = connection.execute(select(func.count()).where(events.c.type.in_(TYPES))).scalar_one()
     seen = told = 0
-    for count, found in _projected(ask):
+    for count, found in _project(ask):
         seen += count
         if found:
             connection.execute(table.insert(), [one.mention._asdict() for one in found])
@@ -70,22 +70,24 @@ def fill(connection: Connection, tell: Callable[[int, int], None]) -> None:
             tell(seen, total)
 
 
-def differences(ask: Ask) -> list[Finding]:
+def find_differences(ask: Ask) -> list[Finding]:
     """Where table and journal are not the same, the first of them by name; right also while somebody commits."""
     wanted, there = _Sum(), _Sum()
-    for _, found in _projected(ask):
+    for _, found in _project(ask):
         wanted.add(one.mention for one in found)
-    for page in _stored(ask):
+    for page in _load_stored(ask):
         there.add(page)
     if wanted == there:
         return []
     # Event and row come in one transaction: whichever is met first, the other is there when it is looked for.
-    named = [*_missing(ask), *_unborne(ask)]
-    more = len(named) - TOLD
-    return named[:TOLD] + ([Finding(kind="inconsistent", place=f"table {table.name}", why=f"{more} more such rows")] if more > 0 else [])
+    named = [*_find_missing(ask), *_find_unfounded(ask)]
+    more = len(named) - MAX_NAMED
+    return named[:MAX_NAMED] + (
+        [Finding(kind="inconsistent", place=f"table {table.name}", why=f"{more} more such rows")] if more > 0 else []
+    )
 
 
-def tolerant(connection: Connection) -> Ask:
+def build_tolerant_ask(connection: Connection) -> Ask:
     """Answers over that connection; SQLite's texts as the bytes they are."""
     driver: Any = connection.connection.driver_connection
 
@@ -99,8 +101,8 @@ def tolerant(connection: Connection) -> Ask:
     return ask if connection.dialect.name == "sqlite" else lambda query: connection.execute(query).all()
 
 
-def _missing(ask: Ask) -> Iterator[Finding]:
-    for _, found in _projected(ask):
+def _find_missing(ask: Ask) -> Iterator[Finding]:
+    for _, found in _project(ask):
         for stream, seq, one in found:
             same = (column == value for column, value in zip(_ROW, one, strict=True))
             if not ask(select(table.c.about).where(*same)):
@@ -109,57 +111,57 @@ def _missing(ask: Ask) -> Iterator[Finding]:
                 )
 
 
-def _unborne(ask: Ask) -> Iterator[Finding]:
-    for page in _stored(ask):
+def _find_unfounded(ask: Ask) -> Iterator[Finding]:
+    for page in _load_stored(ask):
         ids = {one.event_id for one in page}
-        borne = {one.mention for one in _placed(ask, _texts(ask(select(*_EVENT).where(events.c.id.in_(ids)))))}
+        borne = {one.mention for one in _index_page(ask, _decode_texts(ask(select(*_EVENT).where(events.c.id.in_(ids)))))}
         for one in page:
             if one not in borne:
                 why = f"its row about {one.about} ({one.what}) is borne out by no record"
                 yield Finding(kind="inconsistent", place=f"table {table.name}", why=why)
 
 
-def _stored(ask: Ask) -> Iterator[list[Mention]]:
+def _load_stored(ask: Ask) -> Iterator[list[IndexEntry]]:
     """The rows of the table."""
     after: tuple[str, ...] = ("", "", "")
     while True:
         later = tuple_(*_KEY) > tuple_(*(literal(part) for part in after))
-        page = [Mention(*row) for row in _texts(ask(select(*_ROW).where(later).order_by(*_KEY).limit(SLICE)))]
+        page = [IndexEntry(*row) for row in _decode_texts(ask(select(*_ROW).where(later).order_by(*_KEY).limit(SLICE)))]
         if not page or page[-1][:3] == after:  # a damaged text is met again and again
             return
         after = page[-1][:3]
         yield page
 
 
-def _projected(ask: Ask) -> Iterator[tuple[int, list[Placed]]]:
+def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
     """How many events were looked at, and what they mention."""
     after = ""
     while True:
         later = select(*_EVENT).where(events.c.id > after, events.c.type.in_(TYPES)).order_by(events.c.id).limit(SLICE)
-        page = _texts(ask(later))
+        page = _decode_texts(ask(later))
         if not page or page[-1][2] == after:  # see _stored
             return
         after = page[-1][2]
-        yield len(page), _placed(ask, page)
+        yield len(page), _index_page(ask, page)
 
 
-def _placed(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[Placed]:
+def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
     """What these events mention."""
-    secrets = _by_id(ask, person_keys.c.key_id, person_keys.c.secret, rows.key_ids(row for row in page if row[4] == _LOOK))
-    read = [(row, _data(row, secrets)) for row in page]
-    calls = _calls(ask, {str(data["effect_id"]) for _, data in read if data and "effect_id" in data})
+    secrets = _load_by_id(ask, person_keys.c.key_id, person_keys.c.secret, rows.collect_key_ids(row for row in page if row[4] == _LOOK))
+    read = [(row, _read_data(row, secrets)) for row in page]
+    calls = _load_calls(ask, {str(data["effect_id"]) for _, data in read if data and "effect_id" in data})
     found = []
     for row, data in read:
-        named = mentions(row[2], row[4], data, calls.get(str(data.get("effect_id")))) if data else ()
-        found += [Placed(row[0], row[1], one) for one in _sensible(named)]
+        named = index_event(row[2], row[4], data, calls.get(str(data.get("effect_id")))) if data else ()
+        found += [PlacedEntry(row[0], row[1], one) for one in _drop_invalid(named)]
     return found
 
 
-def _data(row: tuple[Any, ...], secrets: Mapping[str, str]) -> Mapping[str, Any] | None:
+def _read_data(row: tuple[Any, ...], secrets: Mapping[str, str]) -> Mapping[str, Any] | None:
     """The event's data, of all but a look only what is clear; None where it tells nothing."""
     try:
         if row[4] == _LOOK:
-            event = rows.stored_event(row, "", secrets)
+            event = rows.to_stored_event(row, "", secrets)
             return None if event.erased else event.data
         clear = orjson.loads(row[7])
         clear.pop(sealing.FIELD, None)
@@ -168,19 +170,19 @@ def _data(row: tuple[Any, ...], secrets: Mapping[str, str]) -> Mapping[str, Any]
         return None
 
 
-def _sensible(named: Iterable[Mention]) -> list[Mention]:
+def _drop_invalid(named: Iterable[IndexEntry]) -> list[IndexEntry]:
     try:
         return [one for one in named if all(type(part) is str for part in one)]
     except _NO_SENSE:
         return []
 
 
-def _calls(ask: Ask, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
+def _load_calls(ask: Ask, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
     """What the effects table holds of these effects, without those of erased people."""
     found = {}
-    for effect_id, text in _by_id(ask, effects.c.effect_id, effects.c.call, wanted).items():
+    for effect_id, text in _load_by_id(ask, effects.c.effect_id, effects.c.call, wanted).items():
         try:
-            call = trusted(rows.call_of(effect_id), text)
+            call = decode_checksummed(rows.build_call_place(effect_id), text)
         except DamagedRow:
             continue
         if isinstance(call, Mapping) and "call" in call:
@@ -188,10 +190,10 @@ def _calls(ask: Ask, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _by_id(ask: Ask, key: Any, value: Any, wanted: Iterable[str]) -> dict[str, str]:
+def _load_by_id(ask: Ask, key: Any, value: Any, wanted: Iterable[str]) -> dict[str, str]:
     ids = sorted(wanted)
-    return dict(_texts(ask(select(key, value).where(key.in_(ids))))) if ids else {}
+    return dict(_decode_texts(ask(select(key, value).where(key.in_(ids))))) if ids else {}
 
 
-def _texts(found: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+def _decode_texts(found: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
     return [tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row) for row in found]

@@ -10,15 +10,15 @@ from state.sql.statements import Statements
 from state.store import OutboxRow, StoreError
 
 
-def put(transaction: Transaction, statements: Statements, row: OutboxRow) -> None:
+def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow) -> None:
     """Add a delivery, or put it in the place of the unsent one with its key."""
-    params = rows.outbox_params(row)
+    params = rows.to_outbox_params(row)
     if not row.key:
         transaction.run(statements.add_outbox, params)
         return
     if transaction.run(statements.add_first_with_key, params):
         return
-    found = transaction.row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
+    found = transaction.fetch_row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
     if found is None:  # cannot be: what the insertion saw is of this transaction
         raise StoreError(f"{row.key} waits in the outbox and is not found there")
     position, old_id = found
@@ -26,9 +26,9 @@ def put(transaction: Transaction, statements: Statements, row: OutboxRow) -> Non
     transaction.run(statements.add_outbox, {**params, "id": old_id, "status": "replaced", "body": "{}"})
 
 
-def delivered(transaction: Transaction, statements: Statements, row_id: str, sent_ref: str) -> None:
+def record_delivery(transaction: Transaction, statements: Statements, row_id: str, sent_ref: str) -> None:
     """Take a delivered row out, and note where its key arrived; nothing where the row is gone already."""
-    found = transaction.row(statements.delivered, {"at_id": row_id})
+    found = transaction.fetch_row(statements.delivered, {"at_id": row_id})
     if found is None:
         return
     session, key, status = found

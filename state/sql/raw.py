@@ -10,8 +10,8 @@ from sqlalchemy import Column, ColumnElement, Integer, Select, Text, bindparam, 
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql.expression import ClauseElement
 
-from state.sql.commit import stream_of
-from state.sql.dialect import Dialect, looking
+from state.sql.commit import to_stream
+from state.sql.dialect import Dialect, open_read_only
 from state.sql.tables import blobs, effects, events, leases, metadata, snapshots
 
 Record = tuple[int, bytes, bytes, bytes, int, bytes, bytes, bytes]
@@ -31,9 +31,9 @@ ORDER BY seq LIMIT 1
 
 
 @contextmanager
-def reading(url: str) -> Iterator["RawReader"]:
+def open_raw(url: str) -> Iterator["RawReader"]:
     """The rows of the database behind `url`, beside those who work with it; raises what the driver raises."""
-    with looking(url) as dialect:  # whose lock is for the opening only
+    with open_read_only(url) as dialect:  # whose lock is for the opening only
         engine = dialect.engine
     try:
         yield RawReader(dialect)
@@ -59,24 +59,24 @@ class RawReader:
         later = events.c.seq > bindparam("after")
         wanted = select(*_RECORD).where(events.c.stream == bindparam("stream"), later).order_by(events.c.seq)
         # SQLite hands the rows over as they are fetched, PostgreSQL's driver all at once.
-        self._records = _compiled(wanted if self.is_sqlite else wanted.limit(PAGE), self._dialect)
+        self._records = _compile(wanted if self.is_sqlite else wanted.limit(PAGE), self._dialect)
 
-    def records(self, stream: str, after: int = 0) -> Iterator[list[Record]]:
+    def read_records(self, stream: str, after: int = 0) -> Iterator[list[Record]]:
         """The records of a stream with seq > after, in order, some at a time."""
         if not self.is_sqlite:
-            while rows := self._execute(*self._filled(self._records, {"stream": stream, "after": after})):
-                yield [_as_bytes(row) for row in rows]
+            while rows := self._execute(*self._fill(self._records, {"stream": stream, "after": after})):
+                yield [_cast_to_bytes(row) for row in rows]
                 after = rows[-1][0]
             return
         cursor = self._connection.cursor()
         try:
-            cursor.execute(*self._filled(self._records, {"stream": stream, "after": after}))
+            cursor.execute(*self._fill(self._records, {"stream": stream, "after": after}))
             while page := list(cursor.fetchmany(FETCH)):
                 yield page
         finally:
             cursor.close()
 
-    def all_are(self, what: Callable[..., bool], stream: str, *, after: int, until: int) -> bool:
+    def match_all(self, what: Callable[..., bool], stream: str, *, after: int, until: int) -> bool:
         """Whether `what` says so of each record with after < seq <= until, in order; False too where that cannot be found out. SQLite only.
 
         It gets the columns of a Record, but text for type, actor and hash.
@@ -88,48 +88,48 @@ class RawReader:
         except sqlite3.Error:
             return False
 
-    def streams(self) -> set[str]:
+    def list_streams(self) -> set[str]:
         """Every stream of which something is stored: an event, a head, an effect or a snapshot."""
         named = (select(column).distinct() for column in (events.c.stream, effects.c.stream, snapshots.c.stream))
-        found = {_text(row[0]) for query in named for row in self._rows(query)}
-        return found | {stream_of(_text(row[0])) for row in self._rows(select(leases.c.session).where(leases.c.seq != 0))}
+        found = {_decode(row[0]) for query in named for row in self._fetch_rows(query)}
+        return found | {to_stream(_decode(row[0])) for row in self._fetch_rows(select(leases.c.session).where(leases.c.seq != 0))}
 
-    def effect_ids(self, stream: str) -> list[str]:
+    def list_effect_ids(self, stream: str) -> list[str]:
         """Every effect of the stream that the table has."""
-        return [_text(row[0]) for row in self._rows(select(effects.c.effect_id).where(effects.c.stream == stream))]
+        return [_decode(row[0]) for row in self._fetch_rows(select(effects.c.effect_id).where(effects.c.stream == stream))]
 
     def has_snapshot(self, stream: str) -> bool:
         """Whether there is a snapshot of it, readable or not."""
-        return bool(self._rows(select(snapshots.c.seq).where(snapshots.c.stream == stream)))
+        return bool(self._fetch_rows(select(snapshots.c.seq).where(snapshots.c.stream == stream)))
 
-    def digests(self) -> list[str]:
+    def list_digests(self) -> list[str]:
         """Every stored large answer."""
-        return [_text(row[0]) for row in self._rows(select(blobs.c.digest))]
+        return [_decode(row[0]) for row in self._fetch_rows(select(blobs.c.digest))]
 
-    def mistyped(self) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+    def find_mistyped(self) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
         """(table, column, first columns of the row) of values that are not of their column's type, which SQLite does not mind."""
         if not self.is_sqlite:
             return
-        for table, anything, columns in _mistyped_queries():
+        for table, anything, columns in _build_type_queries():
             # One pass for all columns of a table; only where that finds something is each of them asked for.
             if self._execute(str(anything), anything.params):
                 for name, query in columns.items():
                     for row in self._execute(str(query), query.params):
-                        yield table, name, tuple(_text(value) for value in row)
+                        yield table, name, tuple(_decode(value) for value in row)
 
-    def problems(self) -> list[str]:
+    def list_problems(self) -> list[str]:
         """What SQLite's own check says of the file; nothing for PostgreSQL, which has checksums of its own."""
         if not self.is_sqlite:
             return []
-        said = (_text(row[0]) for row in self._execute("PRAGMA integrity_check(20)", {}))
+        said = (_decode(row[0]) for row in self._execute("PRAGMA integrity_check(20)", {}))
         return [line for text in said for line in text.splitlines() if line != "ok" and not line.startswith("***")]
 
     def ask(self, query: Select[Any]) -> list[Any]:
         """The answer to a question; texts of SQLite as bytes."""
-        return self._rows(query)
+        return self._fetch_rows(query)
 
-    def _rows(self, query: Select[Any]) -> list[Any]:
-        return self._execute(*self._filled(_compiled(query, self._dialect), {}))
+    def _fetch_rows(self, query: Select[Any]) -> list[Any]:
+        return self._execute(*self._fill(_compile(query, self._dialect), {}))
 
     def _execute(self, sql: str, params: Mapping[str, Any]) -> list[Any]:
         cursor = self._connection.cursor()
@@ -139,35 +139,35 @@ class RawReader:
         finally:
             cursor.close()
 
-    def _filled(self, compiled: Any, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def _fill(self, compiled: Any, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         return str(compiled), {**compiled.params, **params}
 
 
 @cache
-def _mistyped_queries() -> list[tuple[str, Any, dict[str, Any]]]:
+def _build_type_queries() -> list[tuple[str, Any, dict[str, Any]]]:
     """Of each table: whether any column holds a value of another type, and by column the keys of such rows. Compiled once."""
     found = []
     for table in metadata.sorted_tables:
-        wrong = {column.name: _mistyped(column) for column in table.columns}
+        wrong = {column.name: _is_mistyped(column) for column in table.columns}
         anything: Select[Any] = select(literal_column("1")).select_from(table).where(or_(*wrong.values())).limit(1)
         keys = list(table.primary_key.columns)
-        columns = {name: _compiled(select(*keys).where(condition).limit(10), _SQLITE) for name, condition in wrong.items()}
-        found.append((table.name, _compiled(anything, _SQLITE), columns))
+        columns = {name: _compile(select(*keys).where(condition).limit(10), _SQLITE) for name, condition in wrong.items()}
+        found.append((table.name, _compile(anything, _SQLITE), columns))
     return found
 
 
-def _mistyped(column: Column[Any]) -> ColumnElement[bool]:
+def _is_mistyped(column: Column[Any]) -> ColumnElement[bool]:
     wanted = "text" if isinstance(column.type, Text) else "integer" if isinstance(column.type, Integer) else ""
     return func.typeof(column).not_in([wanted, "null"] if column.nullable else [wanted])
 
 
-def _compiled(clause: ClauseElement, dialect: Any) -> Any:
+def _compile(clause: ClauseElement, dialect: Any) -> Any:
     return clause.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
 
 
-def _as_bytes(row: tuple[Any, ...]) -> Any:
+def _cast_to_bytes(row: tuple[Any, ...]) -> Any:
     return tuple(value.encode() if isinstance(value, str) else value for value in row)
 
 
-def _text(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -6,18 +6,18 @@ from typing import Any
 import orjson
 
 from state import canonical, event_data, sealing
-from state.clock import iso, parse_iso
+from state.clock import format_iso, parse_iso
 from state.journal import RecordHead, record_text
-from state.sealing import DamagedSeal
+from state.sealing import DamagedCiphertext
 from state.sql.database import Params, Row
-from state.sql.vouched import trusted
+from state.sql.vouched import decode_checksummed
 from state.store import ClearEvent, EffectRow, InboxRow, OutboxRow, Snapshot, StoredEvent, StoreError, Timer
 
 LONGEST_SOURCE = 500
 _SEALED = f'"{sealing.FIELD}":"'
 
 
-def event_params(event: StoredEvent, data: str) -> Params:
+def to_event_params(event: StoredEvent, data: str) -> Params:
     """An event on its way in; `data` is the text inside its `raw`."""
     return {
         "stream": event.stream,
@@ -32,23 +32,23 @@ def event_params(event: StoredEvent, data: str) -> Params:
     }
 
 
-def place(head: RecordHead) -> str:
+def build_place(head: RecordHead) -> str:
     """What the sealed text of a record is bound to, and how an error names it."""
     return f"{head.stream} seq {head.seq} ({head.id})"
 
 
-def key_ids(found: Iterable[Row]) -> set[str]:
+def collect_key_ids(found: Iterable[Row]) -> set[str]:
     """The keys that these rows of the journal need to be read."""
     needed = set()
     for row in found:
         # Ours is the only place where the field's name can stand unescaped before a text; a miss would be told, not overlooked.
         _, mark, rest = row[7].partition(_SEALED)
         if mark:
-            needed.add(sealing.key_id(rest))
+            needed.add(sealing.parse_key_id(rest))
     return needed
 
 
-def stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent:
+def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent:
     """An event as it was stored after the hash `prev`, its data in today's shape.
 
     UnknownEvent for a newer program's, DamagedSeal where its personal part is not as it was sealed. `secrets` by key id: an empty one
@@ -59,50 +59,50 @@ def stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent
     clear, told = canonical.loads(data), {}
     text = clear.pop(sealing.FIELD, "")
     if text:
-        secret = secrets.get(sealing.key_id(text))
+        secret = secrets.get(sealing.parse_key_id(text))
         if secret is None:
-            raise DamagedSeal(f"the sealed text of {place(head)} names a key that was never made")
+            raise DamagedCiphertext(f"the sealed text of {build_place(head)} names a key that was never made")
         if secret != sealing.ERASED:
-            told = canonical.loads(sealing.opened(secret, text, place(head)))
-    shown = event_data.joined(head.type, head.v, clear, told)
+            told = canonical.loads(sealing.decrypt(secret, text, build_place(head)))
+    shown = event_data.join(head.type, head.v, clear, told)
     raw = record_text(head, data)
     return StoredEvent(**head._asdict(), data=shown, raw=raw, prev=prev, hash=hash_, erased=bool(text) and not told)
 
 
-def clear_event(row: Row) -> ClearEvent:
+def to_clear_event(row: Row) -> ClearEvent:
     """What of a record is readable without a key; StoreError where it is no JSON object."""
     head = RecordHead(*row[:7])
     try:
         data = orjson.loads(row[7])
         data.pop(sealing.FIELD, None)
     except (ValueError, AttributeError) as error:
-        raise StoreError(f"the data of {place(head)} cannot be read") from error
+        raise StoreError(f"the data of {build_place(head)} cannot be read") from error
     return ClearEvent(head.id, head.ts, head.type, head.actor, data)
 
 
-def known_as(source: str) -> str:
+def to_stored_source(source: str) -> str:
     """The source as it is stored: a long one by its digest, since an index of PostgreSQL takes rows of some 2.7 KB only."""
-    return source if len(source) <= LONGEST_SOURCE else f"{source[:64]}:sha256:{canonical.sha256(source)}"
+    return source if len(source) <= LONGEST_SOURCE else f"{source[:64]}:sha256:{canonical.hash_text(source)}"
 
 
-def inbox_params(row: InboxRow) -> Params:
+def to_inbox_params(row: InboxRow) -> Params:
     """An input on its way in."""
     return {
         "id": row.id,
-        "source": known_as(row.source),
+        "source": to_stored_source(row.source),
         "session": row.session,
         "lane": row.lane,
         "kind": row.kind,
         "actor": canonical.dumps(row.actor),
         "body": canonical.dumps(row.body),
-        "received_at": iso(row.received_at),
+        "received_at": format_iso(row.received_at),
         "status": row.status,
         "attempts": row.attempts,
         "note": "",
     }
 
 
-def inbox_row(row: Row) -> InboxRow:
+def to_inbox_row(row: Row) -> InboxRow:
     """An input as it was stored."""
     id_, source, session, lane, kind, actor, body, received_at, status, attempts = row
     return InboxRow(
@@ -119,7 +119,7 @@ def inbox_row(row: Row) -> InboxRow:
     )
 
 
-def outbox_params(row: OutboxRow) -> dict[str, Any]:
+def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
     """A delivery on its way in."""
     return {
         "id": row.id,
@@ -128,15 +128,15 @@ def outbox_params(row: OutboxRow) -> dict[str, Any]:
         "kind": row.kind,
         "body": canonical.dumps(row.body),
         "key": row.key,
-        "created_at": iso(row.created_at),
+        "created_at": format_iso(row.created_at),
         "status": row.status,
         "attempts": row.attempts,
-        "due_at": iso(row.due_at),
+        "due_at": format_iso(row.due_at),
         "note": "",
     }
 
 
-def outbox_row(row: Row) -> OutboxRow:
+def to_outbox_row(row: Row) -> OutboxRow:
     """A delivery as it was stored; `sent_ref` is where its key was delivered last."""
     id_, session, channel, kind, body, key, created_at, status, attempts, due_at, sent_ref = row
     return OutboxRow(
@@ -154,17 +154,17 @@ def outbox_row(row: Row) -> OutboxRow:
     )
 
 
-def call_of(effect_id: str) -> str:
+def build_call_place(effect_id: str) -> str:
     """What the digest of an effect's call is bound to, and how an error names it."""
     return f"the call of effect {effect_id}"
 
 
-def outcome_of(effect_id: str) -> str:
+def build_outcome_place(effect_id: str) -> str:
     """The same for its outcome."""
     return f"the outcome of effect {effect_id}"
 
 
-def effect_row(row: Row) -> EffectRow:
+def to_effect_row(row: Row) -> EffectRow:
     """Where an effect stands; DamagedRow where its call or outcome is not as it was written."""
     effect_id, stream, status, fingerprint, call, updated_at, outcome = row
     return EffectRow(
@@ -172,29 +172,29 @@ def effect_row(row: Row) -> EffectRow:
         stream=stream,
         status=status,
         fingerprint=fingerprint,
-        call=trusted(call_of(effect_id), call),
+        call=decode_checksummed(build_call_place(effect_id), call),
         updated_at=parse_iso(updated_at),
-        outcome=None if outcome is None else trusted(outcome_of(effect_id), outcome),
+        outcome=None if outcome is None else decode_checksummed(build_outcome_place(effect_id), outcome),
     )
 
 
-def timer_params(timer: Timer) -> Params:
+def to_timer_params(timer: Timer) -> Params:
     """A timer on its way in."""
     return {
         "id": timer.id,
-        "due_at": iso(timer.due_at),
+        "due_at": format_iso(timer.due_at),
         "session": timer.session,
         "kind": timer.kind,
         "body": canonical.dumps(timer.body),
     }
 
 
-def timer_row(row: Row) -> Timer:
+def to_timer(row: Row) -> Timer:
     """A timer as it was stored."""
     id_, due_at, session, kind, body = row
     return Timer(id=id_, due_at=parse_iso(due_at), session=session, kind=kind, body=canonical.loads(body))
 
 
-def snapshot_params(snapshot: Snapshot) -> Params:
+def to_snapshot_params(snapshot: Snapshot) -> Params:
     """A snapshot on its way in. Not canonical: the order of a state's keys says which of them came first."""
     return {"stream": snapshot.stream, "seq": snapshot.seq, "state": orjson.dumps(snapshot.state).decode()}

@@ -20,36 +20,36 @@ def upgrade(dialect: Dialect) -> None:
     """Run the missing migrations in one transaction; NewerDatabase where it is ahead of us, ClosedDatabase where nobody may start on it."""
     with dialect.engine.begin() as connection:
         dialect.lock_schema(connection)
-        present = revision(connection)
+        present = read_revision(connection)
         if present:
             closed.refuse(connection)
-        bring(dialect, connection, present)
+        migrate(dialect, connection, present)
 
 
-def bring(dialect: Dialect, connection: Connection, present: str, to: str = HEAD) -> None:
+def migrate(dialect: Dialect, connection: Connection, present: str, to: str = HEAD) -> None:
     """From schema `present` ("" = none) to `to`, within the caller's transaction."""
     if present != to:
-        _migrate(connection, present, to)
-    if dialect.gathers and to == HEAD:
+        _run_migrations(connection, present, to)
+    if dialect.batches_commits and to == HEAD:
         functions.create(connection)
 
 
 def check(dialect: Dialect) -> None:
     """Raise StoreError where the schema is not today's; changes nothing."""
     with dialect.engine.connect() as connection:
-        present = revision(connection)
+        present = read_revision(connection)
     if present != HEAD:
         raise StoreError(f"the database has schema {present or 'nothing'!r}, this program reads {HEAD!r}: start the bot once to upgrade it")
 
 
-def revision(connection: Connection) -> str:
+def read_revision(connection: Connection) -> str:
     """The schema that the database has; "" for none."""
     if not inspect(connection).has_table("alembic_version"):
         return ""
     return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
 
 
-def _migrate(connection: Connection, present: str, to: str) -> None:
+def _run_migrations(connection: Connection, present: str, to: str) -> None:
     # Loaded only when there is something to do: Alembic costs a tenth of a second at every start.
     from alembic import command  # noqa: PLC0415  see above
     from alembic.config import Config  # noqa: PLC0415

@@ -12,11 +12,11 @@ from sqlalchemy import Connection, and_, bindparam, not_, select
 
 from state import sealing
 from state.journal import RecordHead
-from state.sealing import DamagedSeal
-from state.sql.database import translated
-from state.sql.dialect import looking
-from state.sql.erasing import SEALED, keys_in
-from state.sql.rows import place
+from state.sealing import DamagedCiphertext
+from state.sql.database import translate_errors
+from state.sql.dialect import open_read_only
+from state.sql.erasing import SEALED, read_keys
+from state.sql.rows import build_place
 from state.sql.tables import events
 
 PAGE = 2000
@@ -26,7 +26,7 @@ _HEAD = (events.c.stream, events.c.seq, events.c.id, events.c.ts, events.c.type,
 Why = Literal["found", "erased", "damaged"]
 
 
-class Sifted(NamedTuple):
+class SearchHit(NamedTuple):
     """Where a record stands that holds the text, or may: nobody can open it any more."""
 
     stream: str
@@ -37,7 +37,7 @@ class Sifted(NamedTuple):
 
 
 Holds = Callable[[str], bool]
-Sift = Callable[[Mapping[str, Holds]], Iterator[Sifted]]
+Search = Callable[[Mapping[str, Holds]], Iterator[SearchHit]]
 """The records of these types whose text holds what is looked for, each type with a question of its own; in no order.
 
 Calls that the card of theirs names too are left out, unless they may have made something, or a record is damaged: it may be the card.
@@ -47,9 +47,9 @@ _MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
 
 
 @contextmanager
-def sieve(url: str) -> Iterator[Sift]:
+def open_search(url: str) -> Iterator[Search]:
     """Looks through the database behind `url` beside those who work with it; StoreUnwritable where it cannot be read."""
-    with looking(url) as dialect:
+    with open_read_only(url) as dialect:
         engine = dialect.engine
     error: type[Exception] = engine.dialect.loaded_dbapi.Error
     # A plan whose steps were all handed on is no news: each of them has records of its own.
@@ -57,17 +57,17 @@ def sieve(url: str) -> Iterator[Sift]:
     among = events.c.type.in_(bindparam("types", expanding=True))
     found = select(*_HEAD, events.c.data).where(among, not_(told_elsewhere)).execution_options(yield_per=PAGE)
 
-    def looked(connection: Connection, wanted: Mapping[str, Holds], secrets: Mapping[str, str], *, carded: bool) -> Iterator[Sifted]:
+    def looked(connection: Connection, wanted: Mapping[str, Holds], secrets: Mapping[str, str], *, carded: bool) -> Iterator[SearchHit]:
         for *head, data in connection.execute(found, {"types": list(wanted)}):
-            if carded is not (head[4] == "CallStarted" and _told_by_its_card(data, secrets)):
+            if carded is not (head[4] == "CallStarted" and _is_in_its_card(data, secrets)):
                 continue
-            why = _held(RecordHead(*head), data, secrets, wanted[head[4]])
+            why = _search_record(RecordHead(*head), data, secrets, wanted[head[4]])
             if why is not None:
-                yield Sifted(stream=head[0], seq=head[1], id=head[2], type=head[4], why=why)
+                yield SearchHit(stream=head[0], seq=head[1], id=head[2], type=head[4], why=why)
 
-    def sift(wanted: Mapping[str, Holds]) -> Iterator[Sifted]:
-        with translated(error), engine.connect() as connection:
-            secrets = {row["key_id"]: row["secret"] for row, _ in keys_in(connection)}
+    def sift(wanted: Mapping[str, Holds]) -> Iterator[SearchHit]:
+        with translate_errors(error), engine.connect() as connection:
+            secrets = {row["key_id"]: row["secret"] for row, _ in read_keys(connection)}
             damaged = False
             for place in looked(connection, wanted, secrets, carded=False):
                 damaged |= place.why == "damaged"
@@ -81,26 +81,26 @@ def sieve(url: str) -> Iterator[Sift]:
         engine.dispose()
 
 
-def _told_by_its_card(data: str, secrets: Mapping[str, str]) -> bool:
+def _is_in_its_card(data: str, secrets: Mapping[str, str]) -> bool:
     """What was approved is what was called, so the card holds the record where the call does; that a call was erased only it can tell."""
     if not _CARDED.search(data) or _MAKING.search(data):
         return False
-    return secrets.get(sealing.key_id(data.partition(SEALED)[2])) != sealing.ERASED
+    return secrets.get(sealing.parse_key_id(data.partition(SEALED)[2])) != sealing.ERASED
 
 
-def _held(head: RecordHead, data: str, secrets: Mapping[str, str], holds: Holds) -> Why | None:
+def _search_record(head: RecordHead, data: str, secrets: Mapping[str, str], holds: Holds) -> Why | None:
     if holds(data):
         return "found"
     _, mark, rest = data.partition(SEALED)
     if not mark:
         return None
     sealed = rest.partition('"')[0]
-    secret = secrets.get(sealing.key_id(sealed))
+    secret = secrets.get(sealing.parse_key_id(sealed))
     if secret == sealing.ERASED:
         return "erased"
     if secret is None:
         return "damaged"
     try:
-        return "found" if holds(sealing.opened(secret, sealed, place(head))) else None
-    except DamagedSeal:
+        return "found" if holds(sealing.decrypt(secret, sealed, build_place(head))) else None
+    except DamagedCiphertext:
         return "damaged"

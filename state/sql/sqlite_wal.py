@@ -21,30 +21,30 @@ class Frame:
     sound: bool
 
 
-def frames(data: bytes) -> Iterator[Frame]:
+def iterate_frames(data: bytes) -> Iterator[Frame]:
     """The frames of the present log up to those that an earlier round left; an unsound one is followed as if it were sound."""
     order = _MAGIC.get(int.from_bytes(data[:4], "big"))
     size = int.from_bytes(data[8:12], "big")
     if order is None or len(data) < HEAD or not 512 <= size <= 65536:  # noqa: PLR2004 - bounds of the format
         return
     kind: Literal["little", "big"] = "little" if order == "little" else "big"
-    sums = _written(data[24:32])
+    sums = _parse_sums(data[24:32])
     others: Sums | None = None
     for offset in range(HEAD, len(data) - FRAME - size + 1, FRAME + size):
         head = data[offset : offset + FRAME]
         if head[8:16] != data[16:24]:
             return
         covered = head[:8] + data[offset + FRAME : offset + FRAME + size]
-        stored = _written(head[16:24])
-        computed = checksum(covered, sums, kind)
-        sound = stored == computed or (others is not None and stored == checksum(covered, others, kind))
+        stored = _parse_sums(head[16:24])
+        computed = calculate_checksum(covered, sums, kind)
+        sound = stored == computed or (others is not None and stored == calculate_checksum(covered, others, kind))
         # After a damaged frame the next one continues from what was written, or from what was meant to be.
         sums, others = stored, None if sound else computed
         page, size_after = int.from_bytes(head[:4], "big"), int.from_bytes(head[4:8], "big")
         yield Frame(offset=offset, page=page, commits=size_after > 0, sound=sound)
 
 
-def checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
+def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
     """The running checksum of the format: two sums over pairs of 32-bit words."""
     one, two = sums
     words = iter(struct.unpack(f"{'<' if order == 'little' else '>'}{len(data) // 8 * 2}I", data[: len(data) // 8 * 8]))
@@ -54,14 +54,14 @@ def checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
     return one, two
 
 
-def committed_pages(path: Path, page_size: int) -> dict[int, int]:
+def find_committed_pages(path: Path, page_size: int) -> dict[int, int]:
     """Where in the log the newest committed copy of each page begins; empty without a log."""
-    data = _content(path)
+    data = _read_content(path)
     if int.from_bytes(data[8:12], "big") != page_size:
         return {}
     found: dict[int, int] = {}
     pending: dict[int, int] = {}
-    for frame in frames(data):
+    for frame in iterate_frames(data):
         if not frame.sound:
             break
         pending[frame.page] = frame.offset + FRAME
@@ -71,30 +71,30 @@ def committed_pages(path: Path, page_size: int) -> dict[int, int]:
     return found
 
 
-def damage(path: Path) -> Iterator[tuple[int, str]]:
+def find_damage(path: Path) -> Iterator[tuple[int, str]]:
     """(offset, why) of what keeps SQLite from reading on in a log that goes on. A torn end is none: nobody was told that it is kept."""
-    data = _content(path)
+    data = _read_content(path)
     if not data:
         return
     order = _MAGIC.get(int.from_bytes(data[:4], "big"))
     if len(data) >= HEAD and any(data):
         kind: Literal["little", "big"] = "little" if order == "little" else "big"
-        if order is None or _written(data[24:32]) != checksum(data[:24], (0, 0), kind):
+        if order is None or _parse_sums(data[24:32]) != calculate_checksum(data[:24], (0, 0), kind):
             yield 0, "the head of the write-ahead log is damaged, so all that it holds is lost"
             return
-    seen = list(frames(data))
+    seen = list(iterate_frames(data))
     for number, frame in enumerate(seen):
         if not frame.sound and any(later.sound for later in seen[number + 1 :]):
             yield frame.offset, f"a frame of the write-ahead log is damaged, and the {len(seen) - number - 1} after it are lost with it"
             return
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
         return b""
 
 
-def _written(data: bytes) -> Sums:
+def _parse_sums(data: bytes) -> Sums:
     return int.from_bytes(data[:4], "big"), int.from_bytes(data[4:8], "big")

@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from state.sql.database import Statement, compiled
+from state.sql.database import Statement, compile_statement
 from state.sql.dialect import Dialect
 from state.sql.functions import SWITCH_LOCK
 from state.sql.tables import (
@@ -54,66 +54,66 @@ REPLACED: ColumnElement[str] = literal_column("'replaced'")
 """Written out, not bound: only so does a plan that is made once see that the index of new rows serves."""
 
 
-_MADE: dict[tuple[Any, ...], "Statements"] = {}
+_COMPILED: dict[tuple[Any, ...], "Statements"] = {}
 
 
-def statements_of(dialect: Dialect) -> "Statements":
+def compile_statements(dialect: Dialect) -> "Statements":
     """The statements for a database of that kind and version; compiled once a process, which takes 30 ms."""
     spoken = dialect.engine.dialect
     key = (type(spoken), spoken.paramstyle, getattr(spoken, "server_version_info", None))
-    if key not in _MADE:
-        _MADE[key] = Statements(dialect)
-    return _MADE[key]
+    if key not in _COMPILED:
+        _COMPILED[key] = Statements(dialect)
+    return _COMPILED[key]
 
 
 class Statements:
     """The statements, compiled for one kind of database."""
 
     def __init__(self, dialect: Dialect) -> None:
-        self._compile = partial(compiled, dialect.engine.dialect)  # and not the engine: they outlive the store they are made for
+        self._compile = partial(compile_statement, dialect.engine.dialect)  # and not the engine: they outlive the store they are made for
         self._insert = dialect.insert
-        self._locks = dialect.gathers
+        self._locks = dialect.batches_commits
         self._change_effect: dict[int, Statement] = {}
         self._scan: dict[int, Statement] = {}
         self._secrets: dict[int, Statement] = {}
         # SQLite holds any bytes as a text; one that cannot be decoded must not stop the reading of what other keys open.
         self._secret = cast(person_keys.c.secret, LargeBinary) if dialect.engine.dialect.name == "sqlite" else person_keys.c.secret
-        self._journal()
-        self._inbox()
-        self._outbox()
-        self._effects()
-        self._mentions()
-        self._leases()
-        self._small_tables()
+        self._add_journal()
+        self._add_inbox()
+        self._add_outbox()
+        self._add_effects()
+        self._add_record_index()
+        self._add_leases()
+        self._add_small_tables()
 
-    def change_effect(self, expected: int) -> Statement:
+    def build_effect_swap(self, expected: int) -> Statement:
         """The compare-and-set of an effect that may stand in one of `expected` statuses: at_0, at_1 and so on."""
         if expected not in self._change_effect:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(expected)]
-            self._change_effect[expected] = self._compile(_effect_update(effects.c.status.in_(places)))
+            self._change_effect[expected] = self._compile(_build_effect_update(effects.c.status.in_(places)))
         return self._change_effect[expected]
 
-    def scan(self, types: int) -> Statement:
+    def build_scan(self, types: int) -> Statement:
         """Events of all streams in the order of their ids; of so many types, at_0, at_1 and so on, or of any."""
         if types not in self._scan:
-            found = select(*_columns(events, EVENT)).where(events.c.id > bindparam("at_id"))
+            found = select(*_list_columns(events, EVENT)).where(events.c.id > bindparam("at_id"))
             if types:
                 places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(types)]
                 found = found.where(events.c.type.in_(places))
             self._scan[types] = self._compile(found.order_by(events.c.id).limit(bindparam("at_most")))
         return self._scan[types]
 
-    def secrets(self, keys: int) -> Statement:
+    def build_secrets(self, keys: int) -> Statement:
         """The secrets of so many keys, at_0, at_1 and so on, from SQLite as bytes; an erased one's is empty."""
         if keys not in self._secrets:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(keys)]
             self._secrets[keys] = self._compile(select(person_keys.c.key_id, self._secret).where(person_keys.c.key_id.in_(places)))
         return self._secrets[keys]
 
-    def _journal(self) -> None:
-        self.add_event = self._compile(_insert(events, EVENT), StaleEpoch)
+    def _add_journal(self) -> None:
+        self.add_event = self._compile(_build_insert(events, EVENT), StaleEpoch)
         self.events_from = self._compile(
-            select(*_columns(events, EVENT))
+            select(*_list_columns(events, EVENT))
             .where(events.c.stream == bindparam("at_stream"), events.c.seq >= bindparam("at_seq"))
             .order_by(events.c.seq)
             .limit(bindparam("at_most"))
@@ -135,7 +135,7 @@ class Statements:
             update(leases).where(leases.c.session == bindparam("at_session")).values(seq=bindparam("seq"), hash=bindparam("hash"))
         )
 
-    def _inbox(self) -> None:
+    def _add_inbox(self) -> None:
         new = self._insert(inbox).values({name: bindparam(name) for name in (*INBOX, "note")})
         self.add_inbox = self._compile(new.on_conflict_do_nothing(index_elements=["source"]))
         self.set_inbox = self._compile(
@@ -159,21 +159,21 @@ class Statements:
             .scalar_subquery()
         )
         self.next_inbox = self._compile(
-            update(inbox).where(inbox.c.pos == oldest).values(attempts=inbox.c.attempts + 1).returning(*_columns(inbox, INBOX))
+            update(inbox).where(inbox.c.pos == oldest).values(attempts=inbox.c.attempts + 1).returning(*_list_columns(inbox, INBOX))
         )
-        waiting = select(*_columns(inbox, INBOX)).where(
+        waiting = select(*_list_columns(inbox, INBOX)).where(
             inbox.c.session == bindparam("at_session"), inbox.c.lane == bindparam("at_lane"), inbox.c.status == NEW
         )
         self.waiting_inbox = self._compile(waiting.order_by(inbox.c.pos).limit(bindparam("at_most")))
-        self.input_of = self._compile(select(*_columns(inbox, INBOX)).where(inbox.c.source == bindparam("at_source")))
+        self.input_of = self._compile(select(*_list_columns(inbox, INBOX)).where(inbox.c.source == bindparam("at_source")))
         tried = and_(inbox.c.id == bindparam("at_id"), inbox.c.status == "new", inbox.c.attempts > 0)
         self.give_back = self._compile(update(inbox).where(tried).values(attempts=inbox.c.attempts - 1))
         self.finish_inbox = self._compile(
             update(inbox).where(inbox.c.id == bindparam("at_id")).values(status=bindparam("status"), note=bindparam("note"))
         )
 
-    def _outbox(self) -> None:
-        self.add_outbox = self._compile(_insert(outbox, (*OUTBOX, "note")))
+    def _add_outbox(self) -> None:
+        self.add_outbox = self._compile(_build_insert(outbox, (*OUTBOX, "note")))
         waiting = exists().where(outbox.c.session == bindparam("session"), outbox.c.key == bindparam("key"), outbox.c.status == NEW)
         names = (*OUTBOX, "note")
         new = select(*(bindparam(name, type_=outbox.c[name].type) for name in names)).where(~waiting.correlate(None))
@@ -189,16 +189,16 @@ class Statements:
         # The clock went back: what nobody has tried to deliver yet does not wait until the moment comes again.
         made_in_a_future = and_(outbox.c.attempts == 0, outbox.c.created_at > bindparam("at_now"))
         self.due_outbox = self._compile(
-            select(*_columns(outbox, OUTBOX), func.coalesce(deliveries.c.sent_ref, ""))
+            select(*_list_columns(outbox, OUTBOX), func.coalesce(deliveries.c.sent_ref, ""))
             .outerjoin(deliveries, and_(deliveries.c.session == outbox.c.session, deliveries.c.key == outbox.c.key))
             .where(outbox.c.pos.in_(first), outbox.c.channel == bindparam("at_channel"))
             .where(or_(outbox.c.due_at <= bindparam("at_now"), made_in_a_future))
             .order_by(outbox.c.pos)
             .limit(bindparam("at_most"))
         )
-        self._deliveries()
+        self._add_deliveries()
 
-    def _deliveries(self) -> None:
+    def _add_deliveries(self) -> None:
         by_id = outbox.c.id == bindparam("at_id")
         self.delivered = self._compile(select(outbox.c.session, outbox.c.key, outbox.c.status).where(by_id))
         self.drop_outbox = self._compile(delete(outbox).where(by_id))
@@ -211,27 +211,27 @@ class Statements:
         self.outbox_retry = self._compile(update(outbox).where(unsent).values(**tried, due_at=bindparam("due_at")))
         self.outbox_failed = self._compile(update(outbox).where(unsent).values(**tried, status="failed"))
 
-    def _effects(self) -> None:
+    def _add_effects(self) -> None:
         self.add_effect = self._compile(
             self._insert(effects).values({name: bindparam(name) for name in EFFECT}).on_conflict_do_nothing(index_elements=["effect_id"])
         )
-        self.effect = self._compile(select(*_columns(effects, EFFECT)).where(effects.c.effect_id == bindparam("at_effect_id")))
+        self.effect = self._compile(select(*_list_columns(effects, EFFECT)).where(effects.c.effect_id == bindparam("at_effect_id")))
         self.effects = self._compile(
-            select(*_columns(effects, EFFECT))
+            select(*_list_columns(effects, EFFECT))
             .where(effects.c.stream == bindparam("at_stream"), effects.c.status == bindparam("at_status"))
             .order_by(effects.c.updated_at, effects.c.effect_id)
         )
 
-    def _mentions(self) -> None:
-        self.add_mention = self._compile(_insert(mentions, MENTION))
-        found = select(*_columns(mentions, MENTION)).where(
+    def _add_record_index(self) -> None:
+        self.add_mention = self._compile(_build_insert(mentions, MENTION))
+        found = select(*_list_columns(mentions, MENTION)).where(
             mentions.c.about == bindparam("at_about"), mentions.c.what == bindparam("at_what")
         )
         later = found.where(mentions.c.event_id > bindparam("at_id")).order_by(mentions.c.event_id)
         self.mentions = self._compile(later.limit(bindparam("at_most")))
         self.last_mentions = self._compile(found.order_by(mentions.c.event_id.desc()).limit(bindparam("at_most")))
 
-    def _leases(self) -> None:
+    def _add_leases(self) -> None:
         new = self._insert(leases).values(
             session=bindparam("session"), owner=bindparam("owner"), epoch=1, until=bindparam("until"), seq=0, hash=""
         )
@@ -256,11 +256,11 @@ class Statements:
             .values(owner="")
         )
 
-    def _small_tables(self) -> None:
+    def _add_small_tables(self) -> None:
         self.set_timer = self._compile(self._upsert(timers, TIMER))
         self.drop_timer = self._compile(delete(timers).where(timers.c.id == bindparam("at_id")))
         self.due_timers = self._compile(
-            select(*_columns(timers, TIMER))
+            select(*_list_columns(timers, TIMER))
             .where(timers.c.due_at <= bindparam("at_now"))
             .order_by(timers.c.due_at, timers.c.id)
             .limit(bindparam("at_most"))
@@ -278,7 +278,7 @@ class Statements:
         self.add_value = self._compile(
             self._insert(values).values(key=bindparam("key"), value=bindparam("value")).on_conflict_do_nothing(index_elements=["key"])
         )
-        self._counts()
+        self._add_counts()
         alone, shared = func.pg_advisory_xact_lock(SWITCH_LOCK), func.pg_advisory_xact_lock_shared(SWITCH_LOCK)
         self.lock_switch = self._compile(select(alone)) if self._locks else None
         self.share_switch = self._compile(select(shared)) if self._locks else None
@@ -289,7 +289,7 @@ class Statements:
             .values(value=bindparam("value"))
         )
 
-    def _counts(self) -> None:
+    def _add_counts(self) -> None:
         """What a person has begun: small values, one for each start; `state.counting` says under which keys."""
         held = select(values.c.key).where(values.c.key == bindparam("at_key"))
         self.hold_value = self._compile(held.with_for_update())
@@ -304,7 +304,7 @@ class Statements:
         return new.on_conflict_do_update(index_elements=names[:keys], set_={name: new.excluded[name] for name in names[keys:]})
 
 
-def _effect_update(expected: ColumnElement[bool]) -> Update:
+def _build_effect_update(expected: ColumnElement[bool]) -> Update:
     fingerprint: ColumnElement[str] = bindparam("fingerprint")
     return (
         update(effects)
@@ -319,9 +319,9 @@ def _effect_update(expected: ColumnElement[bool]) -> Update:
     )
 
 
-def _insert(table: Table, names: tuple[str, ...]) -> Any:
+def _build_insert(table: Table, names: tuple[str, ...]) -> Any:
     return table.insert().inline().values({name: bindparam(name) for name in names})
 
 
-def _columns(table: Table, names: tuple[str, ...]) -> list[ColumnElement[Any]]:
+def _list_columns(table: Table, names: tuple[str, ...]) -> list[ColumnElement[Any]]:
     return [table.c[name] for name in names]

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Literal
 import orjson
 
 from state import canonical
-from state.clock import iso
+from state.clock import format_iso
 from state.journal import RecordHead, record_text
-from state.mentions import Mention, What
+from state.mentions import IndexEntry, What
 from state.sql import commit as writing
 from state.sql import functions, gathered, outbox, rows, schema
-from state.sql.database import Contended, Database, Params, Row, Statement, translated
-from state.sql.dialect import Dialect, looking, opening
+from state.sql.database import Contended, Database, Params, Row, Statement, translate_errors
+from state.sql.dialect import Dialect, open_database, open_read_only
 from state.sql.functions import Function
-from state.sql.gathered import Changes, Gathering, Known, Sent
-from state.sql.statements import statements_of
+from state.sql.gathered import Changes, CommitBatch, CommitCall, KnownStream
+from state.sql.statements import compile_statements
 from state.store import (
     ClearEvent,
     Commit,
@@ -30,8 +30,8 @@ from state.store import (
     Lease,
     OutboxRow,
     Snapshot,
-    Stored,
     StoredEvent,
+    StoredInputs,
     Timer,
 )
 
@@ -49,7 +49,7 @@ def open_store(url: str) -> "SqlStore":
 
     StoreUnwritable where it cannot be opened; NewerDatabase where a newer program wrote it; ValueError for other kinds.
     """
-    with translated(), opening(url) as dialect:
+    with translate_errors(), open_database(url) as dialect:
         try:
             schema.upgrade(dialect)
         except BaseException:
@@ -63,7 +63,7 @@ def open_reader(url: str) -> "SqlStore":
 
     StoreUnwritable where it cannot be opened (or is written to after all); StoreError where its schema is not today's.
     """
-    with translated(), looking(url) as dialect:
+    with translate_errors(), open_read_only(url) as dialect:
         try:
             schema.check(dialect)
         except BaseException:
@@ -79,51 +79,51 @@ class SqlStore:
         """Use an opened database of today's schema; `open_store` makes one."""
         self._dialect = dialect
         self._database = Database(dialect)
-        self._gathers = dialect.gathers
-        self._known: dict[str, Known] = {}
+        self._gathers = dialect.batches_commits
+        self._known: dict[str, KnownStream] = {}
         self.threads = dialect.threads
         """How many calls it is good to have under way."""
-        self._statements = statements_of(dialect)
+        self._statements = compile_statements(dialect)
 
-    def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> Stored:
+    def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inputs; False where `source` was known already. Claims the oldest new row of each lane of `claim`."""
         if self._gathers:
-            given = orjson.dumps({"rows": [rows.inbox_params(row) for row in rows_], "claim": claim})
-            answer = orjson.loads(self._called(functions.RECEIVE, given))
-            return Stored(_each_once(rows_, answer["fresh"]), _readable(answer["claimed"]))
+            given = orjson.dumps({"rows": [rows.to_inbox_params(row) for row in rows_], "claim": claim})
+            answer = orjson.loads(self._call(functions.RECEIVE, given))
+            return StoredInputs(_mark_fresh(rows_, answer["fresh"]), _to_readable_rows(answer["claimed"]))
         with self._database.write() as transaction:
             fresh = writing.put_inbox(transaction, self._statements, rows_)
             lanes = [{"at_session": session, "at_lane": lane} for session, lane in claim]
-            claimed = [row for lane in lanes for row in transaction.rows(self._statements.next_inbox, lane)]
-        return Stored(fresh, _readable(claimed))
+            claimed = [row for lane in lanes for row in transaction.fetch_rows(self._statements.next_inbox, lane)]
+        return StoredInputs(fresh, _to_readable_rows(claimed))
 
-    def ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
+    def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """Sessions and lanes with new inputs, oldest first; with `owner` without those that somebody else holds at `now`."""
         if now is None:
-            return [(session, lane) for session, lane in self._rows(self._statements.ready, {})]
+            return [(session, lane) for session, lane in self._fetch_rows(self._statements.ready, {})]
         with self._database.read() as transaction:
-            asked = {"at_owner": owner, "at_now": iso(now + self._database.skew(transaction))}
-            return [(session, lane) for session, lane in transaction.rows(self._statements.ready_for, asked)]
+            asked = {"at_owner": owner, "at_now": format_iso(now + self._database.measure_skew(transaction))}
+            return [(session, lane) for session, lane in transaction.fetch_rows(self._statements.ready_for, asked)]
 
-    def next_inbox(self, session: str, lane: Lane) -> InboxRow | None:
+    def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
         """The oldest new input of the lane; the attempt is counted before anybody works on it."""
         with self._database.write_one() as transaction:
-            found = transaction.row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
-        return rows.inbox_row(found) if found else None
+            found = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
+        return rows.to_inbox_row(found) if found else None
 
-    def give_back(self, row_id: str) -> None:
+    def return_inbox(self, row_id: str) -> None:
         """Take the attempt at a new input back."""
         self._write(self._statements.give_back, {"at_id": row_id})
 
-    def waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
+    def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """The new inputs of the lane, oldest first; counts no attempt."""
         wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
-        return [rows.inbox_row(row) for row in self._rows(self._statements.waiting_inbox, wanted)]
+        return [rows.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, wanted)]
 
-    def input_of(self, source: str) -> InboxRow | None:
+    def find_inbox(self, source: str) -> InboxRow | None:
         """The input with that source, whatever has become of it."""
-        found = self._rows(self._statements.input_of, {"at_source": rows.known_as(source)})
-        return rows.inbox_row(found[0]) if found else None
+        found = self._fetch_rows(self._statements.input_of, {"at_source": rows.to_stored_source(source)})
+        return rows.to_inbox_row(found[0]) if found else None
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """Close an input without events."""
@@ -132,14 +132,14 @@ class SqlStore:
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
         """Take or renew the lease of the session; None while another owner's runs, by the database's own clock if it has one."""
         with self._database.write_one() as transaction:
-            ahead = self._database.skew(transaction)
-            asked = {"session": session, "owner": owner, "at_now": iso(now + ahead), "until": iso(until + ahead)}
-            found = transaction.row(self._statements.acquire, asked)
+            ahead = self._database.measure_skew(transaction)
+            asked = {"session": session, "owner": owner, "at_now": format_iso(now + ahead), "until": format_iso(until + ahead)}
+            found = transaction.fetch_row(self._statements.acquire, asked)
         return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
 
-    def void_leases(self) -> None:
+    def expire_leases(self) -> None:
         """End every lease; the next owner of a session gets a new epoch. What a dead process left in the log is flushed first."""
-        self._database.doubt()
+        self._database.mark_unflushed()
         self._write(self._statements.void_leases, {})
 
     def release(self, lease: Lease) -> None:
@@ -150,7 +150,7 @@ class SqlStore:
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
         """Write one step, and those before it, in one transaction; StaleEpoch or EffectConflict keep nothing of it."""
-        steps = [(step, writing.drafts(step)) for step in (*commit.earlier, commit)]
+        steps = [(step, writing.build_drafts(step)) for step in (*commit.earlier, commit)]
 
         def locked() -> list[StoredEvent]:
             with self._database.write() as transaction:
@@ -159,78 +159,80 @@ class SqlStore:
         # First with what is remembered; where that no longer holds, with what is read; where others keep coming between, under a lock.
         for _ in range(2 if self._gathers else 0):
             with suppress(Contended):
-                return self._gathered(commit, steps)
-        return self._database.again(locked)
+                return self._commit_batch(commit, steps)
+        return self._database.retry(locked)
 
-    def _gathered(self, commit: Commit, steps: Sequence[writing.Step]) -> list[StoredEvent]:
-        session = writing.lease_key(commit.stream)
+    def _commit_batch(self, commit: Commit, steps: Sequence[writing.Step]) -> list[StoredEvent]:
+        session = writing.to_lease_key(commit.stream)
         known = self._known.pop(session, None)  # whatever fails is read anew
         if known is not None and (known.epoch != commit.epoch or commit.after not in (None, known.seq)):
             known = None
-        if known is not None and all(writing.person(step) in known.keys for step, _ in steps):
-            gathering = Gathering(None, self._statements, known)
+        if known is not None and all(writing.find_key_owner(step) in known.keys for step, _ in steps):
+            gathering = CommitBatch(None, self._statements, known)
             stored = writing.write(gathering, self._statements, steps, commit.after)
         else:
-            with self._database.made(partial(Gathering, statements=self._statements, known=known)) as gathering:
+            with self._database.begin(partial(CommitBatch, statements=self._statements, known=known)) as gathering:
                 stored = writing.write(gathering, self._statements, steps, commit.after)
-        self._send(gathering.changes())
+        self._send(gathering.collect_changes())
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        self._known[session] = gathering.known()
+        self._known[session] = gathering.build_known()
         return stored
 
     def _send(self, changes: Changes) -> None:
-        with self._database.made(Sent) as transaction:
+        with self._database.begin(CommitCall) as transaction:
             gathered.send(transaction, changes)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Events of the stream with seq > after, in order; UnknownEvent where a newer program wrote one."""
         wanted = {"at_stream": stream, "at_seq": after, "at_most": limit + 1}
         found, prev = [], ""
-        journal, secrets = self._journal_rows(self._statements.events_from, wanted)
+        journal, secrets = self._fetch_journal_rows(self._statements.events_from, wanted)
         for row in journal:
             if row[1] > after:
-                found.append(rows.stored_event(row, prev, secrets))
+                found.append(rows.to_stored_event(row, prev, secrets))
             prev = row[-1]
         return found[:limit]
 
-    def head(self, stream: str) -> tuple[int, str]:
+    def read_head(self, stream: str) -> tuple[int, str]:
         """The seq and hash that the stream should end at."""
-        found = self._rows(self._statements.head, {"at_session": writing.lease_key(stream)})
+        found = self._fetch_rows(self._statements.head, {"at_session": writing.to_lease_key(stream)})
         return (found[0][0], found[0][1]) if found else (0, "")
 
-    def records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+    def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
         """(seq, raw, hash) of the records with seq > after, in order, exactly as stored."""
         wanted = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
-        return [(row[1], record_text(RecordHead(*row[:7]), row[7]), row[8]) for row in self._rows(self._statements.events_from, wanted)]
+        return [
+            (row[1], record_text(RecordHead(*row[:7]), row[7]), row[8]) for row in self._fetch_rows(self._statements.events_from, wanted)
+        ]
 
-    def unopened(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
+    def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
         """(seq, type, data) of the records with seq > after, in order: what is sealed stays so."""
         wanted = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
-        return [(row[1], row[4], row[7]) for row in self._rows(self._statements.events_from, wanted)]
+        return [(row[1], row[4], row[7]) for row in self._fetch_rows(self._statements.events_from, wanted)]
 
-    def heads(self) -> list[tuple[str, int, str]]:
+    def list_heads(self) -> list[tuple[str, int, str]]:
         """(stream, seq, hash) that every stream with events should end at."""
-        return [(writing.stream_of(key), seq, hash_) for key, seq, hash_ in self._rows(self._statements.heads, {})]
+        return [(writing.to_stream(key), seq, hash_) for key, seq, hash_ in self._fetch_rows(self._statements.heads, {})]
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Events of all streams with id > after, of these types (all without), in the order of their ids; `prev` is empty."""
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
-        journal, secrets = self._journal_rows(self._statements.scan(len(types)), wanted)
-        return [rows.stored_event(row, "", secrets) for row in journal]
+        journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types)), wanted)
+        return [rows.to_stored_event(row, "", secrets) for row in journal]
 
-    def clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
+    def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
         """As `scan`, only what is readable without a key. StoreError where a record is no JSON."""
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
-        return [rows.clear_event(row) for row in self._rows(self._statements.scan(len(types)), wanted)]
+        return [rows.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), wanted)]
 
-    def streams(self) -> list[str]:
+    def list_streams(self) -> list[str]:
         """Every stream that has events."""
-        return [stream for stream, _, _ in self.heads()]
+        return [stream for stream, _, _ in self.list_heads()]
 
-    def snapshot(self, stream: str) -> Snapshot | None:
+    def load_snapshot(self, stream: str) -> Snapshot | None:
         """The newest snapshot; None too where it cannot be read, since it can be made again."""
-        found = self._rows(self._statements.snapshot, {"at_stream": stream})
+        found = self._fetch_rows(self._statements.snapshot, {"at_stream": stream})
         if not found:
             return None
         seq, text = found[0]
@@ -240,65 +242,65 @@ class SqlStore:
             log.warning("snapshot of %s is unreadable", stream, extra={"action": "snapshot.unreadable"})
             return None
 
-    def effect(self, effect_id: str) -> EffectRow | None:
+    def find_effect(self, effect_id: str) -> EffectRow | None:
         """One effect."""
-        found = self._rows(self._statements.effect, {"at_effect_id": effect_id})
-        return rows.effect_row(found[0]) if found else None
+        found = self._fetch_rows(self._statements.effect, {"at_effect_id": effect_id})
+        return rows.to_effect_row(found[0]) if found else None
 
-    def effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
+    def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """The effects of a stream in that status, oldest change first."""
-        found = self._rows(self._statements.effects, {"at_stream": stream, "at_status": status})
-        return [rows.effect_row(row) for row in found]
+        found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
+        return [rows.to_effect_row(row) for row in found]
 
-    def mentions(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[Mention]:
+    def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Where the journal speaks of it in that way behind that id, the oldest first."""
         wanted = {"at_about": about, "at_what": what, "at_id": after, "at_most": limit}
-        return [Mention(*row) for row in self._rows(self._statements.mentions, wanted)]
+        return [IndexEntry(*row) for row in self._fetch_rows(self._statements.mentions, wanted)]
 
-    def last_mentions(self, about: str, what: What, limit: int) -> list[Mention]:
+    def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
         """The same, the youngest first."""
         wanted = {"at_about": about, "at_what": what, "at_most": limit}
-        return [Mention(*row) for row in self._rows(self._statements.last_mentions, wanted)]
+        return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
 
-    def blob(self, digest: str) -> str | None:
+    def load_blob(self, digest: str) -> str | None:
         """A stored large answer."""
-        found = self._rows(self._statements.blob, {"at_digest": digest})
+        found = self._fetch_rows(self._statements.blob, {"at_digest": digest})
         return found[0][0] if found else None
 
-    def due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
+    def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
         """At most one row a session: its oldest unsent one, if that is due. `sent_ref` tells which message to edit."""
-        wanted = {"at_channel": channel, "at_now": iso(now), "at_most": limit}
-        return [rows.outbox_row(row) for row in self._rows(self._statements.due_outbox, wanted)]
+        wanted = {"at_channel": channel, "at_now": format_iso(now), "at_most": limit}
+        return [rows.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, wanted)]
 
-    def outbox_sent(self, row_id: str, sent_ref: str) -> None:
+    def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Delivered. For a row that was replaced meanwhile only the place is kept, for the edit that follows."""
         if self._gathers:
-            self._called(functions.SENT, row_id.encode(), sent_ref.encode())
+            self._call(functions.SENT, row_id.encode(), sent_ref.encode())
             return
         with self._database.write() as transaction:
-            outbox.delivered(transaction, self._statements, row_id, sent_ref)
+            outbox.record_delivery(transaction, self._statements, row_id, sent_ref)
 
-    def outbox_retry(self, row_id: str, due_at: datetime, note: str) -> None:
+    def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
         """Not delivered: it goes first again at `due_at`."""
-        self._write(self._statements.outbox_retry, {"at_id": row_id, "due_at": iso(due_at), "note": note})
+        self._write(self._statements.outbox_retry, {"at_id": row_id, "due_at": format_iso(due_at), "note": note})
 
-    def outbox_failed(self, row_id: str, note: str) -> None:
+    def mark_outbox_failed(self, row_id: str, note: str) -> None:
         """Given up; kept for ops, and no longer in the way of later rows."""
         self._write(self._statements.outbox_failed, {"at_id": row_id, "note": note})
 
-    def sent_ref(self, session: str, key: str) -> str:
+    def find_sent_ref(self, session: str, key: str) -> str:
         """Where the row with that key was last delivered, or ""."""
-        found = self._rows(self._statements.where_sent, {"at_session": session, "at_key": key})
+        found = self._fetch_rows(self._statements.where_sent, {"at_session": session, "at_key": key})
         return found[0][0] if found else ""
 
-    def due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
+    def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
         """Timers that are due, oldest first; they stay until a commit deletes them."""
-        found = self._rows(self._statements.due_timers, {"at_now": iso(now), "at_most": limit})
-        return [rows.timer_row(row) for row in found]
+        found = self._fetch_rows(self._statements.due_timers, {"at_now": format_iso(now), "at_most": limit})
+        return [rows.to_timer(row) for row in found]
 
     def get_value(self, key: str) -> str | None:
         """A small named value."""
-        found = self._rows(self._statements.value, {"at_key": key})
+        found = self._fetch_rows(self._statements.value, {"at_key": key})
         return found[0][0] if found else None
 
     def set_value(self, key: str, value: str) -> None:
@@ -312,7 +314,7 @@ class SqlStore:
                 return transaction.run(self._statements.add_value, {"key": key, "value": value}) == 1
             return transaction.run(self._statements.swap_value, {"at_key": key, "at_value": expected, "value": value}) == 1
 
-    def erasure(self) -> "Erasure":
+    def open_erasure(self) -> "Erasure":
         """What ops need to find and remove all that is stored of one person."""
         from state.sql.erasing import Erasure  # noqa: PLC0415 - the bot never needs it
 
@@ -322,31 +324,31 @@ class SqlStore:
         """Close every connection; every later call raises StoreUnwritable."""
         self._database.close()
 
-    def _called(self, function: Function, *given: bytes) -> bytes:
+    def _call(self, function: Function, *given: bytes) -> bytes:
         """The server's answer to one call; made anew where another transaction came between."""
 
         def attempt() -> bytes:
             with self._database.write_one() as transaction:
-                return transaction.called(function, *given)
+                return transaction.call(function, *given)
 
-        return self._database.again(attempt)
+        return self._database.retry(attempt)
 
     def _write(self, statement: Statement, params: Params) -> None:
         with self._database.write_one() as transaction:
             transaction.run(statement, params)
 
-    def _journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
+    def _fetch_journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
         """Rows of the journal, and the keys they need as they are now: none is kept, since another process may erase it."""
         with self._database.read() as transaction:
-            found = transaction.rows(statement, params)
-            return found, writing.secrets_of(transaction, self._statements, rows.key_ids(found))
+            found = transaction.fetch_rows(statement, params)
+            return found, writing.fetch_secrets(transaction, self._statements, rows.collect_key_ids(found))
 
-    def _rows(self, statement: Statement, params: Params) -> list[Row]:
+    def _fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
         with self._database.read() as transaction:
-            return transaction.rows(statement, params)
+            return transaction.fetch_rows(statement, params)
 
 
-def _each_once(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
+def _mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
     """For each input whether it was added; the same once more in one call was known by then."""
     left = set(fresh)
     answer = []
@@ -356,10 +358,10 @@ def _each_once(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
     return answer
 
 
-def _readable(claimed: Iterable[Row]) -> list[InboxRow]:
+def _to_readable_rows(claimed: Iterable[Row]) -> list[InboxRow]:
     """The rows; one that cannot be read is left to who asks for it by itself: the inputs of this call are stored."""
     found = []
     for row in claimed:
         with suppress(ValueError):
-            found.append(rows.inbox_row(row))
+            found.append(rows.to_inbox_row(row))
     return found

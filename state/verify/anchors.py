@@ -12,14 +12,14 @@ from typing import Any
 
 import orjson
 
-from state.canonical import dumps, sha256
-from state.clock import iso
+from state.canonical import dumps, hash_text
+from state.clock import format_iso
 from state.findings import Finding
 from state.interaction_log import DamagedArchive, read_records
-from state.log_archives import logs_in
+from state.log_archives import list_logs
 from state.log_chain import FIELD
-from state.log_locks import head_in, lock_path
-from state.log_records import user_of
+from state.log_locks import build_lock_path, parse_head
+from state.log_records import parse_user
 from state.store import Store
 
 VERSION = 1
@@ -41,20 +41,22 @@ class Anchor:
     @property
     def digest(self) -> str:
         """One SHA-256 over all of it."""
-        return sha256(dumps([self.at, self.streams, self.logs]))
+        return hash_text(dumps([self.at, self.streams, self.logs]))
 
-    def line(self) -> str:
+    def render_line(self) -> str:
         """The anchor as one line of JSON."""
         return dumps({"anchor": VERSION, "at": self.at, "digest": self.digest, "streams": self.streams, "logs": self.logs})
 
-    def short(self) -> str:
+    def render_short(self) -> str:
         """Only what proves a line that is kept elsewhere."""
         return dumps({"anchor": VERSION, "at": self.at, "digest": self.digest})
 
 
-def taken(store: Store, logs: Path, now: datetime) -> Anchor:
+def take_anchor(store: Store, logs: Path, now: datetime) -> Anchor:
     """Where everything stands now; StoreUnwritable where the database cannot be read."""
-    return Anchor(at=iso(now), streams={stream: (seq, hash_) for stream, seq, hash_ in store.heads()}, logs=_log_heads(logs))
+    return Anchor(
+        at=format_iso(now), streams={stream: (seq, hash_) for stream, seq, hash_ in store.list_heads()}, logs=_read_log_heads(logs)
+    )
 
 
 def read_anchors(text: str) -> list[Anchor]:
@@ -63,14 +65,14 @@ def read_anchors(text: str) -> list[Anchor]:
     for number, line in enumerate(text.splitlines(), start=1):
         begin = line.find('{"anchor":')
         if begin >= 0:
-            found.append(_read(line[begin:], number))
+            found.append(_parse_anchor(line[begin:], number))
     whole = [anchor for anchor in found if anchor is not None]
     if not whole:
         raise NoAnchor("the file holds no anchor")
     return whole
 
 
-def wanted(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]]]:
+def group_by_stream(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]]]:
     """By stream: every record that an anchor names."""
     found: dict[str, list[tuple[int, str]]] = {}
     for anchor in anchors:
@@ -80,20 +82,20 @@ def wanted(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]]]:
     return found
 
 
-def log_findings(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str] | None = None) -> Iterator[Finding]:
+def check_logs(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str] | None = None) -> Iterator[Finding]:
     """Logs that end before an anchor, or have another record at its number. That a log's own chain leads to its head is another check.
 
     `erased` are the people whose erasure the journal tells of, with its moment: their log is deleted, and others' are rewritten then.
     """
-    present = _log_heads(folder)
+    present = _read_log_heads(folder)
     for name in sorted({name for anchor in anchors for name in anchor.logs}):
         now = present.get(name, (0, ""))
         mine = [(anchor, *anchor.logs[name]) for anchor in anchors if name in anchor.logs]
-        hashes = {**_hashes(folder, name, {number for _, number, _ in mine}), now[0]: now[1]}
+        hashes = {**_read_hashes(folder, name, {number for _, number, _ in mine}), now[0]: now[1]}
         for anchor, number, hash_ in mine:
             if number <= now[0] and hashes.get(number, hash_) == hash_:  # one that is gone with its archive cannot be compared
                 continue
-            excuse = _lawful(folder, name, {person: at for person, at in (erased or {}).items() if at > anchor.at})
+            excuse = _explain_erasure(folder, name, {person: at for person, at in (erased or {}).items() if at > anchor.at})
             if excuse:
                 why = f"{excuse}: it cannot be compared with the anchor of {anchor.at}"
                 yield Finding(kind="note", place=name, why=why, file=str(folder / name))
@@ -105,20 +107,20 @@ def log_findings(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, s
                 yield Finding(kind="damaged", place=name, seq=number, why=why, file=str(folder / name))
 
 
-def _hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int, str]:
+def _read_hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int, str]:
     """The hashes of these records of a log, as far as they are there and can be read."""
     found = {}
     with suppress(DamagedArchive, OSError):  # named by the check of the log itself
-        for record in read_records(folder, user_of(folder / name)):
+        for record in read_records(folder, parse_user(folder / name)):
             link = record.get(FIELD)
             if isinstance(link, dict) and link.get("n") in numbers:
                 found[int(link["n"])] = str(link.get("hash"))
     return found
 
 
-def _lawful(folder: Path, name: str, erased: Mapping[str, str]) -> str:
+def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
     """How an erasure explains that a log is not as it was anchored, "" where none does."""
-    user = user_of(folder / name)
+    user = parse_user(folder / name)
     if user in erased:
         return f"the log was deleted when its person was erased ({erased[user]})"
     if not erased:
@@ -128,7 +130,7 @@ def _lawful(folder: Path, name: str, erased: Mapping[str, str]) -> str:
     return next((f"the log was rewritten ({at}) when somebody was erased" for one in told if (at := str(one["timestamp"])) >= since), "")
 
 
-def _read(text: str, number: int) -> Anchor | None:
+def _parse_anchor(text: str, number: int) -> Anchor | None:
     """None for a short one, which proves another line and cannot be checked alone."""
     try:
         held: dict[str, Any] = orjson.loads(text)
@@ -136,7 +138,7 @@ def _read(text: str, number: int) -> Anchor | None:
             raise NoAnchor(f"line {number} was written by a newer version of this program")
         if "streams" not in held:
             return None
-        anchor = Anchor(at=held["at"], streams=_heads(held["streams"]), logs=_heads(held["logs"]))
+        anchor = Anchor(at=held["at"], streams=_parse_heads(held["streams"]), logs=_parse_heads(held["logs"]))
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise NoAnchor(f"line {number} is no anchor: {error}") from None
     if anchor.digest != held["digest"]:
@@ -144,17 +146,17 @@ def _read(text: str, number: int) -> Anchor | None:
     return anchor
 
 
-def _heads(held: Any) -> Heads:
+def _parse_heads(held: Any) -> Heads:
     return {str(name): (int(seq), str(hash_)) for name, (seq, hash_) in held.items()}
 
 
-def _log_heads(folder: Path) -> dict[str, tuple[int, str]]:
+def _read_log_heads(folder: Path) -> dict[str, tuple[int, str]]:
     if not folder.is_dir():
         return {}
     found = {}
-    for log in logs_in(folder):
-        path = lock_path(log)
-        head = head_in(path.read_bytes()) if path.exists() else None
+    for log in list_logs(folder):
+        path = build_lock_path(log)
+        head = parse_head(path.read_bytes()) if path.exists() else None
         if head is not None:
             found[log.name] = (head.n, head.hash)
     return found

@@ -9,7 +9,7 @@ import orjson
 
 from state.events import type_names
 from state.findings import Finding, FindingKind
-from state.journal import RecordHead, chained, record_text
+from state.journal import RecordHead, hash_record, record_text
 from state.sql.raw import RawReader, Record
 
 MOST = 20
@@ -45,21 +45,21 @@ class Chain:
             self.findings.append(Finding(kind=kind, place=f"{of} of {self.stream}" if of else self.stream, seq=seq, why=why))
 
 
-def follow(chain: Chain, raw: RawReader) -> Iterator[int]:
+def check_next(chain: Chain, raw: RawReader) -> Iterator[int]:
     """Check the records that follow what `chain` has seen; yields how many were read, now and then."""
     whole = raw.is_sqlite
     while whole:
         begun = chain.seq
-        with _sound_after(chain) as sound:
-            whole = raw.all_are(sound, chain.stream, after=begun, until=begun + LEAP)
+        with _pass_sound(chain) as sound:
+            whole = raw.match_all(sound, chain.stream, after=begun, until=begun + LEAP)
         yield chain.seq - begun
         whole = whole and chain.seq == begun + LEAP
     # What is left is looked at record by record: the end, or the first that is not sound and all behind it.
-    yield from walk(chain, raw.records(chain.stream, chain.seq))
+    yield from walk(chain, raw.read_records(chain.stream, chain.seq))
 
 
 @contextmanager
-def _sound_after(chain: Chain) -> Iterator[Callable[..., bool]]:
+def _pass_sound(chain: Chain) -> Iterator[Callable[..., bool]]:
     """Says of one record after the other whether it follows soundly; with the block's end `chain` has seen those that do.
 
     SQLite calls it in the midst of its query, which costs half of what handing each row over does. Whatever it raises means no.
@@ -75,7 +75,7 @@ def _sound_after(chain: Chain) -> Iterator[Callable[..., bool]]:
         nonlocal at, head, last_ts, set_back
         frame = frames.get((type_, version, actor))
         if frame is None:
-            frame = frames[type_, version, actor] = _framed(type_, version, actor)
+            frame = frames[type_, version, actor] = _build_frame(type_, version, actor)
         begin, end = frame
         found = sha256(join((head, begin, data, b',"id":"', id_, number % seq, ts, end))).hexdigest()
         if found != hash_ or seq != at + 1 or len(id_) != ID_LENGTH or len(ts) != TS_LENGTH:
@@ -101,13 +101,13 @@ def walk(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
             try:
                 frame = frames.get((type_, version, actor))
                 if frame is None:
-                    frame = frames[type_, version, actor] = _framed(type_.decode(), version, actor.decode())
+                    frame = frames[type_, version, actor] = _build_frame(type_.decode(), version, actor.decode())
                 text = b'%b%b%b,"id":"%b","seq":%d%b%b%b' % (head, frame[0], data, id_, seq, middle, ts, frame[1])
                 sound = sha256(text).hexdigest().encode() == hash_ and seq == at and len(id_) == ID_LENGTH and len(ts) == TS_LENGTH
             except (TypeError, ValueError, AttributeError):
                 sound = False
             if not sound:
-                at, head = _looked_at(chain, (seq, id_, ts, type_, version, actor, data, hash_), at=at, head=head)
+                at, head = _inspect(chain, (seq, id_, ts, type_, version, actor, data, hash_), at=at, head=head)
                 last_ts = ts if isinstance(ts, bytes) else last_ts
                 continue
             if ts < last_ts:
@@ -117,13 +117,13 @@ def walk(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
         yield len(page)
 
 
-def _framed(name: str, version: int, actor: str) -> tuple[bytes, bytes]:
+def _build_frame(name: str, version: int, actor: str) -> tuple[bytes, bytes]:
     """How a record of that type and actor begins and ends; no end for a type that this program does not know, so that it is looked at."""
     known = name in type_names and version <= type_names[name].V
     return b'{"actor":%b,"data":' % orjson.dumps(actor), b'","type":%b,"v":%d}' % (orjson.dumps(name), version) if known else b""
 
 
-def _looked_at(chain: Chain, row: Record, *, at: int, head: bytes) -> tuple[int, bytes]:
+def _inspect(chain: Chain, row: Record, *, at: int, head: bytes) -> tuple[int, bytes]:
     """A record that is not as most are: name what is wrong with it, if anything; the number and hash the next one follows."""
     seq, hash_ = row[0], row[-1]
     if not all(isinstance(value, bytes) for value in (*row[1:4], *row[5:])) or not isinstance(seq, int) or not isinstance(row[4], int):
@@ -133,10 +133,10 @@ def _looked_at(chain: Chain, row: Record, *, at: int, head: bytes) -> tuple[int,
         more = f"records {at} to {seq - 1} are missing" if seq > at + 1 else f"record {at} is missing"
         chain.add("missing", at, f"{more}, {seq} stands in the place" if seq > at else f"record {seq} stands in the place of {at}")
         return seq, hash_
-    computed = _hash(chain.stream, row, head)
+    computed = _hash_row(chain.stream, row, head)
     if computed == hash_:
-        _newer(chain, row)
-    elif chain.meant and _hash(chain.stream, row, chain.meant) == hash_:
+        _note_newer(chain, row)
+    elif chain.meant and _hash_row(chain.stream, row, chain.meant) == hash_:
         computed = b""  # the record before is whole: only the hash beside it is not what it was
     else:
         chain.add("damaged", at, "its hash does not fit its text and the record before it")
@@ -144,7 +144,7 @@ def _looked_at(chain: Chain, row: Record, *, at: int, head: bytes) -> tuple[int,
     return at, hash_
 
 
-def _newer(chain: Chain, row: Record) -> None:
+def _note_newer(chain: Chain, row: Record) -> None:
     name = row[3].decode()
     if name in type_names and row[4] <= type_names[name].V:
         return
@@ -153,11 +153,11 @@ def _newer(chain: Chain, row: Record) -> None:
         chain.add("unreadable", row[0], f"{name} v{row[4]} was written by a newer version of this program, which alone can read it")
 
 
-def _hash(stream: str, row: Record, head: bytes) -> bytes:
+def _hash_row(stream: str, row: Record, head: bytes) -> bytes:
     """What the record's hash should be after one with the hash `head`; empty where its text is none."""
     seq, id_, ts, type_, version, actor, data, _ = row
     try:
         record = RecordHead(stream, seq, id_.decode(), ts.decode(), type_.decode(), version, actor.decode())
-        return chained(head.decode(), record_text(record, data.decode())).encode()
+        return hash_record(head.decode(), record_text(record, data.decode())).encode()
     except UnicodeDecodeError:
         return b""

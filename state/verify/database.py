@@ -14,13 +14,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from state.findings import Finding
 from state.migrations import HEAD, versions
 from state.sql import sqlite_wal
-from state.sql.dialect import looking
+from state.sql.dialect import open_read_only
 from state.sql.raw import RawReader
 from state.sql.sqlite_file import Spot, SqliteFile
 
 OLDER = frozenset(module.name[1:].partition("_")[0] for module in iter_modules(versions.__path__)) - {HEAD}
 """The schemas before today's: each has its file in the folder `versions`."""
-UNSPEAKABLE = "the list of its tables (page 1) is damaged, so that its own message is no text"
+TABLE_LIST_DAMAGED = "the list of its tables (page 1) is damaged, so that its own message is no text"
 _PAGE = re.compile(r"\bpage (\d+)", re.IGNORECASE)
 _TREE = re.compile(r"\b[Tt]ree (\d+)")
 _INDEX = re.compile(r"\bindex (\w+)")
@@ -33,33 +33,33 @@ _PLACES = (
 )
 
 
-def path_of(url: str) -> Path | None:
+def find_sqlite_path(url: str) -> Path | None:
     """The file of a SQLite database; None for another kind."""
     parsed = make_url(url)
     return Path(str(parsed.database)) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
 
-def file_findings(path: Path) -> Iterator[Finding]:
+def check_file(path: Path) -> Iterator[Finding]:
     """What can be told before SQLite touches the file: a broken head, an early end, a damaged write-ahead log. OSError without a file."""
     with SqliteFile(path) as file:
         if not file.begins_well:
             yield Finding(kind="damaged", place="database", why="it does not begin as a SQLite file does", file=str(path), offset=0)
-        end = file.missing()
+        end = file.find_truncation()
         if end is not None:
             why = f"the file ends at {end.offset}, before its time"
             yield Finding(kind="damaged", place="database", why=why, file=end.file, offset=end.offset)
-        for table, spot in file.broken():
+        for table, spot in file.find_broken_pages():
             why = "a page of it cannot be one of its pages"
             yield Finding(kind="damaged", place=f"table {table}", why=why, file=spot.file, offset=spot.offset)
     log = path.with_name(f"{path.name}-wal")
-    for offset, why in sqlite_wal.damage(log):
+    for offset, why in sqlite_wal.find_damage(log):
         yield Finding(kind="damaged", place="database", why=why, file=str(log), offset=offset)
 
 
-def outdated(url: str) -> str:
+def explain_unchecked(url: str) -> str:
     """Why a database cannot be checked at all although nothing is wrong with it: empty, or of an older program. "" where it is damaged."""
     try:
-        with looking(url) as dialect, dialect.engine.connect() as connection:
+        with open_read_only(url) as dialect, dialect.engine.connect() as connection:
             if not inspect(connection).get_table_names():
                 return "it is empty"
             version = str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar())
@@ -68,7 +68,7 @@ def outdated(url: str) -> str:
     return f"it has schema {version}, this program reads {HEAD}: start the bot once to upgrade it" if version in OLDER else ""
 
 
-def structure_findings(path: Path) -> Iterator[Finding]:
+def check_structure(path: Path) -> Iterator[Finding]:
     """SQLite's own check, of a database that the store does not open."""
     try:
         with closing(sqlite3.connect(path)) as connection:
@@ -78,58 +78,60 @@ def structure_findings(path: Path) -> Iterator[Finding]:
     except sqlite3.Error as error:
         said = [str(error)]
     except UnicodeDecodeError:
-        said = [UNSPEAKABLE]
-    yield from problem_findings([line for lines in said for line in lines.splitlines() if line != "ok" and not line.startswith("***")])
+        said = [TABLE_LIST_DAMAGED]
+    yield from parse_problems([line for lines in said for line in lines.splitlines() if line != "ok" and not line.startswith("***")])
 
 
-def problem_findings(problems: Sequence[str]) -> Iterator[Finding]:
+def parse_problems(problems: Sequence[str]) -> Iterator[Finding]:
     """The lines of SQLite's own check."""
     for line in problems:
         yield Finding(kind="damaged", place="database", why=f"SQLite says: {line}")
 
 
-def mistyped_findings(raw: RawReader) -> Iterator[Finding]:
+def check_types(raw: RawReader) -> Iterator[Finding]:
     """Values that are of another type than their column: nobody writes such."""
-    for table, column, key in raw.mistyped():
+    for table, column, key in raw.find_mistyped():
         why = f"{column} of the row {', '.join(str(part) for part in key)} is of another type than it was written with"
         yield Finding(kind="damaged", place=f"table {table}", why=why)
 
 
-def located(path: Path, findings: Sequence[Finding]) -> list[Finding]:
+def resolve_spots(path: Path, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, each with its file and offset."""
     with SqliteFile(path) as file:
-        return [finding if finding.file or finding.kind == "note" else _placed(finding, _spot(file, finding)) for finding in findings]
+        return [
+            finding if finding.file or finding.kind == "note" else _set_spot(finding, _find_spot(file, finding)) for finding in findings
+        ]
 
 
-def _placed(finding: Finding, spot: Spot) -> Finding:
+def _set_spot(finding: Finding, spot: Spot) -> Finding:
     return replace(finding, file=spot.file, offset=spot.offset)
 
 
-def _spot(file: SqliteFile, finding: Finding) -> Spot:
+def _find_spot(file: SqliteFile, finding: Finding) -> Spot:
     if finding.place == "database":
-        return _of_problem(file, finding.why)
+        return _find_problem(file, finding.why)
     if finding.place.startswith("table "):
-        return file.table(finding.place.removeprefix("table "))
+        return file.find_table(finding.place.removeprefix("table "))
     for pattern, table in _PLACES:
         match = pattern.fullmatch(finding.place)
         if match:
-            return file.row(table, (match[1] or match[match.lastindex or 1],))
-    return _of_record(file, finding.place, finding.seq or 1)
+            return file.find_row(table, (match[1] or match[match.lastindex or 1],))
+    return _find_record(file, finding.place, finding.seq or 1)
 
 
-def _of_record(file: SqliteFile, stream: str, seq: int) -> Spot:
+def _find_record(file: SqliteFile, stream: str, seq: int) -> Spot:
     """Where the record stands; where it is gone, the one before it."""
-    nowhere = file.table("events")
+    nowhere = file.find_table("events")
     for number in range(seq, max(0, seq - 2), -1):
-        spot = file.row("events", (stream, number))
+        spot = file.find_row("events", (stream, number))
         if spot != nowhere:
             return spot
     return nowhere
 
 
-def _of_problem(file: SqliteFile, why: str) -> Spot:
+def _find_problem(file: SqliteFile, why: str) -> Spot:
     page, tree, index = _PAGE.search(why), _TREE.search(why), _INDEX.search(why)
     number = page or tree
     if number:
-        return file.page(int(number[1]))
-    return file.table(index[1]) if index else file.page(1)
+        return file.find_page(int(number[1]))
+    return file.find_table(index[1]) if index else file.find_page(1)

@@ -17,9 +17,9 @@ from sqlalchemy import Connection, create_engine, inspect, make_url, select, tex
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from state.clock import iso
+from state.clock import format_iso
 from state.sql import closed
-from state.sql.dialect import BUSY_SECONDS, looking
+from state.sql.dialect import BUSY_SECONDS, open_read_only
 from state.sql.tables import values
 from state.store import StoreError
 
@@ -66,35 +66,35 @@ class Server:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-def schema_of(url: str) -> str:
+def read_schema(url: str) -> str:
     """The schema's number, "" for a database without tables; raises StoreError where it cannot be read."""
     try:
-        with _connected(url) as connection:
+        with _connect(url) as connection:
             if not inspect(connection).has_table("alembic_version"):
                 return ""
             return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
     except (SQLAlchemyError, OSError, UnicodeDecodeError) as error:
-        raise _unreadable(error) from None
+        raise _build_error(error) from None
 
 
-def work_of(url: str, now: datetime) -> Work:
+def read_work(url: str, now: datetime) -> Work:
     """What waits in a database of today's schema; raises StoreError where it cannot be read."""
     try:
-        with _connected(url) as connection:
-            return _work(connection, now)
+        with _connect(url) as connection:
+            return _read_work(connection, now)
     except (SQLAlchemyError, OSError) as error:
-        raise _unreadable(error) from None
+        raise _build_error(error) from None
 
 
-def server_of(url: str) -> Server:
+def read_server(url: str) -> Server:
     """The PostgreSQL server behind `url`; raises StoreError where it cannot be asked."""
     try:
-        with _connected(url) as connection:
+        with _connect(url) as connection:
             number, version, standby, encoding, size, now, used, most, encrypted = connection.execute(text(_SERVER)).one()
             settings = {str(name): str(value) for name, value in connection.execute(text(_SETTINGS))}
             may_write = _may_write(connection)
     except (SQLAlchemyError, OSError) as error:
-        raise _unreadable(error) from None
+        raise _build_error(error) from None
     return Server(
         number=number,
         version=str(version).split()[0],
@@ -110,33 +110,33 @@ def server_of(url: str) -> Server:
     )
 
 
-def value_of(url: str, key: str) -> str | None:
+def read_value(url: str, key: str) -> str | None:
     """One named value, None where there is none, or no database yet; raises StoreError where it cannot be read."""
     try:
-        with _connected(url) as connection:
+        with _connect(url) as connection:
             row = connection.execute(select(values.c.value).where(values.c.key == key)).one_or_none()
     except FileNotFoundError:
         return None
     except (SQLAlchemyError, OSError) as error:
-        raise _unreadable(error) from None
+        raise _build_error(error) from None
     return str(row[0]) if row is not None else None
 
 
-def closed_of(url: str) -> str:
+def explain_closed(url: str) -> str:
     """Why nobody may start on this database, "" where anybody may; raises StoreError where it cannot be read."""
     try:
-        with _connected(url) as connection:
+        with _connect(url) as connection:
             mark = closed.read(connection)
     except (SQLAlchemyError, OSError) as error:
-        raise _unreadable(error) from None
-    return closed.sentence(mark) if mark is not None else ""
+        raise _build_error(error) from None
+    return closed.describe(mark) if mark is not None else ""
 
 
-def quick_problems(path: Path, seconds: float) -> list[str] | None:
+def run_quick_check(path: Path, seconds: float) -> list[str] | None:
     """What SQLite's quick check says of the file, nothing where it is whole; None where that takes longer than `seconds`."""
     until = monotonic() + seconds
     try:
-        with closing(_read_only(path)) as connection:
+        with closing(_open_read_only(path)) as connection:
             connection.set_progress_handler(lambda: monotonic() > until, _STEPS)
             return [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)") if row[0] != "ok"]
     except sqlite3.OperationalError as error:
@@ -146,33 +146,33 @@ def quick_problems(path: Path, seconds: float) -> list[str] | None:
 
 
 @contextmanager
-def _connected(url: str) -> Iterator[Connection]:
+def _connect(url: str) -> Iterator[Connection]:
     """A connection that cannot write: the last one to leave a SQLite file would else bring its log into it."""
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        with looking(url) as dialect, dialect.engine.connect() as connection:
+        with open_read_only(url) as dialect, dialect.engine.connect() as connection:
             yield connection
         return
     path = Path(str(parsed.database))
     if not path.is_file():
         raise FileNotFoundError(f"there is no database {path}")
-    engine = create_engine("sqlite://", creator=lambda: _read_only(path), poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=lambda: _open_read_only(path), poolclass=NullPool)
     with engine.connect() as connection:
         yield connection
 
 
-def _read_only(path: Path) -> sqlite3.Connection:
+def _open_read_only(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
 
 
-def _work(connection: Connection, now: datetime) -> Work:
+def _read_work(connection: Connection, now: datetime) -> Work:
     def one(sql: str, **params: str) -> Any:
         return connection.execute(text(sql), params).one()
 
     waiting, oldest = one("SELECT count(*), min(received_at) FROM inbox WHERE status = 'new'")
     undelivered = one("SELECT count(*) FROM outbox WHERE status = 'new'")[0]
-    unknown = one("SELECT count(*) FROM effects WHERE status = 'unknown' AND updated_at > :since", since=iso(now - _LATELY))[0]
-    held = one("SELECT count(*) FROM leases WHERE owner <> '' AND until > :now", now=iso(now))[0]
+    unknown = one("SELECT count(*) FROM effects WHERE status = 'unknown' AND updated_at > :since", since=format_iso(now - _LATELY))[0]
+    held = one("SELECT count(*) FROM leases WHERE owner <> '' AND until > :now", now=format_iso(now))[0]
     return Work(waiting=waiting, oldest=str(oldest or ""), undelivered=undelivered, unknown=unknown, held=held)
 
 
@@ -185,7 +185,7 @@ def _may_write(connection: Connection) -> bool:
     return bool(connection.execute(text("SELECT has_schema_privilege(current_schema(), 'CREATE')")).scalar())
 
 
-def _unreadable(error: Exception) -> StoreError:
+def _build_error(error: Exception) -> StoreError:
     """The driver's words in one line; what it quotes of a statement is left out."""
     said = " ".join(str(getattr(error, "orig", None) or error).split())
     return StoreError(said[:300])

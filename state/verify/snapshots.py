@@ -3,65 +3,67 @@
 from collections.abc import Iterator
 
 from state import agent_state
-from state.canonical import sha256
+from state.canonical import hash_text
 from state.findings import Finding
-from state.journal import SHAPE
+from state.journal import SNAPSHOT_VERSION
 from state.store import Snapshot, Store, StoredEvent
 
 
-class Folded:
+class SnapshotChecker:
     """Sees the events of one stream in order; the state it comes to at the snapshot's place must be the snapshot's."""
 
     def __init__(self, stream: str, snapshot: Snapshot | None) -> None:
         """`snapshot` is what the store has of it."""
         self._stream = stream
         self._snapshot = snapshot
-        self._state = agent_state.empty()
+        self._state = agent_state.create_state()
         self._at = 0
         self.blobs: dict[str, int] = {}
         """The large answers that the events speak of, each with the seq of one that does."""
 
-    def see(self, event: StoredEvent) -> None:
+    def add_event(self, event: StoredEvent) -> None:
         """Take the next event."""
         digest = event.data.get("result_blob")
         if digest:
             self.blobs[digest] = event.seq
         if self._snapshot is not None and event.seq <= self._snapshot.seq:
-            agent_state.fold(self._state, ((event.type, dict(event.data), event.ts),))
+            agent_state.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
             self._at = event.seq
 
-    def findings(self) -> Iterator[Finding]:
+    def list_findings(self) -> Iterator[Finding]:
         """What is wrong with the snapshot."""
         snapshot = self._snapshot
         if snapshot is None:
             return
         shape = snapshot.state.get("shape")
-        if isinstance(shape, int) and 0 < shape < SHAPE:
-            yield self._finding("note", "the snapshot is of an older program; it will be made again")
-        elif shape != SHAPE:
-            yield self._finding("inconsistent", f"the snapshot is of shape {shape!r}, which nobody has written; it will not be used")
+        if isinstance(shape, int) and 0 < shape < SNAPSHOT_VERSION:
+            yield self._build_finding("note", "the snapshot is of an older program; it will be made again")
+        elif shape != SNAPSHOT_VERSION:
+            yield self._build_finding("inconsistent", f"the snapshot is of shape {shape!r}, which nobody has written; it will not be used")
         elif snapshot.seq != self._at:
-            yield self._finding("inconsistent", f"the snapshot stands at {snapshot.seq}, the stream has {self._at} records up to there")
-        elif dict(snapshot.state) != {"shape": SHAPE, "state": self._state}:
-            yield self._finding("inconsistent", f"the snapshot differs from the fold of the first {snapshot.seq} events")
+            yield self._build_finding(
+                "inconsistent", f"the snapshot stands at {snapshot.seq}, the stream has {self._at} records up to there"
+            )
+        elif dict(snapshot.state) != {"shape": SNAPSHOT_VERSION, "state": self._state}:
+            yield self._build_finding("inconsistent", f"the snapshot differs from the fold of the first {snapshot.seq} events")
 
-    def _finding(self, kind: str, why: str) -> Finding:
+    def _build_finding(self, kind: str, why: str) -> Finding:
         return Finding(
             kind="note" if kind == "note" else "inconsistent", place=f"snapshot of {self._stream}", seq=self._at or None, why=why
         )
 
 
-def blob_findings(store: Store, spoken_of: dict[str, tuple[str, int]], stored: list[str]) -> Iterator[Finding]:
+def check_blobs(store: Store, spoken_of: dict[str, tuple[str, int]], stored: list[str]) -> Iterator[Finding]:
     """Large answers that are gone or not what their name says; `spoken_of` by digest: the stream and seq of an event that needs it."""
     for digest in sorted({*spoken_of, *stored}):
         stream, seq = spoken_of.get(digest, ("", None))
         try:
-            content = store.blob(digest)
+            content = store.load_blob(digest)
         except Exception as error:  # noqa: BLE001 - whatever a damaged row makes the driver say is the finding
             yield Finding(kind="damaged", place=f"blob {digest}", seq=seq, why=f"it cannot be read: {error}")
             continue
         if content is None:
             why = f"the large answer that record {seq} of {stream} speaks of is gone" if stream else "it is listed, and not there"
             yield Finding(kind="missing", place=f"blob {digest}", seq=seq, why=why)
-        elif not isinstance(content, str) or sha256(content) != digest:
+        elif not isinstance(content, str) or hash_text(content) != digest:
             yield Finding(kind="damaged", place=f"blob {digest}", seq=seq, why="its content is not what its digest says")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from state.events_freezing import WritesFrozen, WritesReleased
 from state.findings import Finding
-from state.freezing import STREAM, Standing, standing
+from state.freezing import STREAM, FreezeState, find_freeze
 from state.store import Store, StoredEvent
 
 PAGE = 500
@@ -13,22 +13,22 @@ PLACE = "switch freeze"
 _TURNS = frozenset({WritesFrozen.__name__, WritesReleased.__name__})
 
 
-def switch_findings(store: Store) -> list[Finding]:
+def check_switch(store: Store) -> list[Finding]:
     """What is wrong with the switch; looked at again where somebody worked it meanwhile. For a stream that is whole."""
     found: list[Finding] = []
     for _ in range(TRIES):
-        before = store.head(STREAM)
+        before = store.read_head(STREAM)
         try:
-            stands, told = standing(store), _last(store)
+            stands, told = find_freeze(store), _find_last(store)
         except Exception as error:  # noqa: BLE001 - whatever a damaged row makes the driver say is the finding
             return [Finding(kind="damaged", place=PLACE, why=f"it cannot be read: {error}")]
-        found = list(_compared(stands, told))
-        if not found or store.head(STREAM) == before:
+        found = list(_compare(stands, told))
+        if not found or store.read_head(STREAM) == before:
             break
     return found
 
 
-def _last(store: Store) -> StoredEvent | None:
+def _find_last(store: Store) -> StoredEvent | None:
     """The event that says how the switch stands."""
     last, after = None, 0
     while page := store.read_events(STREAM, after=after, limit=PAGE):
@@ -37,23 +37,23 @@ def _last(store: Store) -> StoredEvent | None:
     return last
 
 
-def _compared(stands: Standing | None, told: StoredEvent | None) -> Iterator[Finding]:
+def _compare(stands: FreezeState | None, told: StoredEvent | None) -> Iterator[Finding]:
     frozen = told is not None and told.type == WritesFrozen.__name__
     seq = told.seq if told is not None else None
     if stands is None:
         if frozen:
-            yield _finding(seq, f"writes may start, although event {seq} froze them and none has released them")
+            yield _build_finding(seq, f"writes may start, although event {seq} froze them and none has released them")
     elif not stands.seq:
-        yield _finding(seq, "it holds what nobody has written, and freezes writes")
+        yield _build_finding(seq, "it holds what nobody has written, and freezes writes")
     elif not frozen:
         last = f"event {seq} released them" if told is not None else "no event tells of it"
-        yield _finding(seq, f"writes are frozen, although {last}")
+        yield _build_finding(seq, f"writes are frozen, although {last}")
     elif told is not None:
         said = {"seq": told.seq, "at": told.ts, "by": told.data["by"]}
         wrong = [name for name, value in said.items() if getattr(stands, name) != value]
         if wrong:
-            yield _finding(seq, f"writes are frozen, and it names another freeze than event {seq}: {', '.join(wrong)}")
+            yield _build_finding(seq, f"writes are frozen, and it names another freeze than event {seq}: {', '.join(wrong)}")
 
 
-def _finding(seq: int | None, why: str) -> Finding:
+def _build_finding(seq: int | None, why: str) -> Finding:
     return Finding(kind="inconsistent", place=PLACE, seq=seq, why=why)

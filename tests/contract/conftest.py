@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from state.sql import SqlStore, sqlite_url
+from state.sql import SqlStore, build_sqlite_url
 from tests.contract.store_kit import World
 from tests.postgres_kit import Server
 
@@ -19,7 +19,7 @@ def fresh_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
         if kind == "memory":
             return "sqlite://"
         if kind == "file":
-            return sqlite_url(tmp_path / "state" / "sdelka.db")
+            return build_sqlite_url(tmp_path / "state" / "sdelka.db")
         server: Server = request.getfixturevalue("postgres")
         made.append((server, server.fresh()))
         return made[-1][1]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from state.clock import new_id
+from state.clock import generate_id
 from state.events import Event, MessageReceived
 from state.sql import SqlStore, open_store
 from state.store import (
@@ -64,7 +64,7 @@ def step(held: Lease, *events: Event, **more: object) -> Commit:
 def incoming(source: str, session: str = SESSION, lane: Lane = "turn") -> InboxRow:
     """An inbox row."""
     return InboxRow(
-        id=new_id(),
+        id=generate_id(),
         source=source,
         session=session,
         lane=lane,
@@ -82,7 +82,7 @@ def outgoing(id_: str, *, key: str = "", session: str = SESSION, due: datetime =
 
 def due(store: SqlStore, at: datetime = NOW) -> list[str]:
     """The ids of what should go out now."""
-    return [row.id for row in store.due_outbox("telegram", at)]
+    return [row.id for row in store.list_due_outbox("telegram", at)]
 
 
 def intent(effect_id: str = "e1") -> EffectChange:

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.bulk import ItemOutcome, Step, batch_all, get_many, list_all
+from bitrix.bulk import ItemOutcome, Step, call_all, get_many, list_all
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
 from tests.contract.sandbox_portal_kit import Caller, Clock, in_process
@@ -42,7 +42,7 @@ async def both(*, bucket: Any = None, **settings: Any) -> AsyncIterator[tuple[Bi
         assert portal.portal is not None
         assert portal.clock is not None
         hours = Hours(portal.clock)
-        limiter = Limiter.off(clock=hours.clock, sleep=hours.pause)
+        limiter = Limiter.create_unlimited(clock=hours.clock, sleep=hours.pause)
         transport = portal.http._transport
         async with BitrixClient("http://127.0.0.1/rest/1/sandbox/", limiter=limiter, transport=transport, now=hours.utc) as client:
             yield client, portal, hours
@@ -88,7 +88,7 @@ async def test_lost_and_refused_answers(steps: list[Step], fault: dict[str, Any]
     async with both(bulk_deals=500) as (client, portal, hours):
         if fault:
             await portal.arm(**fault)
-        outcomes = [item async for item in batch_all(client, steps, pause=hours.pause)]
+        outcomes = [item async for item in call_all(client, steps, pause=hours.pause)]
         changes = (await portal.http.get("/sandbox/stats")).json()["committed"]
 
         assert sum(changes.values()) == committed <= len(steps)
@@ -108,7 +108,7 @@ async def test_the_time_limit_half_way() -> None:
         limit = {"operating": 480.0, "cost": {"crm.deal.update": 0.4}}
         assert (await portal.http.post("/sandbox/limits", json=limit)).status_code == 200
         started = hours.now
-        outcomes = [item async for item in batch_all(client, updates(2000), pause=hours.pause)]
+        outcomes = [item async for item in call_all(client, updates(2000), pause=hours.pause)]
         stats = (await portal.http.get("/sandbox/stats")).json()
 
     assert {item.status for item in outcomes} == {"done"}
@@ -162,7 +162,7 @@ async def test_the_portals_bucket() -> None:
     async with both(bulk_deals=3000, bucket=None) as (client, portal, hours):
         assert (await portal.http.post("/sandbox/limits", json={"bucket": "2/50", "level": 50})).status_code == 200
         ids = [row["ID"] async for row in list_all(client, "crm.deal.list", {}, pause=hours.pause)]
-        outcomes = [item async for item in batch_all(client, updates(1000), pause=hours.pause)]
+        outcomes = [item async for item in call_all(client, updates(1000), pause=hours.pause)]
         limited: httpx.Response = await portal.http.get("/sandbox/stats")
 
     assert len(ids) == 3000 + SEEDED

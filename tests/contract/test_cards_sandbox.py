@@ -8,15 +8,15 @@ import pytest
 
 from orchestrator import outgoing
 from orchestrator.cards import rows
-from orchestrator.cards.reading import Editable
-from state.clock import SystemClock, iso
+from orchestrator.cards.reading import EditableField
+from state.clock import SystemClock, format_iso
 from tests.contract.sandbox_telegram_kit import BORIS
 from tests.contract.test_delivery_sandbox import Bench, _benched, _until
 
 SESSION = f"tg:{BORIS}"
 LINE = {"field": "OPPORTUNITY", "name": "Сумма", "before": "1 ₽", "after": "2 ₽"}
 LONG = {"field": "COMMENTS", "name": "Комментарий 😀", "before": "<b>я*" * 40, "after": "ю_[" * 60}
-FIELD = Editable(code="OPPORTUNITY", name="Сумма", value="2 ₽", kind="money")
+FIELD = EditableField(code="OPPORTUNITY", name="Сумма", value="2 ₽", kind="money")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
 
 
 def entry(number: int, **more: Any) -> dict[str, Any]:
-    now = iso(SystemClock().now())
+    now = format_iso(SystemClock().now())
     preview = {"verb": "update", "entity": "deal", "id": 481, "title": "Ромашка", "url": "https://p/481/", "lines": [LONG, *[LINE] * 30]}
     base = {"confirmation_id": f"{number:010x}", "effect_id": f"{number:032x}", "nonce": "12345678", "method": "crm.deal.update", "taps": 1}
     base |= {
@@ -49,15 +49,17 @@ async def test_every_state_of_a_card_is_taken_by_telegram_at_the_first_try(bench
     """Folded blocks, styles, copy buttons, a forced reply, edits in place, a file: nothing has to be sent plain or without its buttons."""
     now = SystemClock().now()
     states: list[dict[str, Any]] = [
-        {"taps": 2, "stage_wanted": 2}, {"status": "approved"}, {"status": "executed", "undo_until": iso(now)}, {"status": "denied", "reason": "нет"},
+        {"taps": 2, "stage_wanted": 2}, {"status": "approved"}, {"status": "executed", "undo_until": format_iso(now)}, {"status": "denied", "reason": "нет"},
         {"status": "expired"}, {"status": "unknown"}, {"status": "refused", "code": "portal-not-reached"}, {"status": "superseded", "why": "edited"},
         {"lead": True, "told_names": ["Вера"]}, {"home": "tg:5", "told_names": ["Вера"], "lead": True}, {"preview": batch(20)},
     ]  # fmt: skip
-    cards = [outgoing.card_row(SESSION, entry(n, **more), now, stage=more.pop("stage_wanted", 1)) for n, more in enumerate(states, start=1)]
-    again = rows.anew(SESSION, entry(1, taps=2), now)
+    cards = [
+        outgoing.build_card_row(SESSION, entry(n, **more), now, stage=more.pop("stage_wanted", 1)) for n, more in enumerate(states, start=1)
+    ]
+    again = rows.build_fresh_card_row(SESSION, entry(1, taps=2), now)
     asked = [
-        rows.picker(SESSION, "0" * 10, [FIELD, FIELD], now),
-        rows.question(SESSION, "0" * 10, FIELD, now, ask=1, objection=None, options=()),
+        rows.build_picker_row(SESSION, "0" * 10, [FIELD, FIELD], now),
+        rows.build_question_row(SESSION, "0" * 10, FIELD, now, ask=1, objection=None, options=()),
     ]
     await bench.put(*cards)
     await _until(bench, BORIS, lambda texts: len(texts) >= len(cards) + 1)

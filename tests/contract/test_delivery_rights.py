@@ -9,16 +9,16 @@ import pytest
 
 from bot.access import Access, Person
 from bot.access_file import FileNews
-from bot.telegram.addressees import STRANGER
-from bot.telegram.people import People
+from bot.telegram.addressees import NO_ACCESS
+from bot.telegram.people import ChatPeople
 from orchestrator import outgoing
 from orchestrator.messages import Notice
 from orchestrator.people import screens
 from orchestrator.people.registry import SESSION
 from orchestrator.session import open_session
-from state.clock import SystemClock, iso
+from state.clock import SystemClock, format_iso
 from state.events_people import PersonDismissed, PersonJoined
-from state.sql import sqlite_url
+from state.sql import build_sqlite_url
 from state.store import OutboxRow
 from tests.contract.sandbox_telegram_kit import BORIS, VERA, until
 from tests.contract.test_delivery_sandbox import Bench, _benched, _row, _until
@@ -44,20 +44,20 @@ def _without(person: int) -> FileNews:
 
 
 def _card(chat: int, status: str = "requested", **more: Any) -> OutboxRow:
-    entry = CARD | {"status": status, "expires_at": iso(SystemClock().now())} | more
-    return outgoing.card_row(f"tg:{chat}", entry, SystemClock().now())
+    entry = CARD | {"status": status, "expires_at": format_iso(SystemClock().now())} | more
+    return outgoing.build_card_row(f"tg:{chat}", entry, SystemClock().now())
 
 
 def _everything(chat: int) -> list[OutboxRow]:
     """One of each kind that holds what is the company's."""
     now, session = SystemClock().now(), f"tg:{chat}"
     return [
-        outgoing.news_row(session, {"items": [CHANGED], "more": 0}, now),
-        outgoing.file_row(session, {"columns": ["Сделка"], "rows": [["Ромашка"]]}, now),
-        outgoing.code_row(session, "crm.deal.update\n{}", now),
+        outgoing.build_news_row(session, {"items": [CHANGED], "more": 0}, now),
+        outgoing.build_file_row(session, {"columns": ["Сделка"], "rows": [["Ромашка"]]}, now),
+        outgoing.build_code_row(session, "crm.deal.update\n{}", now),
         _row(chat, "Показано 10 из 137 " * 400, key="turn:t1"),
         _card(chat, home=f"tg:{BORIS}", lead=True, told_names=["Вера"], confirmation_id="f" * 10),
-        screens.row(session, screens.sentence("people-file-taken", count=2, faults=""), now),
+        screens.build_row(session, screens.build_message("people-file-taken", count=2, faults=""), now),
     ]
 
 
@@ -68,7 +68,7 @@ async def _happens(bench: Bench, event: Any) -> None:
 
 
 def _url(folder: Path) -> str:
-    return sqlite_url(folder / "sdelka.db")
+    return build_sqlite_url(folder / "sdelka.db")
 
 
 def _closed(folder: Path) -> list[str]:
@@ -79,7 +79,7 @@ def _closed(folder: Path) -> list[str]:
 
 async def _idle(bench: Bench) -> None:
     async def nothing_waits() -> bool:
-        return not await bench.store.due_outbox("tg", SystemClock().now(), 500)
+        return not await bench.store.list_due_outbox("tg", SystemClock().now(), 500)
 
     await until(nothing_waits, 15)
 
@@ -88,7 +88,7 @@ async def _idle(bench: Bench) -> None:
 async def test_what_waits_for_somebody_who_is_removed_is_never_shown(tmp_path: Path) -> None:
     """A flood wait holds the chat; meanwhile the person leaves the list: of what waits only the sentence about that comes through."""
     access = _listed()
-    async with _benched(tmp_path, People(access), _url(tmp_path)) as bench:
+    async with _benched(tmp_path, ChatPeople(access), _url(tmp_path)) as bench:
         for person in (BORIS, VERA):
             await bench.kit.say("привет", person)
         await bench.put(_card(VERA))
@@ -99,9 +99,9 @@ async def test_what_waits_for_somebody_who_is_removed_is_never_shown(tmp_path: P
         await bench.put(*_everything(VERA), _row(BORIS, "иной"))
         await _until(bench, BORIS, lambda seen: seen[-1] == "иной")
         before = await bench.texts(VERA)
-        access.reread(_without(VERA))
+        access.apply_file_news(_without(VERA))
         now = SystemClock().now()
-        lost = screens.row(f"tg:{VERA}", screens.sentence("people-lost-admin", cards=1), now)
+        lost = screens.build_row(f"tg:{VERA}", screens.build_message("people-lost-admin", cards=1), now)
         await bench.put(_card(VERA, "superseded", why="no-access"), lost)
         seen = await _until(bench, VERA, lambda seen: seen[-1].startswith("Ваш доступ закрыт"))
         await _idle(bench)
@@ -109,45 +109,45 @@ async def test_what_waits_for_somebody_who_is_removed_is_never_shown(tmp_path: P
         assert not any("inline_keyboard" in (message.get("reply_markup") or {}) for message in await bench.kit.seen(VERA)), (
             "the card is closed"
         )
-        assert _closed(tmp_path) == [STRANGER] * len(_everything(VERA))
+        assert _closed(tmp_path) == [NO_ACCESS] * len(_everything(VERA))
         assert (await bench.counted())["early"] == 0
 
 
 async def test_who_joined_a_moment_ago_is_no_stranger(tmp_path: Path) -> None:
     """Another process let them in: the memory of this one is seconds old, and is not what a message is closed upon."""
-    async with _benched(tmp_path, People(_listed()), _url(tmp_path)) as bench:
+    async with _benched(tmp_path, ChatPeople(_listed()), _url(tmp_path)) as bench:
         await bench.kit.control("/sandbox/users", {"id": NEW, "first_name": "Олег"})
         await bench.kit.say("привет", NEW)
         await bench.put(_row(NEW, "никто ещё не впущен"))
         await _idle(bench)
-        assert _closed(tmp_path) == [STRANGER]
+        assert _closed(tmp_path) == [NO_ACCESS]
         await _happens(bench, PersonJoined(person=f"tg:{NEW}", name="Олег", role="manager", bitrix_user_id=9, by="tg:1"))
         await bench.put(_row(NEW, "добро пожаловать"))
         assert await _until(bench, NEW, lambda seen: len(seen) > 1) == ["привет", "добро пожаловать"]
-        assert _closed(tmp_path) == [STRANGER]
+        assert _closed(tmp_path) == [NO_ACCESS]
 
 
 async def test_who_was_dismissed_in_the_portal_is_a_stranger_and_reads_about_links(tmp_path: Path) -> None:
     access = _listed()
-    async with _benched(tmp_path, People(access), _url(tmp_path)) as bench:
+    async with _benched(tmp_path, ChatPeople(access), _url(tmp_path)) as bench:
         await bench.kit.say("привет", VERA)
         await _happens(bench, PersonDismissed(person=f"tg:{VERA}", why="portal", by="system"))
-        await access.look(bench.store)
+        await access.reload_registry(bench.store)
         now, session = SystemClock().now(), f"tg:{VERA}"
         codes = ("people-link-wrong", "people-link-used", "people-link-expired", "people-link-often")
-        await bench.put(_row(VERA, "итоги дня"), *(screens.row(session, screens.sentence(code), now) for code in codes))
+        await bench.put(_row(VERA, "итоги дня"), *(screens.build_row(session, screens.build_message(code), now) for code in codes))
         seen = await _until(bench, VERA, lambda seen: len(seen) == 1 + len(codes))
         assert "итоги дня" not in seen
-        await bench.delivery.trouble(session, Notice(code="stranger", args={"id": str(VERA)}))
+        await bench.delivery.report_trouble(session, Notice(code="stranger", args={"id": str(VERA)}))
         assert str(VERA) in (await _until(bench, VERA, lambda seen: len(seen) == 2 + len(codes)))[-1]
 
 
 async def test_a_groups_message_is_the_groups(tmp_path: Path) -> None:
     """No one person's access opens or shuts what a whole group reads."""
     access = _listed()
-    async with _benched(tmp_path, People(access), _url(tmp_path)) as bench:
+    async with _benched(tmp_path, ChatPeople(access), _url(tmp_path)) as bench:
         group = (await bench.kit.control("/sandbox/chats", {"title": "Продажи", "members": [BORIS, VERA]}))["chat_id"]
-        access.reread(_without(VERA))
+        access.apply_file_news(_without(VERA))
         await bench.put(_row(group, "ответ", key="turn:t1"))
         assert "ответ" in await _until(bench, group, lambda seen: "ответ" in seen)
         assert _closed(tmp_path) == []

@@ -12,15 +12,15 @@ from aiogram.types import Update
 from pydantic import SecretStr
 
 from bot.access import Access, Person
-from bot.http_api.app import make_app
-from bot.http_api.server import listening, serve
+from bot.http_api.app import build_app
+from bot.http_api.server import bind_socket, serve
 from bot.telegram.delivery import Delivery
-from bot.telegram.ingest import ALLOWED, Intake
-from bot.telegram.people import People
-from bot.telegram.stopping import stopped
-from bot.telegram.webhook import drop_webhook, keep_webhook, make_router, webhook_of
+from bot.telegram.ingest import ALLOWED_UPDATES, UpdateIntake
+from bot.telegram.people import ChatPeople
+from bot.telegram.stopping import parse_stop
+from bot.telegram.webhook import build_webhook_router, drop_webhook, keep_webhook, parse_webhook
 from orchestrator import outgoing
-from orchestrator.messages import Notice, Reply, Row, Table, Text, say
+from orchestrator.messages import Notice, Reply, Row, Table, Text, build_reply
 from orchestrator.session import open_session
 from state.clock import SystemClock
 from state.sql.store import open_store
@@ -29,7 +29,7 @@ from state.worker import AsyncStore
 from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, opened, until
 
 EVERYBODY = (BORIS, VERA, *range(2000, 2030), *range(3001, 3007))
-PEOPLE = People(Access([Person(telegram_id=number, name="Борис", role="lead") for number in EVERYBODY]))
+PEOPLE = ChatPeople(Access([Person(telegram_id=number, name="Борис", role="lead") for number in EVERYBODY]))
 SECRET = "a-secret-of-the-webhook"
 
 
@@ -60,7 +60,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def _benched(folder: Path, people: People = PEOPLE, url: str = "sqlite://") -> AsyncIterator[Bench]:
+async def _benched(folder: Path, people: ChatPeople = PEOPLE, url: str = "sqlite://") -> AsyncIterator[Bench]:
     async with opened(folder / "telegram") as kit:
         store = AsyncStore(open_store(url))
         delivery = Delivery(kit.bot, store, people, SystemClock())
@@ -80,7 +80,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
 
 
 def _row(chat: int, words: str, *, key: str = "") -> OutboxRow:
-    return outgoing.reply_row(f"tg:{chat}", say(text=words), SystemClock().now(), key=key)
+    return outgoing.build_reply_row(f"tg:{chat}", build_reply(text=words), SystemClock().now(), key=key)
 
 
 async def _until(bench: Bench, chat: int, check: Callable[[list[str]], bool]) -> list[str]:
@@ -142,8 +142,8 @@ async def test_a_long_answer_and_a_list_arrive_whole(bench: Bench) -> None:
     table = Table(rows=rows, shown=137, total=137, sum_text="12,4 млн ₽")
     await bench.kit.say("привет")
     await bench.put(
-        outgoing.reply_row(f"tg:{BORIS}", Reply(parts=(Text(text="😀 слово " * 900),)), SystemClock().now(), key="turn:t1"),
-        outgoing.reply_row(f"tg:{BORIS}", Reply(parts=(table,)), SystemClock().now(), key="turn:t2"),
+        outgoing.build_reply_row(f"tg:{BORIS}", Reply(parts=(Text(text="😀 слово " * 900),)), SystemClock().now(), key="turn:t1"),
+        outgoing.build_reply_row(f"tg:{BORIS}", Reply(parts=(table,)), SystemClock().now(), key="turn:t2"),
     )
     await _until(bench, BORIS, lambda seen: seen[-1:] == ["Весь список: 137 строк"])
     seen = await bench.kit.seen()
@@ -158,14 +158,14 @@ async def test_a_blocked_chat_is_left_alone_until_the_person_writes(bench: Bench
     await bench.put(_row(BORIS, "один"), _row(BORIS, "два"))
 
     async def failed() -> bool:
-        return not await bench.store.due_outbox("tg", SystemClock().now())
+        return not await bench.store.list_due_outbox("tg", SystemClock().now())
 
     await until(failed)
     assert (await bench.counted())["by_method"].get("sendMessage") == 1
     await bench.kit.control(f"/sandbox/users/{BORIS}/standing", {"state": None})
     await bench.kit.say("я вернулся")
-    for update in await bench.kit.bot.get_updates(allowed_updates=ALLOWED):
-        await bench.delivery.chats.note(update)
+    for update in await bench.kit.bot.get_updates(allowed_updates=ALLOWED_UPDATES):
+        await bench.delivery.chats.observe_update(update)
     await bench.put(_row(BORIS, "три"))
     await _until(bench, BORIS, lambda seen: seen[-1:] == ["три"])
 
@@ -173,13 +173,13 @@ async def test_a_blocked_chat_is_left_alone_until_the_person_writes(bench: Bench
 async def test_a_turn_streams_as_a_draft_and_stop_is_a_command(bench: Bench) -> None:
     """The Stop button of a draft makes the update that makes /stop; the answer then takes the draft's place."""
     await bench.kit.say("привет")
-    await bench.kit.bot.get_updates(offset=0, allowed_updates=ALLOWED)
-    await bench.delivery.partial(f"tg:{BORIS}", Notice(code="turn-begun", args={"turn": "t1"}))
-    await bench.delivery.partial(f"tg:{BORIS}", "Смотрю")
+    await bench.kit.bot.get_updates(offset=0, allowed_updates=ALLOWED_UPDATES)
+    await bench.delivery.report_partial(f"tg:{BORIS}", Notice(code="turn-begun", args={"turn": "t1"}))
+    await bench.delivery.report_partial(f"tg:{BORIS}", "Смотрю")
     await _until(bench, BORIS, lambda seen: seen[-1:] == ["Смотрю"])
     await bench.kit.control(f"/sandbox/users/{BORIS}/stop", {})
-    update = next(item for item in await bench.kit.bot.get_updates(allowed_updates=ALLOWED) if item.stopped_message_generation)
-    routed = stopped(update, PEOPLE.access, "telegram:1:5", SystemClock().now())
+    update = next(item for item in await bench.kit.bot.get_updates(allowed_updates=ALLOWED_UPDATES) if item.stopped_message_generation)
+    routed = parse_stop(update, PEOPLE.access, "telegram:1:5", SystemClock().now())
     assert routed is not None
     (row,) = routed.rows
     assert (row.session, row.lane, row.kind, row.body) == (f"tg:{BORIS}", "express", "command", {"name": "stop"})
@@ -190,8 +190,8 @@ async def test_a_turn_streams_as_a_draft_and_stop_is_a_command(bench: Bench) -> 
 async def test_in_a_group_one_message_becomes_the_answer(bench: Bench) -> None:
     group = (await bench.kit.control("/sandbox/chats", {"title": "Продажи", "members": [BORIS, VERA]}))["chat_id"]
     await bench.kit.control("/sandbox/limits", {"preset": "telegram"})
-    await bench.delivery.partial(f"tg:{group}", Notice(code="turn-begun", args={"turn": "t1"}))
-    await bench.delivery.partial(f"tg:{group}", Notice(code="step", args={"number": 1, "verb": "list", "entity": "deal"}))
+    await bench.delivery.report_partial(f"tg:{group}", Notice(code="turn-begun", args={"turn": "t1"}))
+    await bench.delivery.report_partial(f"tg:{group}", Notice(code="step", args={"number": 1, "verb": "list", "entity": "deal"}))
     await _until(bench, group, lambda seen: seen[-1:] == ["⏳ ищу сделки"])
     await bench.put(_row(group, "Готово", key="turn:t1"))
     assert [text for text in await _until(bench, group, lambda seen: seen[-1:] == ["Готово"]) if text] == ["Готово"]
@@ -211,11 +211,11 @@ async def test_webhook_and_polling_take_turns_and_lose_nothing(bench: Bench) -> 
         assert why
         aside.append(update_id)
 
-    listener = listening("127.0.0.1", 0)
+    listener = bind_socket("127.0.0.1", 0)
     port = listener.getsockname()[1]
-    webhook = webhook_of(f"http://127.0.0.1:{port}/telegram", SecretStr(SECRET))
+    webhook = parse_webhook(f"http://127.0.0.1:{port}/telegram", SecretStr(SECRET))
     assert webhook is not None
-    app = make_app(make_router(webhook, Intake(bench.kit.bot, accept, quarantine).take))
+    app = build_app(build_webhook_router(webhook, UpdateIntake(bench.kit.bot, accept, quarantine).take))
     serving = asyncio.gather(serve(app, listener), keep_webhook(bench.kit.bot, webhook))
     try:
         await bench.kit.say("один")
@@ -230,7 +230,7 @@ async def test_webhook_and_polling_take_turns_and_lose_nothing(bench: Bench) -> 
         await asyncio.gather(serving, return_exceptions=True)
     await bench.kit.say("три")
     await drop_webhook(bench.kit.bot)
-    for update in await bench.kit.bot.get_updates(allowed_updates=ALLOWED):
+    for update in await bench.kit.bot.get_updates(allowed_updates=ALLOWED_UPDATES):
         await accept(update)
     assert list(taken.values()) == ["один", "два", "три"]
     assert (await bench.kit.bot.get_webhook_info()).url == ""

@@ -9,16 +9,16 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import make_url
 
-from bot.cli.doctor.database import database_look
+from bot.cli.doctor.database import check_database
 from bot.settings import Settings
 from state.migrations import HEAD
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 
 
 def told(url: str) -> dict[str, tuple[str, str]]:
     """Check → verdict and sentence."""
     settings = Settings(_env_file=None, database_url=SecretStr(url))
-    return {line.check: (line.verdict, line.says) for line in database_look(settings)}
+    return {line.check: (line.verdict, line.says) for line in check_database(settings)}
 
 
 @pytest.mark.req("S004-67")
@@ -45,7 +45,7 @@ def test_a_server_that_is_not_there(fresh_url: Callable[[str], str]) -> None:
 def test_files_of_every_kind(tmp_path: Path) -> None:
     """Missing, good, readable for others, of a newer program, closed, damaged."""
     path = tmp_path / "sdelka.db"
-    url = sqlite_url(path)
+    url = build_sqlite_url(path)
     assert told(url)["file"][0] == "ok"
     open_store(url).close()
     assert {verdict for verdict, _ in told(url).values()} == {"ok"}

@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from bitrix.events import FORM, MAX_BYTES
 from bot.http_api import portal_events as receiver
-from bot.http_api.app import make_app
-from bot.http_api.portal_events import PATH, portal_events
-from bot.http_api.server import listening, serve
+from bot.http_api.app import build_app
+from bot.http_api.portal_events import PATH, build_portal_events_router
+from bot.http_api.server import bind_socket, serve
 from orchestrator.errors import SettingsError
 from state.clock import FixedClock
 from state.sql import open_store
@@ -36,8 +36,8 @@ class Door:
         self.store = AsyncStore(open_store("sqlite://"))
         self.clock = FixedClock(NOW)
         self.broken = False
-        router = portal_events(self._receive, [SecretStr(TOKEN), SecretStr(OTHER)], SESSION, self.clock)
-        self.app: FastAPI = make_app(router)
+        router = build_portal_events_router(self._receive, [SecretStr(TOKEN), SecretStr(OTHER)], SESSION, self.clock)
+        self.app: FastAPI = build_app(router)
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(app=self.app), base_url="http://bot")
 
     async def _receive(self, rows: Sequence[InboxRow]) -> list[bool]:
@@ -53,7 +53,7 @@ class Door:
     async def stored(self) -> list[InboxRow]:
         """What waits in the inbox, taken off."""
         found = []
-        while row := await self.store.next_inbox(SESSION, "express"):
+        while row := await self.store.take_inbox(SESSION, "express"):
             found.append(row)
             await self.store.finish_inbox(row.id, "done")
         return found
@@ -194,10 +194,10 @@ async def test_there_is_nothing_else_to_be_found(door: Door) -> None:
 
 async def test_it_is_served_until_cancelled_and_a_busy_port_is_one_sentence(door: Door) -> None:
     """Over a real socket; the port is taken before anything else begins, and given back."""
-    listener = listening("127.0.0.1", 0)
+    listener = bind_socket("127.0.0.1", 0)
     port = listener.getsockname()[1]
     with pytest.raises(SettingsError, match=rf"HTTP_HOST and HTTP_PORT: 127\.0\.0\.1:{port} cannot be listened on"):
-        listening("127.0.0.1", port)
+        bind_socket("127.0.0.1", port)
     serving = asyncio.ensure_future(serve(door.app, listener))
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
         answer = await http.post(PATH, content=form(), headers={"content-type": FORM})
@@ -205,12 +205,12 @@ async def test_it_is_served_until_cancelled_and_a_busy_port_is_one_sentence(door
     serving.cancel()
     with pytest.raises(asyncio.CancelledError):
         await serving
-    listening("127.0.0.1", port).close()
+    bind_socket("127.0.0.1", port).close()
 
 
 async def test_a_storm_of_events_is_taken_whole(door: Door) -> None:
     """Three hundred connections at once, as an import makes them: the portal does not post again what is answered 503."""
-    listener = listening("127.0.0.1", 0)
+    listener = bind_socket("127.0.0.1", 0)
     port = listener.getsockname()[1]
     serving = asyncio.ensure_future(serve(door.app, listener))
     streams = [await asyncio.open_connection("127.0.0.1", port) for _ in range(300)]

@@ -11,9 +11,9 @@ from fastapi import APIRouter
 from pydantic import SecretStr
 
 from bitrix.events import FORM, MAX_BYTES
-from bot.http_api.app import make_app
-from bot.http_api.portal_events import PATH, portal_events
-from bot.http_api.server import listening, serve
+from bot.http_api.app import build_app
+from bot.http_api.portal_events import PATH, build_portal_events_router
+from bot.http_api.server import bind_socket, serve
 from state.clock import FixedClock
 from state.store import InboxRow
 from tests.contract.test_http_events import NOW, SESSION, TOKEN, form
@@ -39,9 +39,9 @@ async def _stored(rows: Sequence[InboxRow]) -> list[bool]:
 
 @asynccontextmanager
 async def _served(*routers: APIRouter) -> AsyncIterator[httpx.AsyncClient]:
-    listener = listening("127.0.0.1", 0)
+    listener = bind_socket("127.0.0.1", 0)
     port = listener.getsockname()[1]
-    serving = asyncio.ensure_future(serve(make_app(*routers), listener))
+    serving = asyncio.ensure_future(serve(build_app(*routers), listener))
     try:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
             yield http
@@ -61,7 +61,7 @@ async def _answers(http: httpx.AsyncClient) -> list[tuple[int, bytes, list[tuple
 
 async def test_a_stranger_cannot_tell_whether_events_are_wanted() -> None:
     """Statuses, words and headers of every method and of every event without a valid token."""
-    wanted = portal_events(_stored, [SecretStr(TOKEN)], SESSION, FixedClock(NOW))
+    wanted = build_portal_events_router(_stored, [SecretStr(TOKEN)], SESSION, FixedClock(NOW))
     async with _served(wanted) as opened, _served() as closed:
         assert await _answers(opened) == await _answers(closed)
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from orchestrator.errors import ModelClientError
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
-from orchestrator.talking.forwards import WORDS
+from orchestrator.talking.forwards import FORWARD_TEXTS
 from sandbox.model.app import create_app
 from sandbox.telegram.speech import voice_file
 from tests.contract.sandbox_model_kit import blocks, model, turn
@@ -130,7 +130,7 @@ async def test_the_sandbox_refuses_what_the_real_service_refuses(body: dict[str,
 FORWARDED = "Иван Петров:\nнужна CRM на 20 мест\n+7 916 123-45-67, ivan@x.ru"
 
 
-@pytest.mark.parametrize("wish", [WORDS["lead"]["ru"], WORDS["lead"]["en"], "заведи лид", "заведи лид из этого письма"])
+@pytest.mark.parametrize("wish", [FORWARD_TEXTS["lead"]["ru"], FORWARD_TEXTS["lead"]["en"], "заведи лид", "заведи лид из этого письма"])
 async def test_a_lead_is_made_of_a_forwarded_message(wish: str) -> None:
     quoted = f"{wish}\n\nForwarded or pasted text of somebody else:\n<<<DATA 7f\n{FORWARDED}\nDATA 7f>>>"
     async with model() as client:
@@ -141,7 +141,7 @@ async def test_a_lead_is_made_of_a_forwarded_message(wish: str) -> None:
     assert fields["COMMENTS"].startswith("нужна CRM")
 
 
-@pytest.mark.parametrize("wish", [WORDS["task"]["ru"], WORDS["task"]["en"]])
+@pytest.mark.parametrize("wish", [FORWARD_TEXTS["task"]["ru"], FORWARD_TEXTS["task"]["en"]])
 async def test_a_task_is_made_of_a_forwarded_message(wish: str) -> None:
     quoted = f"{wish}\n\nForwarded or pasted text of somebody else:\n<<<DATA 7f\n{FORWARDED}\nDATA 7f>>>"
     async with model() as client:

@@ -16,7 +16,7 @@ from bitrix.oauth import Application
 from bitrix.oauth_server import TokenServer
 from bot.oauth_store import OAuthStore
 from sandbox.portal.oauth import CLIENT_ID, CLIENT_SECRET
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 from state.worker import AsyncStore
 from tests.contract.sandbox_portal_kit import Caller, in_process
 
@@ -41,13 +41,13 @@ class Counted(httpx.AsyncBaseTransport):
 def application(wire: Counted, first: str, store: AsyncStore, **given: Any) -> BitrixClient:
     server = TokenServer(CLIENT_ID, SecretStr(given.get("key", CLIENT_SECRET)), base=HERE, transport=wire)
     auth = Application(HERE, SecretStr(first), server=server, store=OAuthStore(store), now=lambda: datetime.now(UTC))
-    return BitrixClient(auth, limiter=Limiter.off(), transport=wire)
+    return BitrixClient(auth, limiter=Limiter.create_unlimited(), transport=wire)
 
 
 @pytest.mark.req("S004-73", "S004-74")
 async def test_an_application_lives_through_expiry_and_redirect(tmp_path: Path) -> None:
     """Vectors 35, 37, 40: events are bound, writes under an expired token happen once, a renamed portal is found."""
-    store = AsyncStore(open_store(sqlite_url(tmp_path / "sdelka.db")))
+    store = AsyncStore(open_store(build_sqlite_url(tmp_path / "sdelka.db")))
     async with in_process() as caller:
         wire = Counted(caller)
         first = (await caller.http.post("/sandbox/oauth", json={})).json()["refresh_token"]
@@ -76,7 +76,7 @@ async def test_an_application_lives_through_expiry_and_redirect(tmp_path: Path) 
 @pytest.mark.req("S004-73")
 async def test_what_an_application_is_refused(tmp_path: Path) -> None:
     """A spent refresh token or a wrong key is one sentence to ops; over a webhook no event can be bound."""
-    store = AsyncStore(open_store(sqlite_url(tmp_path / "sdelka.db")))
+    store = AsyncStore(open_store(build_sqlite_url(tmp_path / "sdelka.db")))
     async with in_process() as caller:
         wire = Counted(caller)
         first = (await caller.http.post("/sandbox/oauth", json={})).json()["refresh_token"]
@@ -86,7 +86,7 @@ async def test_what_an_application_is_refused(tmp_path: Path) -> None:
         async with application(wire, "spent", store) as client:
             with pytest.raises(NoAccess, match="authorized anew"):
                 await client.call("profile", {})
-        async with BitrixClient(f"{HERE}/rest/1/sandbox/", limiter=Limiter.off(), transport=wire) as client:
+        async with BitrixClient(f"{HERE}/rest/1/sandbox/", limiter=Limiter.create_unlimited(), transport=wire) as client:
             with pytest.raises(Refused, match="WRONG_AUTH_TYPE"):
                 await client.call("event.get", {})
             assert not client.is_application

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bitrix.limiter import Fate, Limiter, Priority
+from bitrix.limiter import Limiter, Priority, SendResult
 from bitrix.plan import Plan
 from bitrix.shared_level import SharedLevel, Traffic
 from state.clock import FixedClock
@@ -95,7 +95,7 @@ async def test_restart(stores: list[AsyncStore]) -> None:
         limiter = Limiter(shared=SharedLevel(store, PORTAL, now=clock.now), clock=lambda: 0.0, sleep=sleep)
         for _ in range(expected):
             await limiter.acquire(Priority.BULK)
-            limiter.settle(Fate.PASSED)
+            limiter.settle(SendResult.PASSED)
         with pytest.raises(TimeoutError):
             await limiter.acquire(Priority.BULK)
         assert slept == [0.5]

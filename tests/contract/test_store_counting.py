@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state import freezing
-from state.counting import DAY, Begun, Count, kept, place_of
-from state.freezing import Hand
+from state.counting import DAY, PastStart, StartCount, build_keys, build_person_key
+from state.freezing import SwitchOperator
 from state.sql import SqlStore, open_store
 from state.store import CapReached, Commit, EffectChange, EffectConflict, Lease, Uncounted, WriteStopped
 from tests.contract.store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
@@ -27,10 +27,10 @@ RUNS = 40
 
 
 def start(
-    effect_id: str, many: int = 1, *, limit: int | None = LIMIT, person: str = ANNA, known: Sequence[Begun] | None = None
+    effect_id: str, many: int = 1, *, limit: int | None = LIMIT, person: str = ANNA, known: Sequence[PastStart] | None = None
 ) -> EffectChange:
     """The change that starts a call, counted."""
-    count = Count(person=person, many=many, limit=limit, known=known)
+    count = StartCount(person=person, many=many, limit=limit, known=known)
     return EffectChange(effect_id=effect_id, expect=("absent",), status="started", call={"method": "x"}, count=count)
 
 
@@ -53,7 +53,7 @@ class TestCount:
         begin(store, held, start("b", 2))
         with pytest.raises(CapReached):
             store.commit(step(held, said(), effects=[start("c", 2)]))
-        assert store.effect("c") is None
+        assert store.find_effect("c") is None
         assert store.read_events(STREAM) == []
         begin(store, held, start("d", 1))
         with pytest.raises(CapReached):
@@ -89,13 +89,13 @@ class TestCount:
         with pytest.raises(Uncounted):
             store.commit(step(held, said(), effects=[start("a")]))
         assert store.read_events(STREAM) == []
-        known = [Begun(at=NOW - timedelta(hours=hours), effect_id=f"old{hours}", many=2) for hours in (1, 23, 25)]
+        known = [PastStart(at=NOW - timedelta(hours=hours), effect_id=f"old{hours}", many=2) for hours in (1, 23, 25)]
         with pytest.raises(CapReached):
             store.commit(step(held, effects=[start("a", 2, known=known)]))
         with pytest.raises(Uncounted):  # nothing of that commit was kept, the count neither
             store.commit(step(held, effects=[start("a")]))
         store.commit(step(held, effects=[start("a", known=known)]))
-        told_again = [*known, Begun(at=NOW, effect_id="a", many=1)]
+        told_again = [*known, PastStart(at=NOW, effect_id="a", many=1)]
         with pytest.raises(CapReached):
             store.commit(step(held, effects=[start("b", known=told_again)]))
         with pytest.raises(CapReached):
@@ -111,7 +111,7 @@ class TestCount:
 
     def test_what_is_frozen_is_not_counted(self, store: SqlStore) -> None:
         """A start that was kept back costs nothing."""
-        held, ops = lease(store), Hand(key="cli:root", name="root", via="cli", at=NOW)
+        held, ops = lease(store), SwitchOperator(key="cli:root", name="root", via="cli", at=NOW)
         begin(store, held, start("a", 1))
         assert freezing.freeze(store, ops).changed
         with pytest.raises(WriteStopped):
@@ -127,7 +127,7 @@ class TestCount:
             begin(store, held, start(f"f{day}", person="employee:8"), at=NOW + day * DAY)
         with store._database.read() as transaction:
             keys = [row[0] for row in transaction._cursor.execute("SELECT key FROM \"values\" WHERE key LIKE 'begun:%'").fetchall()]
-        assert sorted(key for key in keys if key.count(":") == 1) == sorted(map(place_of, (ANNA, "employee:8")))
+        assert sorted(key for key in keys if key.count(":") == 1) == sorted(map(build_person_key, (ANNA, "employee:8")))
         assert len([key for key in keys if key.count(":") > 1]) == 6
         assert not any("employee" in key for key in keys)
 
@@ -166,7 +166,7 @@ def test_a_start_waits_for_one_that_is_being_stored_and_counts_it(world: World, 
             ended.append(error)
 
     with psycopg.connect(libpq(world.url), autocommit=True) as look, psycopg.connect(libpq(world.url)) as first:
-        place = kept(Count(person=ANNA, many=1), "c", NOW)
+        place = build_keys(StartCount(person=ANNA, many=1), "c", NOW)
         first.execute('SELECT FROM "values" WHERE key = %s FOR UPDATE', (place.held,))
         first.execute('INSERT INTO "values" VALUES (%s, %s)', (place.key, "1"))
         thread = threading.Thread(target=starts)
@@ -283,7 +283,7 @@ def test_no_order_of_starts_passes_the_cap_nor_is_refused_without_need(order: li
     """Against a plain model of the last 24 hours; at some point the counted values are lost and made anew from the journal."""
     store = open_store("sqlite://")
     leases = [lease(store, f"tg:{number}") for number in range(3)]
-    done: list[Begun] = []
+    done: list[PastStart] = []
     now = NOW
     try:
         for number, move in enumerate(order):
@@ -304,6 +304,6 @@ def test_no_order_of_starts_passes_the_cap_nor_is_refused_without_need(order: li
                 assert not fits
             else:
                 assert fits
-                done.append(Begun(at=now, effect_id=f"e{number}", many=move.many))
+                done.append(PastStart(at=now, effect_id=f"e{number}", many=move.many))
     finally:
         store.close()

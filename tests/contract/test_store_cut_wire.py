@@ -40,13 +40,13 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
     monkeypatch.setattr(store, "_gathers", gathers)
     held = lease(store)
     store.commit(step(held, said("до")))
-    wire.order(cut, COMMIT.prepared if gathers else b"COMMIT")
+    wire.order(cut, COMMIT.prepared_name if gathers else b"COMMIT")
     cut_off = step(held, said("тогда"), outbox=[outgoing("o1")], effects=[intent()], after=1)
     with pytest.raises(StoreUnwritable):
         store.commit(cut_off)
 
     assert wire.cuts == 1
-    assert store.head(STREAM)[0] == (2 if STORED[cut] else 1)
+    assert store.read_head(STREAM)[0] == (2 if STORED[cut] else 1)
     if STORED[cut]:
         with pytest.raises(StaleEpoch):
             store.commit(cut_off)
@@ -62,12 +62,12 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
 def test_an_input_whose_answer_is_lost_is_there_once(store: SqlStore, wire: Wire, cut: Cut) -> None:
     """The door hears no and delivers again; the row is stored once, and a claim that nobody heard of leaves it to be found."""
     store.put_inbox([incoming("warm", "tg:9")])
-    wire.order(cut, RECEIVE.prepared)
+    wire.order(cut, RECEIVE.prepared_name)
     with pytest.raises(StoreUnwritable):
         store.put_inbox([incoming("a")], [(SESSION, "turn")])
 
-    assert ((SESSION, "turn") in store.ready_sessions()) is STORED[cut]
+    assert ((SESSION, "turn") in store.list_ready_sessions()) is STORED[cut]
     assert store.put_inbox([incoming("a")]).fresh == [not STORED[cut]]
-    row = store.next_inbox(SESSION, "turn")
+    row = store.take_inbox(SESSION, "turn")
     assert row is not None
     assert (row.source, row.attempts) == ("a", 2 if STORED[cut] else 1)

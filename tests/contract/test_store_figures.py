@@ -6,9 +6,9 @@ from threading import Thread
 
 import pytest
 
-from state.clock import iso
+from state.clock import format_iso
 from state.sql import figures
-from state.sql.figures import FiguresReader, Waiting
+from state.sql.figures import BacklogReader, Waiting
 from state.store import StoreUnwritable, Timer
 from tests.contract.store_kit import NOW, World, incoming, intent, lasting_store, lease, outgoing, said, step
 
@@ -27,16 +27,16 @@ def fill(world: World) -> Callable[[], None]:
 def test_the_figures_are_those_of_the_tables(world: World) -> None:
     """And they hold up no writer, nor does one hold them up."""
     write = fill(world)
-    reader = FiguresReader(world.url)
-    first = reader.look(iso(NOW))
+    reader = BacklogReader(world.url)
+    first = reader.read(format_iso(NOW))
     writing = Thread(target=write)
     writing.start()
-    again = reader.look(iso(NOW))
+    again = reader.read(format_iso(NOW))
     writing.join(10)
     reader.close()
 
     assert not writing.is_alive()
-    assert first.effects == again.effects == {"requested": Waiting(count=2, oldest=iso(NOW))}
+    assert first.effects == again.effects == {"requested": Waiting(count=2, oldest=format_iso(NOW))}
     assert {lane: waiting.count for lane, waiting in first.inbox.items()} == {"turn": 2}
     assert [waiting.count for waiting in first.outbox.values()] == [1]
     assert (first.timers, first.timers_due) == (2, 1)
@@ -47,11 +47,11 @@ def test_the_figures_are_those_of_the_tables(world: World) -> None:
 @lasting_store
 def test_a_freeze_is_seen_and_its_end(world: World) -> None:
     """Whatever the switch holds."""
-    store, reader = world.open(), FiguresReader(world.url)
+    store, reader = world.open(), BacklogReader(world.url)
     seen = []
     for value in ("{}", ""):
         store.commit(step(lease(store), switch=value))
-        seen.append(reader.look(iso(NOW)).frozen)
+        seen.append(reader.read(format_iso(NOW)).frozen)
     reader.close()
 
     assert seen == [True, False]
@@ -61,14 +61,14 @@ def test_a_freeze_is_seen_and_its_end(world: World) -> None:
 def test_a_look_that_takes_too_long_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The database itself ends it, so that no thread and no lock is left behind."""
     fill(world)
-    monkeypatch.setattr(figures, "WITHIN", -1.0 if "sqlite" in world.url else 0.001)
+    monkeypatch.setattr(figures, "TIMEOUT_SECONDS", -1.0 if "sqlite" in world.url else 0.001)
     monkeypatch.setattr(figures, "_STEPS", 1)
     slow = "SELECT count(*) FROM generate_series(1, 10000000)"
     if "sqlite" not in world.url:
-        monkeypatch.setattr(figures, "_size", lambda connection, _: connection.exec_driver_sql(slow).scalar_one())
-    reader = FiguresReader(world.url)
+        monkeypatch.setattr(figures, "_measure_size", lambda connection, _: connection.exec_driver_sql(slow).scalar_one())
+    reader = BacklogReader(world.url)
     with pytest.raises(StoreUnwritable):
-        reader.look(iso(NOW))
+        reader.read(format_iso(NOW))
     monkeypatch.undo()
-    assert reader.look(iso(NOW)).timers == 2
+    assert reader.read(format_iso(NOW)).timers == 2
     reader.close()

@@ -9,7 +9,7 @@ import pytest
 
 from state import freezing
 from state.events import CallStarted, ModelAnswered
-from state.freezing import Hand
+from state.freezing import SwitchOperator
 from state.journal import verify
 from state.sql import SqlStore
 from state.sql.functions import SWITCH_LOCK
@@ -17,8 +17,8 @@ from state.store import SWITCH, EffectChange, StoreError, WriteStopped
 from tests.contract.store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
 from tests.postgres_kit import libpq
 
-OLGA = Hand(key="tg:1", name="Ольга", via="telegram", at=NOW)
-OPS = Hand(key="cli:root", name="root", via="cli", at=NOW)
+OLGA = SwitchOperator(key="tg:1", name="Ольга", via="telegram", at=NOW)
+OPS = SwitchOperator(key="cli:root", name="root", via="cli", at=NOW)
 
 
 def start(effect_id: str = "e1", *, though_frozen: bool = False) -> EffectChange:
@@ -32,7 +32,7 @@ class TestSwitch:
     def test_nothing_starts_while_writes_are_frozen(self, store: SqlStore) -> None:
         """The whole commit is kept back; what is exempt starts, and after the release everything does."""
         held = lease(store)
-        assert freezing.standing(store) is None
+        assert freezing.find_freeze(store) is None
         store.commit(step(held, effects=[start("before")]))
 
         assert freezing.freeze(store, OLGA, "проверка").changed
@@ -41,9 +41,9 @@ class TestSwitch:
         store.commit(step(held, effects=[start("reminder", though_frozen=True)]))
         store.commit(step(held, said(), effects=[EffectChange(effect_id="before", expect=("started",), status="succeeded")]))
 
-        assert store.effect("during") is None
+        assert store.find_effect("during") is None
         assert [item.type for item in store.read_events(STREAM)] == ["MessageReceived"]
-        assert store.effect("before").status == "succeeded"  # type: ignore[union-attr]
+        assert store.find_effect("before").status == "succeeded"  # type: ignore[union-attr]
         assert freezing.release(store, OPS).changed
         store.commit(step(held, said(), effects=[start("during")]))
         assert verify(store.read_events(STREAM)).seq == 2
@@ -51,20 +51,20 @@ class TestSwitch:
     def test_who_when_and_why_are_known_and_journalled(self, store: SqlStore) -> None:
         """The value holds no name; a second freeze changes nothing, and a button of an earlier freeze lifts no later one."""
         freezing.freeze(store, OLGA, "проверка")
-        now = freezing.standing(store)
+        now = freezing.find_freeze(store)
         assert now is not None
         assert (now.by, now.name, now.reason, now.seq, now.at[:19]) == ("tg:1", "Ольга", "проверка", 1, "2026-11-21T12:00:00")
         assert "Ольга" not in str(store.get_value(SWITCH))
         assert "проверка" not in str(store.get_value(SWITCH))
-        assert freezing.freeze(store, OPS, "ещё раз") == freezing.Turned(changed=False, standing=now)
+        assert freezing.freeze(store, OPS, "ещё раз") == freezing.SwitchResult(changed=False, state=now)
 
         assert freezing.release(store, OPS, 1).changed
         assert not freezing.release(store, OPS).changed
         freezing.freeze(store, OPS)
         late = freezing.release(store, OLGA, 1)
         assert not late.changed
-        assert late.standing is not None
-        assert late.standing.seq == 3
+        assert late.state is not None
+        assert late.state.seq == 3
         events = store.read_events(freezing.STREAM)
         assert [(item.type, item.actor) for item in events] == [
             ("WritesFrozen", "tg:1"),
@@ -77,7 +77,7 @@ class TestSwitch:
         """Fail closed: only nothing at all lets writes start; and it can be lifted."""
         held = lease(store)
         store.set_value(SWITCH, value)
-        assert freezing.standing(store) is not None
+        assert freezing.find_freeze(store) is not None
         with pytest.raises(WriteStopped):
             store.commit(step(held, effects=[start()]))
         assert freezing.release(store, OPS).changed
@@ -89,14 +89,14 @@ class TestSwitch:
         store.release(held)
         with pytest.raises(StoreError):
             store.commit(step(held, switch="x"))
-        assert freezing.standing(store) is None
+        assert freezing.find_freeze(store) is None
 
     def test_a_hand_that_never_lets_go_is_waited_for(self, store: SqlStore) -> None:
         """Somebody who died in the middle holds it for seconds; nothing changes meanwhile."""
         lease(store, freezing.SESSION)
         with pytest.raises(freezing.SwitchBusy):
             freezing.freeze(store, OLGA)
-        assert freezing.standing(store) is None
+        assert freezing.find_freeze(store) is None
 
 
 @lasting_store
@@ -203,11 +203,11 @@ def test_what_is_readable_without_a_key_is_read_without_one(store: SqlStore) -> 
     held = lease(store)
     told = [ModelAnswered(turn_id=f"t{n}", iteration=1, text="тайна", prompt_tokens=n, user=7, month=202611) for n in range(5)]
     stored = store.commit(step(held, said("тайна"), *told))
-    found = store.clear(("ModelAnswered",))
+    found = store.scan_clear(("ModelAnswered",))
     assert [item[:4] for item in found] == sorted((item.id, item.ts, item.type, item.actor) for item in stored[1:])
     assert sorted(item.data["prompt_tokens"] for item in found) == [0, 1, 2, 3, 4]
     assert "тайна" not in str(found)
-    assert store.clear(("ModelAnswered",), found[1].id, 2) == found[2:4]
+    assert store.scan_clear(("ModelAnswered",), found[1].id, 2) == found[2:4]
 
 
 def _until(check: Callable[[], bool]) -> None:

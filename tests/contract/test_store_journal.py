@@ -37,7 +37,7 @@ class TestJournal:
         assert read[0].data["text"] == "раз"
         assert read[0].ts == "2026-11-21T12:00:00.000000Z"
         assert all(item.raw == canonical.dumps(canonical.loads(item.raw)) for item in read)
-        assert store.head(STREAM) == (3, read[-1].hash)
+        assert store.read_head(STREAM) == (3, read[-1].hash)
         assert journal.verify(read) == journal.Verified(seq=3, hash=read[-1].hash)
 
     def test_reading_goes_on_after_a_seq_and_stops_at_a_limit(self, store: SqlStore) -> None:
@@ -56,11 +56,11 @@ class TestJournal:
             store.commit(step(held, said(session)))
         store.commit(step(lease(store, "tg:2"), snapshot=Snapshot(stream="session:tg:2", seq=1, state={"a": 1})))
 
-        assert store.streams() == ["run:abc", "session:tg:1", "session:tg:2"]
+        assert store.list_streams() == ["run:abc", "session:tg:1", "session:tg:2"]
         assert [item.data["text"] for item in store.read_events("run:abc")] == ["run:abc"]
         assert [item.seq for item in store.read_events("session:tg:2")] == [1]
-        assert store.snapshot(STREAM) is None
-        assert store.snapshot("session:tg:2") == Snapshot(stream="session:tg:2", seq=1, state={"a": 1})
+        assert store.load_snapshot(STREAM) is None
+        assert store.load_snapshot("session:tg:2") == Snapshot(stream="session:tg:2", seq=1, state={"a": 1})
 
     @pytest.mark.parametrize("stream", ["", "tg:1", "session:", "run:", "session:run:1", "other:1"])
     def test_a_stream_of_no_known_kind_is_refused(self, store: SqlStore, stream: str) -> None:
@@ -78,7 +78,7 @@ class TestJournal:
         with pytest.raises(canonical.NotCanonical):
             store.commit(step(held, said(), bad))
 
-        assert store.head(STREAM) == (0, "")
+        assert store.read_head(STREAM) == (0, "")
 
 
 @every_store
@@ -105,15 +105,15 @@ class TestAtomicity:
             )
         )
 
-        effect = store.effect("e1")
+        effect = store.find_effect("e1")
         assert effect is not None
         assert (effect.status, effect.stream) == ("requested", STREAM)
         assert (effect.call, effect.outcome, effect.updated_at) == ({"method": "crm.deal.update"}, None, NOW)
         assert due(store) == ["o1"]
-        assert store.due_timers(NOW) == [timer]
-        assert store.ready_sessions() == [(SESSION, "express")]
-        assert store.blob("d1") == "много текста"
-        assert store.snapshot(STREAM) == snapshot
+        assert store.list_due_timers(NOW) == [timer]
+        assert store.list_ready_sessions() == [(SESSION, "express")]
+        assert store.load_blob("d1") == "много текста"
+        assert store.load_snapshot(STREAM) == snapshot
 
     def test_a_step_that_conflicts_keeps_nothing(self, store: SqlStore) -> None:
         """A lost race over an effect leaves no event, no reply, no timer, no blob, and the store goes on."""
@@ -132,9 +132,9 @@ class TestAtomicity:
         with pytest.raises(EffectConflict):
             store.commit(step(held, said(), effects=[intent("e2"), intent()], **whole))
 
-        assert store.head(STREAM) == (0, "")
-        assert (store.read_events(STREAM), store.effect("e2"), due(store), store.due_timers(NOW)) == ([], None, [], [])
-        assert (store.ready_sessions(), store.blob("d1"), store.snapshot(STREAM)) == ([(SESSION, "turn")], None, None)
+        assert store.read_head(STREAM) == (0, "")
+        assert (store.read_events(STREAM), store.find_effect("e2"), due(store), store.list_due_timers(NOW)) == ([], None, [], [])
+        assert (store.list_ready_sessions(), store.load_blob("d1"), store.load_snapshot(STREAM)) == ([(SESSION, "turn")], None, None)
         assert [item.seq for item in store.commit(step(held, said()))] == [1]
 
     def test_an_id_that_is_taken_is_an_error_and_keeps_nothing(self, store: SqlStore) -> None:
@@ -144,7 +144,7 @@ class TestAtomicity:
         with pytest.raises(StoreError, match="unique key"):
             store.commit(step(held, said(), outbox=[outgoing("o1")]))
 
-        assert store.head(STREAM) == (0, "")
+        assert store.read_head(STREAM) == (0, "")
 
 
 @every_store
@@ -169,7 +169,7 @@ class TestFence:
         with pytest.raises(StaleEpoch):
             store.commit(step(old, said("поздно"), effects=[intent()]))
 
-        assert store.effect("e1") is None
+        assert store.find_effect("e1") is None
         assert [item.seq for item in store.commit(step(new, said("после")))] == [2]
 
     def test_a_released_lease_writes_no_more(self, store: SqlStore) -> None:
@@ -204,11 +204,11 @@ class TestEffects:
             store.commit(step(held, said(), effects=[EffectChange(effect_id="e1", expect=("approved",), status="started")]))
         store.commit(step(held, effects=[end]))
 
-        found = store.effect("e1")
+        found = store.find_effect("e1")
         assert found is not None
         assert (found.status, found.fingerprint, found.call, found.outcome) == ("succeeded", "f", {"x": 1}, {"result": 5})
-        assert store.effects(STREAM, "succeeded") == [found]
-        assert store.effects(STREAM, "started") == store.effects("session:tg:2", "succeeded") == []
+        assert store.list_effects(STREAM, "succeeded") == [found]
+        assert store.list_effects(STREAM, "started") == store.list_effects("session:tg:2", "succeeded") == []
         assert store.read_events(STREAM) == []
 
     def test_an_effect_that_is_not_there_cannot_be_changed(self, store: SqlStore) -> None:
@@ -217,4 +217,4 @@ class TestEffects:
         with pytest.raises(EffectConflict, match="e1"):
             store.commit(step(lease(store), effects=[change]))
 
-        assert store.effect("e1") is None
+        assert store.find_effect("e1") is None

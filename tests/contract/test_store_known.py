@@ -42,12 +42,12 @@ def given_up_and_taken_again(other: SqlStore, held: Lease) -> None:
 
 def ended(other: SqlStore, _: Lease) -> None:
     """Whoever is alone on the database began anew."""
-    other.void_leases()
+    other.expire_leases()
 
 
 def erased(other: SqlStore, _: Lease) -> None:
     """The person was erased."""
-    other.erasure().erase("person:7", NOW, digests=[], change=lambda body: body)
+    other.open_erasure().erase("person:7", NOW, digests=[], change=lambda body: body)
 
 
 def erased_and_taken_again(other: SqlStore, held: Lease) -> None:
@@ -71,7 +71,7 @@ def test_a_remembered_end_does_not_outlive_the_lease(world: World, meanwhile: Ca
     with pytest.raises(StaleEpoch):
         store.commit(step(held, said("поздно"), outbox=[outgoing("o1")], effects=[intent()]))
 
-    assert (store.head(STREAM)[0], due(store), store.effect("e1")) == (1, [], None)
+    assert (store.read_head(STREAM)[0], due(store), store.find_effect("e1")) == (1, [], None)
     later = LATER + timedelta(hours=1)
     again = store.acquire(SESSION, "three", later, later + timedelta(minutes=1))
     assert again is not None
@@ -128,7 +128,7 @@ def test_a_commit_that_waits_for_an_erasure_is_refused_when_it_is_through(world:
     thread.join(10)
 
     assert came_to == [StaleEpoch]
-    assert store.head(STREAM)[0] == 1
+    assert store.read_head(STREAM)[0] == 1
 
 
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)

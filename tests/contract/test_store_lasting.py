@@ -45,7 +45,7 @@ class TestLasting:
         store.close()
         store = world.open()
 
-        assert store.head(STREAM)[0] == 1
+        assert store.read_head(STREAM)[0] == 1
         assert due(store) == ["o1"]
         assert store.put_inbox([incoming("a")]).fresh == [False]
         assert [item.seq for item in store.commit(step(held, said()))] == [2]
@@ -61,7 +61,7 @@ class TestLasting:
         with pytest.raises(EffectConflict):
             two.commit(step(held, said(), effects=[intent()]))
         assert [item.seq for item in two.commit(step(held, said()))] == [2]
-        assert one.head(STREAM) == two.head(STREAM)
+        assert one.read_head(STREAM) == two.read_head(STREAM)
 
     def test_processes_open_and_write_at_the_same_time(self, world: World) -> None:
         """Several fresh processes create, migrate and write one database at once: one schema, every row once."""
@@ -118,8 +118,8 @@ class TestSqlite:
         with full(store), pytest.raises(StoreUnwritable, match="full"):
             store.commit(step(held, said(LONG), effects=[intent()]))
 
-        assert store.effect("e1") is None
-        assert journal.verify_stream(store, STREAM) == journal.Verified(seq=1, hash=store.head(STREAM)[1])
+        assert store.find_effect("e1") is None
+        assert journal.verify_stream(store, STREAM) == journal.Verified(seq=1, hash=store.read_head(STREAM)[1])
         assert [item.seq for item in store.commit(step(held, said(LONG)))] == [2]
 
     def test_only_one_process_opens_a_file_at_a_time(self, world: World, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ class TestSqlite:
         with two._database.write():
             with pytest.raises(StoreUnwritable, match="locked"):
                 one.commit(step(held, said()))
-            assert one.head(STREAM) == (0, "")
+            assert one.read_head(STREAM) == (0, "")
 
         assert [item.seq for item in one.commit(step(held, said()))] == [1]
 

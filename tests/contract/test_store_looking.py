@@ -7,10 +7,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from state.clock import iso
+from state.clock import format_iso
 from state.events import ModelFailed
-from state.journal import chained
-from state.sql import SqlStore, open_store, sqlite_url
+from state.journal import hash_record
+from state.sql import SqlStore, build_sqlite_url, open_store
 from state.sql.store import open_reader
 from state.store import Snapshot, StoreError, StoreUnwritable
 from tests.contract.store_kit import NOW, SESSION, STREAM, World, every_store, incoming, lasting_store, lease, said, step
@@ -25,15 +25,15 @@ class TestLooking:
         """Each record comes as stored, in order, in pages, and carries the chain without being understood."""
         stored = store.commit(step(lease(store), said("раз"), said("два"), FAILED))
 
-        found = store.records(STREAM)
+        found = store.read_records(STREAM)
         assert found == [(event.seq, event.raw, event.hash) for event in stored]
         head = ""
         for _, raw, hash_ in found:
-            head = chained(head, raw)
+            head = hash_record(head, raw)
             assert head == hash_
-        assert store.records(STREAM, after=1, limit=1) == found[1:2]
-        assert store.records(STREAM, after=3) == store.records("session:tg:2") == []
-        clear = store.unopened(STREAM, after=1, limit=1)
+        assert store.read_records(STREAM, after=1, limit=1) == found[1:2]
+        assert store.read_records(STREAM, after=3) == store.read_records("session:tg:2") == []
+        clear = store.read_encrypted(STREAM, after=1, limit=1)
         assert [(seq, kind) for seq, kind, _ in clear] == [(2, orjson.loads(found[1][1])["type"])]
         assert orjson.loads(clear[0][2]) == orjson.loads(found[1][1])["data"]
 
@@ -44,8 +44,8 @@ class TestLooking:
         [event] = store.commit(step(lease(store), said()))
         [ran] = store.commit(step(lease(store, "run:abc"), said()))
 
-        assert store.heads() == [("run:abc", 1, ran.hash), (STREAM, 1, event.hash)]
-        assert store.streams() == ["run:abc", STREAM]
+        assert store.list_heads() == [("run:abc", 1, ran.hash), (STREAM, 1, event.hash)]
+        assert store.list_streams() == ["run:abc", STREAM]
 
     def test_a_scan_finds_events_of_all_streams_by_type(self, store: SqlStore) -> None:
         """In the order of their ids, in pages, of the types asked for or of all."""
@@ -68,9 +68,9 @@ class TestLooking:
         store.release(lease(store, "tg:2", "other"))
 
         offered = [("tg:0", "turn"), ("tg:2", "turn"), ("tg:3", "turn")]
-        assert store.ready_sessions("me", NOW) == offered
-        assert store.ready_sessions("me", NOW.replace(hour=13)) == [*offered[:1], ("tg:1", "turn"), *offered[1:]]
-        assert len(store.ready_sessions()) == 4
+        assert store.list_ready_sessions("me", NOW) == offered
+        assert store.list_ready_sessions("me", NOW.replace(hour=13)) == [*offered[:1], ("tg:1", "turn"), *offered[1:]]
+        assert len(store.list_ready_sessions()) == 4
 
     def test_an_identity_of_any_length_is_stored_once(self, store: SqlStore) -> None:
         """Two sources that differ in their last letter only are two; each is known again."""
@@ -78,7 +78,7 @@ class TestLooking:
         assert store.put_inbox([incoming(long + "a"), incoming(long + "b"), incoming(long + "a")]).fresh == [True, True, False]
         store.commit(step(lease(store), inbox_new=[incoming(long + "b"), incoming(long + "c")]))
         assert store.put_inbox([incoming(long + "c")]).fresh == [False]
-        assert len(store.waiting_inbox(SESSION, "turn")) == 3
+        assert len(store.list_waiting_inbox(SESSION, "turn")) == 3
 
 
 @lasting_store
@@ -102,7 +102,7 @@ class TestReader:
         for write in writes:
             with pytest.raises(StoreUnwritable):
                 write()
-        assert (store.get_value("k"), store.waiting_inbox(SESSION, "turn"), store.head(STREAM)[0]) == (None, [], 1)
+        assert (store.get_value("k"), store.list_waiting_inbox(SESSION, "turn"), store.read_head(STREAM)[0]) == (None, [], 1)
         assert [item.seq for item in store.commit(step(held, said()))] == [2]
         assert len(reader.read_events(STREAM)) == 2
 
@@ -118,12 +118,12 @@ class TestReader:
 def test_a_reader_creates_nothing(tmp_path: Path, postgres: Server) -> None:
     """A missing file stays missing, an empty database stays empty."""
     with pytest.raises(StoreUnwritable, match="there is no database"):
-        open_reader(sqlite_url(tmp_path / "none.db"))
+        open_reader(build_sqlite_url(tmp_path / "none.db"))
     assert list(tmp_path.iterdir()) == []
     with closing(sqlite3.connect(tmp_path / "empty.db")) as connection:
         connection.execute("CREATE TABLE x (y)")
     url = postgres.empty()
-    for empty in (sqlite_url(tmp_path / "empty.db"), url):
+    for empty in (build_sqlite_url(tmp_path / "empty.db"), url):
         with pytest.raises(StoreError, match="schema 'nothing'"):
             open_reader(empty)
     postgres.drop(url)
@@ -131,7 +131,7 @@ def test_a_reader_creates_nothing(tmp_path: Path, postgres: Server) -> None:
 
 def test_a_moment_of_a_lease_is_of_one_width() -> None:
     """They are compared as text."""
-    assert {len(iso(moment)) for moment in (NOW, NOW.replace(microsecond=1), NOW.replace(year=2999))} == {27}
+    assert {len(format_iso(moment)) for moment in (NOW, NOW.replace(microsecond=1), NOW.replace(year=2999))} == {27}
 
 
 @lasting_store

@@ -16,10 +16,10 @@ from state.events import (
     Event,
     RecordsSeen,
 )
-from state.mentions import UNDO, Mention
+from state.mentions import UNDO, IndexEntry
 from state.sql import SqlStore
 from state.sql.erasing import Erasure
-from state.sql.mentions import differences, tolerant
+from state.sql.mentions import build_tolerant_ask, find_differences
 from state.sql.tables import mentions
 from state.store import EffectChange, EffectConflict, EffectRow, Lease
 from tests.contract.store_kit import NOW, lease, said, step
@@ -78,12 +78,12 @@ def done(store: SqlStore, held: Lease, *steps: tuple[Event, EffectChange]) -> li
 def told(store: SqlStore) -> list[Any]:
     """What the check of table and journal finds."""
     with store._dialect.engine.connect() as connection:
-        return differences(tolerant(connection))
+        return find_differences(build_tolerant_ask(connection))
 
 
-def rows(store: SqlStore) -> set[Mention]:
+def rows(store: SqlStore) -> set[IndexEntry]:
     with store._dialect.engine.connect() as connection:
-        return {Mention(*row) for row in connection.execute(select(mentions))}
+        return {IndexEntry(*row) for row in connection.execute(select(mentions))}
 
 
 def a_day(store: SqlStore) -> dict[str, str]:
@@ -125,25 +125,25 @@ class TestMentions:
     def test_what_a_step_names_is_found_with_it(self, store: SqlStore) -> None:
         """A card and a free call by their record, what was approved only once; adds by what they made; decisions, undos and looks."""
         at = a_day(store)
-        assert store.mentions("deal:481", "call") == [("deal:481", "call", event, effect) for event, effect in calls_of(at)]
-        assert [one.effect_id for one in store.mentions("item:177:5", "call")] == ["e2"]
-        assert store.mentions("task:7", "call") == []
-        assert store.mentions("deal:512", "made") == [("deal:512", "made", at["added"], "e3")]
-        assert [store.mentions(effect, "began")[0].event_id for effect in ("e1", "e3")] == [at["asked"], at["add"]]
-        assert [store.mentions(effect, "decision")[0].event_id for effect in ("e1", "e2")] == [at["approved"], at["denied"]]
-        assert store.mentions("e1", "undo") == [("e1", "undo", at["undo"], "e4")]
+        assert store.list_index_entries("deal:481", "call") == [("deal:481", "call", event, effect) for event, effect in calls_of(at)]
+        assert [one.effect_id for one in store.list_index_entries("item:177:5", "call")] == ["e2"]
+        assert store.list_index_entries("task:7", "call") == []
+        assert store.list_index_entries("deal:512", "made") == [("deal:512", "made", at["added"], "e3")]
+        assert [store.list_index_entries(effect, "began")[0].event_id for effect in ("e1", "e3")] == [at["asked"], at["add"]]
+        assert [store.list_index_entries(effect, "decision")[0].event_id for effect in ("e1", "e2")] == [at["approved"], at["denied"]]
+        assert store.list_index_entries("e1", "undo") == [("e1", "undo", at["undo"], "e4")]
         looks = sorted([at["look 1"], at["look 2"]])
-        assert store.mentions("deal:481", "look") == [("deal:481", "look", look, "") for look in looks]
-        assert [one.event_id for one in store.mentions("task:9", "look")] == [at["look 1"]]
+        assert store.list_index_entries("deal:481", "look") == [("deal:481", "look", look, "") for look in looks]
+        assert [one.event_id for one in store.list_index_entries("task:9", "look")] == [at["look 1"]]
         assert len(rows(store)) == 15
 
     def test_pages_go_on_behind_an_event_and_the_last_come_first(self, store: SqlStore) -> None:
         at = a_day(store)
         (first, _), (second, effect), (third, last) = calls_of(at)
-        assert [one.event_id for one in store.mentions("deal:481", "call", first, 1)] == [second]
-        assert [one.event_id for one in store.mentions("deal:481", "call", second, 5)] == [third]
-        assert [one.effect_id for one in store.last_mentions("deal:481", "call", 2)] == [last, effect]
-        assert store.mentions("deal:48", "call") == store.last_mentions("deal", "call", 5) == []
+        assert [one.event_id for one in store.list_index_entries("deal:481", "call", first, 1)] == [second]
+        assert [one.event_id for one in store.list_index_entries("deal:481", "call", second, 5)] == [third]
+        assert [one.effect_id for one in store.list_last_index_entries("deal:481", "call", 2)] == [last, effect]
+        assert store.list_index_entries("deal:48", "call") == store.list_last_index_entries("deal", "call", 5) == []
 
     def test_a_step_that_conflicts_names_nothing(self, store: SqlStore) -> None:
         held = lease(store)
@@ -158,8 +158,8 @@ class TestMentions:
         first = step(held, asked("e1"), effects=[change("e1", "requested", call=stored(frozen("deal:481")))])
         second = step(held, started("e2"), said(), effects=[change("e2", "started", call=stored(frozen("deal:482")))], earlier=[first])
         one, two, _ = store.commit(second)
-        assert [item.event_id for item in store.mentions("deal:481", "call")] == [one.id]
-        assert [item.event_id for item in store.mentions("deal:482", "call")] == [two.id]
+        assert [item.event_id for item in store.list_index_entries("deal:481", "call")] == [one.id]
+        assert [item.event_id for item in store.list_index_entries("deal:482", "call")] == [two.id]
 
     def test_table_and_journal_are_the_same_and_a_difference_is_named(self, store: SqlStore) -> None:
         """A row that is gone, one that nobody wrote, one that names another call."""
@@ -196,15 +196,15 @@ class TestMentions:
         theirs = lease(store, "tg:2")
         other = started("o1", slot=f"{UNDO}e1")
         store.commit(step(theirs, other, effects=[change("o1", "started", call=stored(frozen("deal:481"), by="tg:2"))]))
-        erasure: Erasure = store.erasure()
-        assert erasure.holdings(ANNA)["mentions"] == 12
-        owners = {one.owner for one in erasure.texts() if one.place.startswith("mentions ")}
+        erasure: Erasure = store.open_erasure()
+        assert erasure.count_holdings(ANNA)["mentions"] == 12
+        owners = {one.owner for one in erasure.iterate_texts() if one.place.startswith("mentions ")}
         removed = erasure.erase(ANNA, NOW, digests=[], change=lambda body: body)
         assert removed["mentions"] == 12
         assert owners == {"person:7", "portal:p"}
         assert {one.effect_id for one in rows(store)} == {"o1", ""}
         assert told(store) == []
-        row = store.effect("e1")
+        row = store.find_effect("e1")
         assert isinstance(row, EffectRow)
         assert "call" not in row.call
 

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import make_url
 
 from state import journal
-from state.sql.gathered import Gathering
-from state.sql.hints import PostgresHints
+from state.sql.gathered import CommitBatch
+from state.sql.hints import PostgresNotifier
 from state.store import StaleEpoch, StoreUnwritable
 from state.worker import AsyncStore
 from tests.contract.store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
@@ -62,7 +62,7 @@ def test_a_step_that_was_stored_after_all_is_not_stored_again(world: World) -> N
     store.commit(again)
     with pytest.raises(StaleEpoch):
         store.commit(again)
-    assert store.head(STREAM)[0] == 1
+    assert store.read_head(STREAM)[0] == 1
     assert [item.seq for item in store.commit(step(held, said(), after=1))] == [2]
 
 
@@ -72,9 +72,9 @@ def test_another_commit_in_between_is_waited_for(world: World) -> None:
     store = world.open()
     held = lease(store)
     look = store._statements.look_at_fence
-    rows, met = Gathering.rows, []
+    rows, met = CommitBatch.fetch_rows, []
 
-    def meddled(self: Gathering, statement: object, params: dict[str, str]) -> list[tuple[object, ...]]:
+    def meddled(self: CommitBatch, statement: object, params: dict[str, str]) -> list[tuple[object, ...]]:
         found = rows(self, statement, params)  # type: ignore[arg-type]
         if not met:
             met.append(look)
@@ -82,7 +82,7 @@ def test_another_commit_in_between_is_waited_for(world: World) -> None:
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Gathering, "rows", meddled)
+        patch.setattr(CommitBatch, "fetch_rows", meddled)
         stored = store.commit(step(held, said("сам")))
     assert [item.seq for item in stored] == [2]
     assert [item.data["text"] for item in store.read_events(STREAM)] == ["между", "сам"]
@@ -92,7 +92,7 @@ def test_another_commit_in_between_is_waited_for(world: World) -> None:
 async def test_other_processes_hear_of_inputs(world: World, fresh_url: Callable[[str], str]) -> None:
     """One process stores an input, the other one is woken long before it would look by itself."""
     url = world.url
-    stores = [AsyncStore(world.open(), threads=2, hints=PostgresHints(url)) for _ in range(2)]
+    stores = [AsyncStore(world.open(), threads=2, hints=PostgresNotifier(url)) for _ in range(2)]
     heard = asyncio.Event()
     stores[1].listeners.append(heard.set)
     await asyncio.wait_for(heard.wait(), 30)  # it listens from now on
@@ -112,7 +112,7 @@ def test_leases_follow_the_clock_of_the_server(world: World, monkeypatch: pytest
     """A machine whose clock is an hour ahead does not take what another one holds."""
     one, two = world.open(), world.open()
     lease(one)
-    monkeypatch.setattr(two._database, "skew", lambda _: timedelta(hours=-1))
+    monkeypatch.setattr(two._database, "measure_skew", lambda _: timedelta(hours=-1))
     assert two.acquire(SESSION, "two", NOW + timedelta(hours=1), NOW + timedelta(hours=1, minutes=1)) is None
 
 
@@ -144,7 +144,7 @@ def test_several_inputs_at_once_are_new_each_by_itself(world: World) -> None:
     store = world.open()
     store.put_inbox([incoming("a")])
     assert store.put_inbox([incoming("b"), incoming("a"), incoming("c"), incoming("b")]).fresh == [True, False, True, False]
-    assert [row.source for row in store.waiting_inbox(SESSION, "turn")] == ["a", "b", "c"]
+    assert [row.source for row in store.list_waiting_inbox(SESSION, "turn")] == ["a", "b", "c"]
 
 
 @postgres_only

@@ -9,7 +9,7 @@ import pytest
 from state import journal
 from state.sql import SqlStore
 from state.store import (
-    Stored,
+    StoredInputs,
     StoreUnwritable,
     Timer,
 )
@@ -28,29 +28,29 @@ class TestInbox:
         rows = [incoming("1"), incoming("2", "tg:2"), incoming("3"), incoming("4", lane="express")]
         store.put_inbox(rows)
 
-        assert store.ready_sessions() == [("tg:1", "turn"), ("tg:2", "turn"), ("tg:1", "express")]
-        got = store.next_inbox(SESSION, "turn")
+        assert store.list_ready_sessions() == [("tg:1", "turn"), ("tg:2", "turn"), ("tg:1", "express")]
+        got = store.take_inbox(SESSION, "turn")
         assert got is not None
         assert (got.id, got.body, got.actor, got.received_at) == (rows[0].id, {"text": "сделка"}, {"id": 7}, NOW)
-        express = store.next_inbox(SESSION, "express")
+        express = store.take_inbox(SESSION, "express")
         assert express is not None
         assert express.id == rows[3].id
         store.commit(step(lease(store), inbox_done=[got.id]))
-        following = store.next_inbox(SESSION, "turn")
+        following = store.take_inbox(SESSION, "turn")
         assert following is not None
         assert following.id == rows[2].id
-        assert store.next_inbox("tg:3", "turn") is None
+        assert store.take_inbox("tg:3", "turn") is None
 
     def test_attempts_are_counted_and_a_poison_row_is_set_aside(self, store: SqlStore) -> None:
         """Each look counts; a quarantined row is out of the way and its source stays known."""
         store.put_inbox([incoming("poison"), incoming("next")])
         for attempt in (1, 2, 3):
-            row = store.next_inbox(SESSION, "turn")
+            row = store.take_inbox(SESSION, "turn")
             assert row is not None
             assert (row.source, row.attempts) == ("poison", attempt)
         store.finish_inbox(row.id, "quarantined", "it broke the parser three times")
 
-        following = store.next_inbox(SESSION, "turn")
+        following = store.take_inbox(SESSION, "turn")
         assert following is not None
         assert following.source == "next"
         assert store.put_inbox([incoming("poison")]).fresh == [False]
@@ -66,11 +66,11 @@ class TestInbox:
         assert [(row.source, row.attempts, row.status) for row in stored.claimed] == [("old", 1, "new"), ("press", 1, "new")]
         assert stored.claimed[0] == replace(old, attempts=1)
 
-        assert store.ready_sessions() == [(SESSION, "turn"), (SESSION, "express")], "a claimed row is found again"
+        assert store.list_ready_sessions() == [(SESSION, "turn"), (SESSION, "express")], "a claimed row is found again"
         again = store.put_inbox([old], [(SESSION, "turn")])
         assert (again.fresh, [(row.id, row.attempts) for row in again.claimed]) == ([False], [(old.id, 2)])
-        store.give_back(old.id)
-        row = store.next_inbox(SESSION, "turn")
+        store.return_inbox(old.id)
+        row = store.take_inbox(SESSION, "turn")
         assert row is not None
         assert (row.id, row.attempts) == (old.id, 2)
         store.finish_inbox(old.id, "done")
@@ -83,9 +83,9 @@ class TestInbox:
         with store._database.write() as transaction:
             transaction._cursor.execute("UPDATE inbox SET body = '{'")
         stored = store.put_inbox([incoming("good")], [(SESSION, "turn")])
-        assert stored == Stored([True], [])
+        assert stored == StoredInputs([True], [])
         with pytest.raises(ValueError, match="line 1"):
-            store.next_inbox(SESSION, "turn")
+            store.take_inbox(SESSION, "turn")
 
 
 @every_store
@@ -96,14 +96,14 @@ class TestOutbox:
         store.commit(step(lease(store), outbox=rows))
         assert due(store) == ["o1", "x1"]
 
-        store.outbox_retry("o1", NOW + timedelta(seconds=9), "429")
+        store.reschedule_outbox("o1", NOW + timedelta(seconds=9), "429")
         assert due(store) == ["x1"]
-        [again, _] = store.due_outbox("telegram", NOW + timedelta(seconds=9))
+        [again, _] = store.list_due_outbox("telegram", NOW + timedelta(seconds=9))
         assert (again.id, again.attempts, again.body) == ("o1", 1, {"n": "o1"})
-        store.outbox_sent("o1", "55")
+        store.mark_outbox_sent("o1", "55")
         assert due(store) == ["o2", "x1"]
-        store.outbox_failed("o2", "the chat is gone")
-        store.outbox_sent("x1", "")
+        store.mark_outbox_failed("o2", "the chat is gone")
+        store.mark_outbox_sent("x1", "")
         assert due(store, NOW + timedelta(days=9)) == []
 
     def test_nothing_goes_out_before_its_time_or_elsewhere(self, store: SqlStore) -> None:
@@ -111,7 +111,7 @@ class TestOutbox:
         store.commit(step(lease(store), outbox=[outgoing("o1", due=NOW + timedelta(seconds=5))]))
 
         assert due(store) == []
-        assert store.due_outbox("http", NOW + timedelta(seconds=5)) == []
+        assert store.list_due_outbox("http", NOW + timedelta(seconds=5)) == []
         assert due(store, NOW + timedelta(seconds=5)) == ["o1"]
 
     def test_a_key_replaces_what_is_unsent_and_edits_what_is_sent(self, store: SqlStore) -> None:
@@ -119,13 +119,13 @@ class TestOutbox:
         held = lease(store)
         store.commit(step(held, outbox=[outgoing("o1", key="k"), outgoing("o2"), outgoing("o3", key="k")]))
         assert due(store) == ["o3"]
-        store.outbox_sent("o3", "77")
-        store.outbox_sent("o2", "78")
+        store.mark_outbox_sent("o3", "77")
+        store.mark_outbox_sent("o2", "78")
         store.commit(step(held, outbox=[outgoing("o4", key="k"), outgoing("x1", key="k", session="tg:2")]))
 
-        assert store.sent_ref(SESSION, "k") == "77"
-        assert store.sent_ref(SESSION, "") == store.sent_ref("tg:2", "k") == ""
-        assert [(row.id, row.sent_ref) for row in store.due_outbox("telegram", NOW)] == [("o4", "77"), ("x1", "")]
+        assert store.find_sent_ref(SESSION, "k") == "77"
+        assert store.find_sent_ref(SESSION, "") == store.find_sent_ref("tg:2", "k") == ""
+        assert [(row.id, row.sent_ref) for row in store.list_due_outbox("telegram", NOW)] == [("o4", "77"), ("x1", "")]
 
     def test_a_message_replaced_while_on_the_wire_becomes_an_edit(self, store: SqlStore) -> None:
         """The newer text is not taken for delivered, and goes out as an edit of what just arrived."""
@@ -133,12 +133,12 @@ class TestOutbox:
         store.commit(step(held, outbox=[outgoing("o1", key="k")]))
         assert due(store) == ["o1"]
         store.commit(step(held, outbox=[outgoing("o2", key="k")]))
-        store.outbox_sent("o1", "77")
+        store.mark_outbox_sent("o1", "77")
 
-        assert [(row.id, row.sent_ref) for row in store.due_outbox("telegram", NOW)] == [("o2", "77")]
-        store.outbox_sent("o2", "77")
+        assert [(row.id, row.sent_ref) for row in store.list_due_outbox("telegram", NOW)] == [("o2", "77")]
+        store.mark_outbox_sent("o2", "77")
         assert due(store) == []
-        store.outbox_retry("o2", NOW, "late")
+        store.reschedule_outbox("o2", NOW, "late")
         assert due(store) == []
 
     def test_a_message_replaced_twice_while_on_the_wire_keeps_its_last_place(self, store: SqlStore) -> None:
@@ -146,12 +146,12 @@ class TestOutbox:
         held = lease(store)
         for id_ in ("o1", "o2", "o3"):
             store.commit(step(held, outbox=[outgoing(id_, key="k")]))
-        store.outbox_sent("o1", "76")
-        store.outbox_sent("o2", "77")
-        store.outbox_sent("o2", "78")
-        store.outbox_sent("o3", "")
+        store.mark_outbox_sent("o1", "76")
+        store.mark_outbox_sent("o2", "77")
+        store.mark_outbox_sent("o2", "78")
+        store.mark_outbox_sent("o3", "")
 
-        assert store.sent_ref(SESSION, "k") == "77"
+        assert store.find_sent_ref(SESSION, "k") == "77"
         assert due(store) == []
 
 
@@ -167,10 +167,10 @@ class TestSmallThings:
         store.commit(step(held, timers=[timer("late", 2), timer("early", 1), timer("moved", 1)]))
         store.commit(step(held, timers=[timer("moved", 5)]))
         at = NOW + timedelta(minutes=2)
-        assert [item.id for item in store.due_timers(at)] == ["early", "late"]
-        assert [item.id for item in store.due_timers(at, limit=1)] == ["early"]
+        assert [item.id for item in store.list_due_timers(at)] == ["early", "late"]
+        assert [item.id for item in store.list_due_timers(at, limit=1)] == ["early"]
         store.commit(step(held, timers=[timer("early", 1, delete=True), timer("unknown", 1, delete=True)]))
-        assert [item.id for item in store.due_timers(at)] == ["late"]
+        assert [item.id for item in store.list_due_timers(at)] == ["late"]
 
     def test_values_and_blobs(self, store: SqlStore) -> None:
         """A value is overwritten, a blob is written once, a missing one is None."""
@@ -181,7 +181,7 @@ class TestSmallThings:
         store.commit(step(held, blobs={"d": "x"}))
 
         assert (store.get_value("offset"), store.get_value("other")) == ("2", None)
-        assert (store.blob("d"), store.blob("other")) == ("x", None)
+        assert (store.load_blob("d"), store.load_blob("other")) == ("x", None)
 
     def test_many_threads_lose_nothing(self, store: SqlStore) -> None:
         """Commits from several threads of one process are all kept, in one dense chain."""
@@ -195,7 +195,7 @@ class TestSmallThings:
             works = [threads.submit(work) for _ in range(4)]
         assert [error for done in works if (error := done.exception())] == []
 
-        assert journal.verify_stream(store, STREAM) == journal.Verified(seq=80, hash=store.head(STREAM)[1])
+        assert journal.verify_stream(store, STREAM) == journal.Verified(seq=80, hash=store.read_head(STREAM)[1])
 
     def test_a_closed_store_says_so(self, store: SqlStore) -> None:
         """No call brings a closed store back to life."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.oauth_store import OAuthStore
-from state.sql import SqlStore, open_store, sqlite_url
+from state.sql import SqlStore, build_sqlite_url, open_store
 from state.worker import AsyncStore
 from tests.contract.store_kit import LASTING, STORES
 
@@ -80,7 +80,7 @@ def test_two_stores_on_one_database_swap_each_other(kind: str, fresh_url: Callab
 
 async def test_tokens_of_a_failing_database_are_an_oserror_without_words(tmp_path: Path) -> None:
     """The adapter of the tokens speaks the port's language and quotes nothing."""
-    store = AsyncStore(open_store(sqlite_url(tmp_path / "sdelka.db")))
+    store = AsyncStore(open_store(build_sqlite_url(tmp_path / "sdelka.db")))
     tokens = OAuthStore(store)
     assert await tokens.swap("k", None, "secret")
     assert await tokens.load("k") == "secret"

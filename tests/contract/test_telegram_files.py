@@ -7,8 +7,8 @@ import pytest
 from aiogram.types import BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats, BotCommandScopeChat, BotCommandScopeDefault
 
 from bot.telegram.files import TelegramFiles
-from bot.telegram.menu import IN_GROUPS, introduce, menus
-from orchestrator.commands import FOR_ADMINS, NAMES
+from bot.telegram.menu import IN_GROUPS, list_menus, publish_menus
+from orchestrator.commands import ADMIN_COMMANDS, COMMANDS
 from orchestrator.talking.voice import FileUnavailable
 from sandbox.telegram.speech import words_of
 from tests.contract.sandbox_telegram_kit import BORIS, Kit, opened
@@ -49,10 +49,10 @@ async def test_a_telegram_that_fails_is_no_crash(kit: Kit, kind: str) -> None:
 
 async def test_each_scope_has_its_menu_in_both_languages(kit: Kit) -> None:
     """In a group only what is of use there; everything that is offered exists."""
-    await introduce(kit.bot, [1001])
-    for scope, names in ((BotCommandScopeAllPrivateChats(), NAMES), (BotCommandScopeAllGroupChats(), IN_GROUPS), (BotCommandScopeDefault(), ("start", "help")), (BotCommandScopeChat(chat_id=1001), (*NAMES, *FOR_ADMINS))):  # fmt: skip
+    await publish_menus(kit.bot, [1001])
+    for scope, names in ((BotCommandScopeAllPrivateChats(), COMMANDS), (BotCommandScopeAllGroupChats(), IN_GROUPS), (BotCommandScopeDefault(), ("start", "help")), (BotCommandScopeChat(chat_id=1001), (*COMMANDS, *ADMIN_COMMANDS))):  # fmt: skip
         russian = await kit.bot.get_my_commands(scope=scope)
         english = await kit.bot.get_my_commands(scope=scope, language_code="en")
         assert [command.command for command in russian] == [command.command for command in english] == list(names)
         assert all(first.description != second.description for first, second in zip(russian, english, strict=True))
-    assert {name for _, names in menus() for name in names} <= set(NAMES)
+    assert {name for _, names in list_menus() for name in names} <= set(COMMANDS)

@@ -21,15 +21,15 @@ from bot import bootstrap
 from bot.access import Access, load_access
 from bot.cli.app import app
 from bot.settings import Settings
-from orchestrator.gate.confirmations import second_nonce
+from orchestrator.gate.confirmations import calculate_second_nonce
 from orchestrator.messages import Actor, Notice
 from orchestrator.model_client.client import ModelClient
-from orchestrator.talking.voice import Ear
+from orchestrator.talking.voice import VoiceInput
 from orchestrator.workers import Orchestrator
 from state import agent_state, canonical, event_data, journal
-from state.clock import FixedClock, new_id
+from state.clock import FixedClock, generate_id
 from state.mentions import What
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from state.store import EffectStatus, InboxRow, OutboxRow, Store, StoredEvent
 from state.worker import AsyncStore
@@ -62,7 +62,7 @@ class HousePortal(Portal):
             self.records = {(kind, number): record for kind, number, record in kept["records"]}
             self.bindings, self._next = kept["bindings"], kept["next"]
 
-    def kept(self) -> dict[str, Any]:
+    def load(self) -> dict[str, Any]:
         """What it holds, as JSON data."""
         return {"records": [[*key, record] for key, record in self.records.items()], "bindings": self.bindings, "next": self._next}
 
@@ -135,7 +135,7 @@ class House:
 
     def actor(self, number: int) -> Actor:
         """A person who may use the bot, by the number of their account."""
-        found = self.access.actor(number)
+        found = self.access.find_actor(number)
         assert found is not None, number
         return found
 
@@ -145,7 +145,7 @@ class House:
         await until(self._rests)
 
     async def _rests(self) -> bool:
-        rests = await self.orchestrator.idle() and not await self.store.due_timers(self.clock.now())
+        rests = await self.orchestrator.is_idle() and not await self.store.list_due_timers(self.clock.now())
         if not rests:
             for look in self.store.listeners:  # or what is due is looked for once a second
                 look()
@@ -162,13 +162,19 @@ class House:
 
     def pressed(self, who: Actor, entry: Mapping[str, Any], *, approve: bool = True, session: str = "", **body: Any) -> InboxRow:
         """A press on a card by its last button."""
-        nonce = second_nonce(entry["nonce"]) if entry.get("taps", 1) > 1 and approve else entry["nonce"]
-        given = {"confirmation_id": entry["confirmation_id"], "nonce": nonce, "approve": approve, "via": "button", "callback_id": new_id()}
+        nonce = calculate_second_nonce(entry["nonce"]) if entry.get("taps", 1) > 1 and approve else entry["nonce"]
+        given = {
+            "confirmation_id": entry["confirmation_id"],
+            "nonce": nonce,
+            "approve": approve,
+            "via": "button",
+            "callback_id": generate_id(),
+        }
         return self.row("decision", {**given, **body}, who, session)
 
     def button(self, who: Actor, *words: str, session: str = "") -> InboxRow:
         """A press on a button of a feature."""
-        return self.row("press", {"words": list(words), "callback_id": new_id(), "message_id": 1}, who, session)
+        return self.row("press", {"words": list(words), "callback_id": generate_id(), "message_id": 1}, who, session)
 
     def command(self, who: Actor, name: str, args: str = "", *, session: str = "") -> InboxRow:
         return self.row("command", {"name": name, "args": args}, who, session, lane="turn" if name == "new" else "express")
@@ -178,7 +184,7 @@ class House:
     ) -> InboxRow:
         """An input as a door stores it."""
         actor = who.model_dump(mode="json") if isinstance(who, Actor) else who
-        number = new_id()
+        number = generate_id()
         now = self.clock.now()
         return InboxRow(
             id=number,
@@ -194,16 +200,16 @@ class House:
     async def told(self) -> list[OutboxRow]:
         """What waits to be delivered in Telegram, in order; it is delivered now."""
         found: list[OutboxRow] = []
-        while rows := await self.store.due_outbox("tg", self.clock.now() + timedelta(days=1)):
+        while rows := await self.store.list_due_outbox("tg", self.clock.now() + timedelta(days=1)):
             for row in rows:
                 self.sent += 1
-                await self.store.outbox_sent(row.id, str(9000 + self.sent))
+                await self.store.mark_outbox_sent(row.id, str(9000 + self.sent))
             found.extend(rows)
         return found
 
     async def cards(self, session: str = CHAT, status: str = "requested") -> list[dict[str, Any]]:
         """The cards of a session that stand so, oldest first."""
-        state, _ = await self.store.read(journal.state_of, f"session:{session}")
+        state, _ = await self.store.read(journal.load_state, f"session:{session}")
         return [dict(item) for item in state["agent"]["confirmations"].values() if item["status"] == status]
 
     async def events(self, *types: str, session: str = CHAT) -> list[StoredEvent]:
@@ -218,8 +224,8 @@ class House:
 
     def __post_init__(self) -> None:
         """Rounds come when a scene says so, and not by the machine's clock."""
-        self.rounds = self.orchestrator.tools.rounds
-        self.orchestrator.tools = replace(self.orchestrator.tools, rounds=(), watches=())
+        self.rounds = self.orchestrator.tools.periodic_tasks
+        self.orchestrator.tools = replace(self.orchestrator.tools, periodic_tasks=(), frequent_tasks=())
 
 
 @asynccontextmanager
@@ -227,10 +233,10 @@ async def opened_house(folder: Path, clock: FixedClock, portal: HousePortal) -> 
     """The product started on the files of that folder, at work until the end."""
     settings, model = settings_of(folder), ScriptedModel()
     access = load_access(settings.access_file)
-    client = BitrixClient(WEBHOOK, limiter=Limiter.off(sleep=_at_once), transport=httpx.MockTransport(portal), now=clock.now)
-    async with bootstrap.opened_store(settings) as store:
-        await access.begin(store)
-        orchestrator = bootstrap.assemble(
+    client = BitrixClient(WEBHOOK, limiter=Limiter.create_unlimited(sleep=_at_once), transport=httpx.MockTransport(portal), now=clock.now)
+    async with bootstrap.open_async_store(settings) as store:
+        await access.load_registry(store)
+        orchestrator = bootstrap.build_from_clients(
             settings,
             store,
             client,
@@ -238,10 +244,10 @@ async def opened_house(folder: Path, clock: FixedClock, portal: HousePortal) -> 
             trouble=_trouble,
             partial=_partial,
             clock=clock,
-            present=lambda actor: access.present(actor) or actor,
+            present=lambda actor: access.refresh_actor(actor) or actor,
             audience=access,
             members=access,
-            ear=Ear(files=Hearing(), listener=Hearing()),
+            ear=VoiceInput(files=Hearing(), transcriber=Hearing()),
         )
         house = House(folder, store, clock, portal, model, orchestrator, access)
         working = asyncio.ensure_future(orchestrator.run())
@@ -277,27 +283,27 @@ def all_events(store: Store, stream: str) -> list[StoredEvent]:
 def folded(store: Store, stream: str) -> dict[str, Any]:
     """The state of a stream from its first event on, without the help of a snapshot."""
     events = ((event.type, dict(event.data), event.ts) for event in all_events(store, stream))
-    return dict(agent_state.fold(agent_state.empty(), events))
+    return dict(agent_state.fold_events(agent_state.create_state(), events))
 
 
 def digest(value: Any) -> str:
     """The hash of the canonical form."""
-    return canonical.sha256(value if isinstance(value, str) else canonical.dumps(value))
+    return canonical.hash_text(value if isinstance(value, str) else canonical.dumps(value))
 
 
 def encoded_again(event: StoredEvent, stored: str) -> str:
     """The clear part of an event, as today's classes write it, with the sealed text of what is `stored` in its place."""
-    made = event_data.written(event_data.decode(event.type, event.v, dict(event.data)))
+    made = event_data.encode(event_data.decode(event.type, event.v, dict(event.data)))
     kept = canonical.loads(stored).get(event_data.SEALED)
-    if made.told:
-        return event_data.with_sealed(made.clear, kept)
+    if made.personal_text:
+        return event_data.insert_sealed(made.clear, kept)
     return made.clear if kept is None else canonical.dumps({**canonical.loads(made.clear), event_data.SEALED: kept})
 
 
 def stored_data(store: Store, stream: str) -> list[str]:
     """The data of each record of a stream as it lies there."""
     found: list[str] = []
-    while page := store.unopened(stream, after=len(found)):
+    while page := store.read_encrypted(stream, after=len(found)):
         found.extend(data for _, _, data in page)
     return found
 
@@ -305,7 +311,7 @@ def stored_data(store: Store, stream: str) -> list[str]:
 @contextmanager
 def store_of(folder: Path) -> Iterator[Any]:
     """The database in that folder, upgraded where it has to be."""
-    store = open_store(sqlite_url(folder / "sdelka.db"))
+    store = open_store(build_sqlite_url(folder / "sdelka.db"))
     try:
         yield store
     finally:
@@ -319,7 +325,7 @@ def same_version(event: StoredEvent) -> bool:
 
 def opened_rules(folder: Path) -> Any:
     """Policy and catalogue of the house."""
-    return bootstrap.rules(settings_of(folder))
+    return bootstrap.load_rules(settings_of(folder))
 
 
 def told_of(folder: Path) -> dict[str, Any]:
@@ -333,30 +339,35 @@ FULL = (f"session:{CHAT}", "session:access")
 
 
 def _told(store: Any) -> dict[str, Any]:
-    streams = sorted(store.streams())
+    streams = sorted(store.list_streams())
     events = {stream: all_events(store, stream) for stream in streams}
     states = {stream: folded(store, stream) for stream in streams}
-    effects = [row for stream in streams for status in get_args(EffectStatus) for row in store.effects(stream, status)]
+    effects = [row for stream in streams for status in get_args(EffectStatus) for row in store.list_effects(stream, status)]
     timers = [
-        [timer.id, timer.kind, timer.session, timer.due_at.isoformat(), dict(timer.body)] for timer in store.due_timers(FAR, limit=1000)
+        [timer.id, timer.kind, timer.session, timer.due_at.isoformat(), dict(timer.body)]
+        for timer in store.list_due_timers(FAR, limit=1000)
     ]
     return {
         "streams": {stream: _of_stream(store, stream, events[stream], states[stream]) for stream in streams},
         "states": {stream: states[stream] for stream in FULL if stream in states},
         "open_cards": {
-            stream: agent_state.open_confirmations(state) for stream, state in states.items() if agent_state.open_confirmations(state)
+            stream: agent_state.list_open_confirmations(state)
+            for stream, state in states.items()
+            if agent_state.list_open_confirmations(state)
         },
         "events": dict(sorted(Counter(event.type for stream in streams for event in events[stream]).items())),
         "effects": {row.effect_id: [row.stream, row.status, digest(dict(row.call))] for row in effects},
         "timers": sorted(timers),
         "inbox": [[row.source, row.kind, row.session, row.lane] for row in _waiting(store)],
         "outbox": sorted(
-            [row.session, row.kind, digest(dict(row.body))] for channel in ("tg", "http", "cli") for row in store.due_outbox(channel, FAR)
+            [row.session, row.kind, digest(dict(row.body))]
+            for channel in ("tg", "http", "cli")
+            for row in store.list_due_outbox(channel, FAR)
         ),
-        "erased": sorted([row.person, row.erased_at] for row in store.erasure().list_keys() if row.erased_at),
+        "erased": sorted([row.person, row.erased_at] for row in store.open_erasure().list_keys() if row.erased_at),
         "frozen": store.get_value("freeze"),
-        "blobs": {key: digest(store.blob(key) or "") for key in blob_keys(events)},
-        "mentions": {what: len(store.mentions("deal:481", what)) for what in get_args(What)},
+        "blobs": {key: digest(store.load_blob(key) or "") for key in blob_keys(events)},
+        "mentions": {what: len(store.list_index_entries("deal:481", what)) for what in get_args(What)},
     }
 
 
@@ -372,10 +383,10 @@ def told_by_commands(folder: Path) -> dict[str, Any]:
 
 
 def _of_stream(store: Any, stream: str, events: Sequence[StoredEvent], state: Mapping[str, Any]) -> dict[str, Any]:
-    snapshot = store.snapshot(stream)
+    snapshot = store.load_snapshot(stream)
     return {
         "records": len(events),
-        "head": list(store.head(stream)),
+        "head": list(store.read_head(stream)),
         "state": digest(dict(state)),
         "told": digest([dict(event.data) for event in events]),
         "erased": sum(event.erased for event in events),
@@ -384,7 +395,7 @@ def _of_stream(store: Any, stream: str, events: Sequence[StoredEvent], state: Ma
 
 
 def _waiting(store: Any) -> list[InboxRow]:
-    return [row for session, lane in store.ready_sessions() for row in store.waiting_inbox(session, lane)]
+    return [row for session, lane in store.list_ready_sessions() for row in store.list_waiting_inbox(session, lane)]
 
 
 def read_json(name: str) -> Any:

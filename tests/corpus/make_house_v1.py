@@ -27,9 +27,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 import state.clock
 from orchestrator.audit import Audit
 from orchestrator.errors import ModelClientError
-from orchestrator.people.leaving import start_row
-from orchestrator.people.tokens import new_token, proof_of, seal_name
-from state.clock import FixedClock, iso, marked_since
+from orchestrator.people.leaving import build_start_row
+from orchestrator.people.tokens import build_proof, create_token, seal_name
+from state.clock import FixedClock, format_iso, measure_mark_age
 from state.interaction_log import InteractionLogger
 from tests.corpus.house_kit import (
     CHAT,
@@ -90,8 +90,8 @@ class HouseClock(FixedClock):
     def mark(self) -> str:
         return f"house {self._elapsed.total_seconds():.3f}"
 
-    def since(self, mark: str) -> timedelta | None:
-        return marked_since(mark, "house", self._elapsed.total_seconds())
+    def measure_since(self, mark: str) -> timedelta | None:
+        return measure_mark_age(mark, "house", self._elapsed.total_seconds())
 
 
 @contextmanager
@@ -127,23 +127,23 @@ async def one_card(house: House, who: Any, text: str, *steps: Any, session: str 
 async def people_join(house: House) -> None:
     """Two join by links, a third link waits, a wrong one is refused, a stranger knocks; people set what they want."""
     for number, account, name in ((9, 1009, "Захар"), (10, 1010, "Глеб"), (6, 0, "")):
-        token = new_token()
-        proof = proof_of(token)
+        token = create_token()
+        proof = build_proof(token)
         body = {"fingerprint": proof.fingerprint, "bitrix_user_id": number, "role": "manager", "sealed_name": seal_name(name, proof)}
-        body["expires_at"] = iso(house.clock.now() + timedelta(hours=200))
+        body["expires_at"] = format_iso(house.clock.now() + timedelta(hours=200))
         await house.work(house.row("invite", body, {"key": "cli:ops", "name": "ops"}, "access"))
         if account:
             brought = {"token_id": proof.fingerprint, "unlock": proof.unlock, "locale": "ru"}
             await house.work(house.row("join", brought, {"key": f"tg:{account}", "name": name}, "access"))
-    wrong = proof_of("wrong")
+    wrong = build_proof("wrong")
     brought = {"token_id": wrong.fingerprint, "unlock": wrong.unlock, "locale": "en"}
     await house.work(house.row("join", brought, {"key": "tg:666", "name": "Stranger"}, "access"))
     await house.work(house.row("knock", {}, {"key": "tg:667", "name": "Лена (@lena)"}, "access"))
-    await house.access.look(house.store)
+    await house.access.reload_registry(house.store)
     wishes = [(1007, "digest", "on"), (1006, "evening", "on"), (1010, "time_zone", "Asia/Vladivostok"), (1008, "alerts", "off")]
     for who, name, value in wishes:
         await house.work(house.row("preference", {"preference": name, "value": value}, house.actor(who), "access"))
-    await house.access.look(house.store)
+    await house.access.reload_registry(house.store)
     await house.told()
 
 
@@ -230,7 +230,7 @@ async def others_talk(house: House) -> None:
 
 async def portal_changes(house: House) -> None:
     """The bot listens, a deal is changed in the portal, its owner is told."""
-    session = await house.orchestrator.listen_to_portal()
+    session = await house.orchestrator.start_portal_watch()
     await house.work()
     for number, amount in ((600, "77.00"), (600, "78.00"), (601, "79.00")):
         house.portal.records["deal", number].update(OPPORTUNITY=amount, MODIFY_BY_ID="8")
@@ -268,7 +268,7 @@ async def first_life(house: House) -> None:
 async def begin(house: House) -> None:
     """As the bot begins: who works in the portal is asked, rounds are made; logs are full soon."""
     house.orchestrator.tools = small_logs(house)
-    await house.work(start_row(house.clock.now()))
+    await house.work(build_start_row(house.clock.now()))
     await house.make_rounds()
 
 
@@ -411,7 +411,7 @@ async def death(house: House, target: Path) -> None:
     await sent.arrived.wait()
     await checked.arrived.wait()
     await until_events(house, "ConfirmationApproved", session=GROUP, before=1)
-    assert not await house.orchestrator.wind_down(0.01)
+    assert not await house.orchestrator.finish_running(0.01)
     house.clock.advance(timedelta(seconds=30))
     assert ordered(house.folder, "freeze", "--reason", "инвентаризация").exit_code == 0
     late = house.message(anna, "заведи сделку Ольха")
@@ -420,7 +420,7 @@ async def death(house: House, target: Path) -> None:
     with closing(sqlite3.connect(house.folder / "sdelka.db")) as source, closing(sqlite3.connect(target / "sdelka.db")) as copy:
         source.backup(copy)
     shutil.copytree(house.folder / "logs", target / "logs")
-    write_json(target / "portal.json", house.portal.kept())
+    write_json(target / "portal.json", house.portal.load())
     sent.release.set()
     checked.release.set()
 
@@ -461,7 +461,7 @@ def made_from(target: Path, clock: HouseClock) -> None:
     assert ordered(target, "backup", "--to", str(target / "house.backup")).exit_code == 0
     checked = ordered(target, "journal", "verify", "--json")
     told = told_of(target) | {
-        "died_at": iso(clock.now()),
+        "died_at": format_iso(clock.now()),
         "verify": [checked.exit_code, checked.stdout.splitlines()],
         "secret": SECRET,
         "commands": told_by_commands(target),

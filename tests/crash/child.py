@@ -34,9 +34,9 @@ from orchestrator.gate.rules import Rule
 from orchestrator.messages import Notice
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
-from orchestrator.talking.voice import Ear
+from orchestrator.talking.voice import VoiceInput
 from state import agent_state, journal
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from state.store import EffectStatus, Store
 from tests.crash.lab_faults import FAULTS
@@ -63,7 +63,7 @@ def _settings() -> Settings:
 
 def known_answers(store: Store) -> list[list[Any]]:
     """[what was asked, iteration] of every recorded answer of the model."""
-    events = [event for stream in store.streams() for event in store.read_events(stream)]
+    events = [event for stream in store.list_streams() for event in store.read_events(stream)]
     asked = {event.data["turn_id"]: event.data["text"] for event in events if event.type == "MessageReceived"}
     return [[asked[event.data["turn_id"]], event.data["iteration"]] for event in events if event.type == "ModelAnswered"]
 
@@ -71,13 +71,15 @@ def known_answers(store: Store) -> list[list[Any]]:
 def inspected(store: Store) -> dict[str, Any]:
     """What the journal and the tables say at the end."""
     streams = {}
-    for stream in store.streams():
-        folded = agent_state.fold(agent_state.empty(), ((item.type, dict(item.data), item.ts) for item in store.read_events(stream)))
+    for stream in store.list_streams():
+        folded = agent_state.fold_events(
+            agent_state.create_state(), ((item.type, dict(item.data), item.ts) for item in store.read_events(stream))
+        )
         streams[stream] = {"verified": type(journal.verify_stream(store, stream)).__name__, "state": folded}
-        streams[stream]["loaded"] = journal.state_of(store, stream)[0]
-    effects = [row for stream in store.streams() for status in get_args(EffectStatus) for row in store.effects(stream, status)]
+        streams[stream]["loaded"] = journal.load_state(store, stream)[0]
+    effects = [row for stream in store.list_streams() for status in get_args(EffectStatus) for row in store.list_effects(stream, status)]
     shown = [{"effect_id": row.effect_id, "status": row.status, "call": dict(row.call)} for row in effects]
-    events = [event for stream in store.streams() for event in store.read_events(stream)]
+    events = [event for stream in store.list_streams() for event in store.read_events(stream)]
     doubted = [event.data["effect_id"] for event in events if event.type == "CallOutcomeUnknown"]
     heads = [{"stream": event.stream, "id": event.id, "ts": event.ts, "type": event.type, "data": dict(event.data)} for event in events]
     return {"streams": streams, "effects": shown, "doubted": doubted, "events": [event.type for event in events], "journal": heads}
@@ -96,12 +98,12 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
     async def silent(session: str, text: str) -> None:
         del session, text
 
-    async with bootstrap.opened_store(settings) as store:
+    async with bootstrap.open_async_store(settings) as store:
         told.add("begun", pid=os.getpid(), answers=await store.read(known_answers))
-        client = BitrixClient(f"{address}/rest/1/lab/", limiter=Limiter.off(), transport=Wire(points))
+        client = BitrixClient(f"{address}/rest/1/lab/", limiter=Limiter.create_unlimited(), transport=Wire(points))
         model = ModelClient(ModelSettings(base_url=f"{address}/v1", api_key=SecretStr("lab")), transport=Wire(points))
         people = staff() if config["script"] in STAFFED else None
-        orchestrator = bootstrap.assemble(
+        orchestrator = bootstrap.build_from_clients(
             settings,
             store,
             client,
@@ -111,8 +113,8 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
             clock=clock,
             audience=Listeners(),
             members=people,
-            present=people.present if people else lambda actor: actor,
-            ear=Ear(files=Hearing(), listener=Hearing()),
+            present=people.refresh_actor if people else lambda actor: actor,
+            ear=VoiceInput(files=Hearing(), transcriber=Hearing()),
         )
         person = Person(orchestrator, store, told, clock, config=config)
         working = asyncio.ensure_future(orchestrator.run())
@@ -188,7 +190,7 @@ def warm_up() -> None:
     """Load what would otherwise be loaded in every child; leaves no thread, loop or connection behind."""
     for name in ("httpcore", "anyio._backends._asyncio", "alembic.command"):
         importlib.import_module(name)
-    open_store(sqlite_url(TEMPLATE)).close()
+    open_store(build_sqlite_url(TEMPLATE)).close()
     load_workdays(bootstrap.DATA / "holidays.yaml")
     _settings()
     gc.freeze()  # a collection in a child would copy every page of the nursery
@@ -200,10 +202,10 @@ def main() -> None:
     workers.POLL = 0.02
     pasting.CUT_PAUSE = pasting.FORWARD_PAUSE = 0.02
     atexit.register(shutil.rmtree, TEMPLATE.parent)
-    policy, catalogue = bootstrap.rules(_settings())
+    policy, catalogue = bootstrap.load_rules(_settings())
     dear = Rule(entity="deal", field="OPPORTUNITY", above=LIMIT, then="lead", why="дороже двух миллионов")
     rules = policy.model_copy(update={"sum_jump": None, "rules": (dear,)}), catalogue  # the lab's people press once, whatever the sum
-    bootstrap.rules = lambda settings: rules
+    bootstrap.load_rules = lambda settings: rules
     for line in sys.stdin:
         config = json.loads(line)
         pid = os.fork()

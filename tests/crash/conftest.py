@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from state.sql import sqlite_url
+from state.sql import build_sqlite_url
 from tests.crash.lab import Nursery
 from tests.crash.lab_disk import lab_folder, sweep
 from tests.crash.lab_shim import built
@@ -19,7 +19,7 @@ from tests.postgres_kit import Server
 def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of a database for several processes."""
     if request.param == "file":
-        yield sqlite_url(tmp_path / "shared.db")
+        yield build_sqlite_url(tmp_path / "shared.db")
         return
     server: Server = request.getfixturevalue("postgres")
     url = server.fresh()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.gate.stored_call import effect_id_of
+from orchestrator.gate.stored_call import build_effect_id
 from tests.crash.lab import Evidence
 from tests.crash.lab_demands import JUDGED_HERE, demands
 from tests.crash.lab_order import dead_handles, unflushed
@@ -176,7 +176,7 @@ def _named_as_left(slot: str, change: Change, run: Evidence) -> bool:
     answers = [line["body"] for line in run.lines if line["kind"] == "reply" and line["key"] == f"turn:{turn_id}"]
     notices = [notice for body in answers for notice in body["notices"] if notice["code"] == "not-made"]
     words = json.dumps([body["parts"] for body in answers], ensure_ascii=False)
-    return any(_names(notice, effect_id_of(slot)) for notice in notices) or f"{NOT_DONE}:{change.mark}" in words
+    return any(_names(notice, build_effect_id(slot)) for notice in notices) or f"{NOT_DONE}:{change.mark}" in words
 
 
 def _names(notice: Mapping[str, Any], effect_id: str) -> bool:

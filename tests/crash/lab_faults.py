@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from orchestrator import pasting, session, turns
-from orchestrator.context import Recorded
+from orchestrator.context import RecordedTurn
 from orchestrator.gate import approved, confirmations, executor, gate
 from orchestrator.gate.ports import Reconciled, Unknown
-from orchestrator.gate.stored_call import thaw
+from orchestrator.gate.stored_call import decode_call
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.session import Session
 from orchestrator.workers import Orchestrator
@@ -24,39 +24,39 @@ def intent_after_send() -> None:
     """The call is made first and its intent written afterwards."""
 
     async def write(order: Any, performer: Any, ledger: Any) -> Any:
-        performed = await performer.perform(order.call)
-        await executor._intend(order, ledger)
-        await executor._settle(order, performed, ledger, seconds=0.0)
-        return executor._outcome(order, performed)
+        performed = await performer.execute(order.call)
+        await executor._store_intent(order, ledger)
+        await executor._store_outcome(order, performed, ledger, seconds=0.0)
+        return executor._build_outcome(order, performed)
 
-    executor._act = write
+    executor._run_call = write
 
 
 def retry_unknown() -> None:
     """A write whose answer was lost is sent again."""
-    once = BitrixPerformer.perform
+    once = BitrixPerformer.execute
 
     async def perform(self: Any, call: Any) -> Any:
         performed = await once(self, call)
         return await once(self, call) if isinstance(performed, Unknown) else performed
 
-    BitrixPerformer.perform = perform  # type: ignore[method-assign]
+    BitrixPerformer.execute = perform  # type: ignore[method-assign]
 
 
 def objection_ignored() -> None:
     """A press on a card that was decided already counts; alone it does no harm, because the compare-and-set holds."""
-    judged = confirmations.objection
+    judged = confirmations.find_objection
 
     def objection(entry: Any, decision: Any, ledger: Any) -> Any:
         return judged({**entry, "status": "requested"}, decision, ledger)
 
-    confirmations.objection = objection
+    confirmations.find_objection = objection
 
 
 def no_compare_and_set() -> None:
     """An effect may go from any status to any other, so that an approved call runs with every press."""
     objection_ignored()
-    change_effect, foresee = writing._change_effect, Session._foresee
+    change_effect, foresee = writing._change_effect, Session._check_effects
     anything = ("absent", *get_args(EffectStatus))
 
     def changed(transaction: Any, statements: Any, commit: Any, change: Any) -> None:
@@ -66,7 +66,7 @@ def no_compare_and_set() -> None:
         await foresee(self, replace(step, effects=[replace(change, expect=anything) for change in step.effects]))
 
     writing._change_effect = changed
-    Session._foresee = foreseen  # type: ignore[method-assign]
+    Session._check_effects = foreseen  # type: ignore[method-assign]
 
 
 def recovery_resends() -> None:
@@ -74,10 +74,10 @@ def recovery_resends() -> None:
 
     async def recover_started(ledger: Any, catalogue: Any, performers: Any, announce: Any) -> list[Any]:
         del announce
-        for row in await ledger.effects("started"):
-            call = thaw(row.call["call"], catalogue)
-            performed = await performers[call.kind].perform(call)
-            await executor._settle(approved.order_of(row, call, approved_by=""), performed, ledger, seconds=0.0)
+        for row in await ledger.list_effects("started"):
+            call = decode_call(row.call["call"], catalogue)
+            performed = await performers[call.kind].execute(call)
+            await executor._store_outcome(approved.build_order(row, call, approved_by=""), performed, ledger, seconds=0.0)
         return []
 
     gate.recover_started = recover_started  # type: ignore[attr-defined]
@@ -110,14 +110,14 @@ def model_asked_again() -> None:
 
     async def forgetful(*given: Any, **more: Any) -> Any:
         await begin(*given, **more)
-        return Recorded()
+        return RecordedTurn()
 
     turns._begin = forgetful  # type: ignore[assignment]
 
 
 def early_acknowledgement() -> None:
     """An input is acknowledged before it is stored."""
-    receive, idle = Orchestrator.receive, Orchestrator.idle
+    receive, idle = Orchestrator.receive, Orchestrator.is_idle
     kept: list[Any] = []
 
     async def hasty(self: Any, rows: Any) -> list[bool]:
@@ -130,7 +130,7 @@ def early_acknowledgement() -> None:
         return await idle(self)
 
     Orchestrator.receive = hasty  # type: ignore[method-assign]
-    Orchestrator.idle = stored_by_then  # type: ignore[method-assign]
+    Orchestrator.is_idle = stored_by_then  # type: ignore[method-assign]
 
 
 def half_a_step() -> None:
@@ -144,7 +144,7 @@ def half_a_step() -> None:
 
     writing._change_effect = apart  # type: ignore[assignment]
     writing._count = lambda *_: None  # a refused count would undo the second half of the step each time, and it would never get on
-    session.SOON = 60.0  # else, on a busy machine, what is noted is stored by itself and there is no step left to part
+    session.BUFFER_SECONDS = 60.0  # else, on a busy machine, what is noted is stored by itself and there is no step left to part
 
 
 def no_journal() -> None:
@@ -156,7 +156,7 @@ def no_journal() -> None:
             connection.cursor().execute(f"PRAGMA journal_mode={mode}")
         connection.close()
 
-    dialect._write_ahead = in_place
+    dialect._set_write_ahead = in_place
     _pragmas("PRAGMA journal_mode=OFF")
 
 
@@ -172,18 +172,18 @@ def lazy_flush() -> None:
 
 def _pragmas(wrong: str) -> None:
     """One setting of every connection is another."""
-    pragmas = dialect._pragmas
+    pragmas = dialect._set_pragmas
 
     def set_wrong(connection: Any, record: object) -> None:
         pragmas(connection, record)
         connection.execute(wrong)
 
-    dialect._pragmas = set_wrong  # type: ignore[assignment]
+    dialect._set_pragmas = set_wrong  # type: ignore[assignment]
 
 
 def no_hash_check() -> None:
     """A chain is whole whatever is in it."""
-    journal.verify_stream = lambda store, stream: journal.Verified(seq=store.head(stream)[0], hash=store.head(stream)[1])
+    journal.verify_stream = lambda store, stream: journal.Verified(seq=store.read_head(stream)[0], hash=store.read_head(stream)[1])
 
 
 def snapshot_ahead() -> None:
@@ -192,9 +192,9 @@ def snapshot_ahead() -> None:
 
     def ahead(self: Any) -> Any:
         due = self._seq - self._snapshot_seq >= 5
-        return journal.snapshot_of(self.stream, self._seq + 3, self._state) if due else None
+        return journal.build_snapshot(self.stream, self._seq + 3, self._state) if due else None
 
-    Session._due_snapshot = ahead  # type: ignore[method-assign]
+    Session._build_due_snapshot = ahead  # type: ignore[method-assign]
 
 
 def errors_ignored() -> None:
@@ -222,13 +222,13 @@ def handle_kept() -> None:
 
 def intent_optional() -> None:
     """A call is made although its intent could not be stored."""
-    intend = executor._intend
+    intend = executor._store_intent
 
     async def anyhow(order: Any, ledger: Any) -> None:
         with suppress(StoreUnwritable):
             await intend(order, ledger)
 
-    executor._intend = anyhow
+    executor._store_intent = anyhow
 
 
 def unstored_acknowledged() -> None:
@@ -259,32 +259,32 @@ def inbox_doubles() -> None:
 
 def nonce_ignored() -> None:
     """Any nonce is the right one."""
-    confirmations._same = lambda given, wanted: True
+    confirmations._is_same_nonce = lambda given, wanted: True
 
 
 def entitlement_ignored() -> None:
     """Anybody may decide."""
-    confirmations.not_entitled = lambda entry, decision, catalogue: None
+    confirmations.check_entitlement = lambda entry, decision, catalogue: None
 
 
 def expiry_ignored() -> None:
     """A card is good for ever."""
-    judged = confirmations.objection
+    judged = confirmations.find_objection
 
     def objection(entry: Any, decision: Any, ledger: Any) -> Any:
         return judged({**entry, "expires_at": "9999-01-01T00:00:00Z"} if entry else None, decision, ledger)
 
-    confirmations.objection = objection
+    confirmations.find_objection = objection
 
 
 def drift_ignored() -> None:
     """What changed since the card was shown is not looked at."""
-    approved.again = lambda *given, **more: None  # type: ignore[attr-defined]
+    approved.revalidate = lambda *given, **more: None  # type: ignore[attr-defined]
 
 
 def paste_apart() -> None:
     """The pieces of a paste are done with before the joined input is stored."""
-    whole = pasting.whole
+    whole = pasting.merge_fragments
 
     async def parted(row: Any, session: Any, store: Any) -> Any:
         commit = session.commit
@@ -300,7 +300,7 @@ def paste_apart() -> None:
         finally:
             session.commit = commit
 
-    pasting.whole = parted
+    pasting.merge_fragments = parted
 
 
 _PLANTED: tuple[Callable[[], None], ...] = (

@@ -11,7 +11,7 @@ from orchestrator.gate import undoing
 from orchestrator.session import Session
 from orchestrator.talking import answering, forwards
 from orchestrator.undo import restoring
-from state.clock import new_id
+from state.clock import generate_id
 from state.events_editing import EditClosed
 from state.events_leads import DenialReasonGiven
 
@@ -44,34 +44,36 @@ def reason_apart() -> None:
 
 def undo_blind() -> None:
     """What somebody has changed since is no reason not to take a call back."""
-    restoring.means = lambda *given: True
+    restoring.is_same_value = lambda *given: True
 
 
 def undo_found_alone() -> None:
     """Of an undo that is found carried out later, the card that it took back is not drawn anew."""
-    alone = SimpleNamespace(as_shown=undoing.as_shown, offer=undoing.offer, original_of=lambda *given: None)
+    alone = SimpleNamespace(
+        add_undo_status=undoing.add_undo_status, is_undo_offered=undoing.is_undo_offered, find_original=lambda *given: None
+    )
     recovering.undoing = alone  # type: ignore[assignment, attr-defined]
 
 
 def forward_every_time() -> None:
     """Each press makes a request of its own out of a forwarded message."""
-    made = answering.request
+    made = answering.build_request
 
     def anew(*given: Any, **more: Any) -> Any:
-        number = new_id()
+        number = generate_id()
         return replace(made(*given, **more), id=number, source=f"press:{number}")
 
-    forwards.answering.request = anew  # type: ignore[attr-defined]
+    forwards.answering.build_request = anew  # type: ignore[attr-defined]
 
 
 def again_every_time() -> None:
     """Each press asks for the same thing once more."""
-    submitted = again.submitted
+    submitted = again.submit_again
 
     async def anew(entry: Any, params: Any, slot: str, *given: Any, **more: Any) -> Any:
-        return await submitted(entry, params, f"{slot}/{new_id()}", *given, **more)
+        return await submitted(entry, params, f"{slot}/{generate_id()}", *given, **more)
 
-    again.submitted = anew
+    again.submit_again = anew
 
 
 PLANTED: tuple[Callable[[], None], ...] = (edit_apart, reason_apart, undo_blind, undo_found_alone, forward_every_time, again_every_time)

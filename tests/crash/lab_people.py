@@ -16,11 +16,11 @@ OTHERS = {"lead": VERA, "colleague": Actor(key="tg:8", name="Борис", bitrix
 class Listeners:
     """Whoever is told of changes in the portal: the person."""
 
-    def people_by_bitrix(self, user_id: int) -> Sequence[Actor]:
+    def find_subscribers(self, user_id: int) -> Sequence[Actor]:
         """The person, if this employee."""
         return [ACTOR] if user_id == ACTOR.bitrix_user_id else []
 
-    def bitrix_users(self) -> Sequence[int]:
+    def list_watched_users(self) -> Sequence[int]:
         """The one employee."""
         return [7]
 

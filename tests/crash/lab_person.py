@@ -12,10 +12,10 @@ from zlib import crc32
 
 import httpx
 
-from orchestrator.gate.confirmations import second_nonce
+from orchestrator.gate.confirmations import calculate_second_nonce
 from orchestrator.messages import Actor
 from orchestrator.workers import Orchestrator
-from state.clock import elapsing, marked_since, new_id
+from state.clock import generate_id, measure_mark_age, read_boottime
 from state.store import InboxRow, OutboxRow, StoreError
 from state.worker import AsyncStore
 from tests.crash.lab_flows import FLOWS
@@ -49,12 +49,12 @@ class LabClock:
         """The time that really passes in the lab, however the clock is set."""
         return f"lab {self._elapsed():.3f}"
 
-    def since(self, mark: str) -> timedelta | None:
+    def measure_since(self, mark: str) -> timedelta | None:
         """The difference; the lab is one machine."""
-        return marked_since(mark, "lab", self._elapsed())
+        return measure_mark_age(mark, "lab", self._elapsed())
 
     def _elapsed(self) -> float:
-        return elapsing() + self.ahead.total_seconds() + self._slept()
+        return read_boottime() + self.ahead.total_seconds() + self._slept()
 
     def _slept(self) -> float:
         return float(self._file.read_text(encoding="utf-8")) if self._file.exists() else 0.0
@@ -154,10 +154,10 @@ class Person:
             for row in rows:
                 ref = str(crc32((row.key or row.id).encode()))
                 self._told.add(row.kind, key=row.key, body=dict(row.body), session=row.session, row=row.id, ref=ref)
-                await self._known(self._store.outbox_sent, row.id, ref)
+                await self._known(self._store.mark_outbox_sent, row.id, ref)
 
     async def _due(self, ahead: timedelta) -> list[OutboxRow]:
-        return list(await self._known(self._store.due_outbox, "tg", self._clock.now() + ahead))
+        return list(await self._known(self._store.list_due_outbox, "tg", self._clock.now() + ahead))
 
     async def ask_world(self, what: str, **body: Any) -> None:
         """Have something done outside."""
@@ -252,7 +252,7 @@ class Person:
                 await asyncio.sleep(5 * PAUSE)
 
     async def _busy(self) -> bool:
-        return not await self._known(self._orchestrator.idle) or bool(await self._known(self._store.due_timers, self._clock.now()))
+        return not await self._known(self._orchestrator.is_idle) or bool(await self._known(self._store.list_due_timers, self._clock.now()))
 
     def _rows(self, step: Step) -> list[InboxRow]:
         """The inputs of a step."""
@@ -331,7 +331,7 @@ class Person:
         return rows
 
     def _press(self, source: str, card: Mapping[str, Any], kind: str, *, who: str = "") -> InboxRow:
-        nonce = second_nonce(card["nonce"]) if card["taps"] > 1 else card["nonce"]
+        nonce = calculate_second_nonce(card["nonce"]) if card["taps"] > 1 else card["nonce"]
         via = "typed" if kind == "typed" else "button"
         press = {"confirmation_id": card["confirmation_id"], "nonce": nonce, "approve": kind != "deny", "via": via}
         elsewhere = f"tg:{who}" if who.isdecimal() else ""
@@ -351,7 +351,7 @@ class Person:
 
     def _input(self, kind: str, source: str, body: dict[str, Any], *, session: str = SESSION, actor: Actor = ACTOR) -> InboxRow:
         return InboxRow(
-            id=new_id(),
+            id=generate_id(),
             source=source,
             session=session,
             lane="turn" if kind in {"message", "voice"} else "express",

@@ -20,7 +20,7 @@ STALLED = 30
 """Seconds without any step after which a child is given up: a busy machine only makes the steps slow."""
 MOST = 20_000
 """Steps after which it no longer counts that it takes further ones: it would go round for ever."""
-WRITES = ("put_inbox", "next_inbox", "finish_inbox", "acquire", "void_leases", "release", "commit", "outbox_sent")
+WRITES = ("put_inbox", "take_inbox", "finish_inbox", "acquire", "expire_leases", "release", "commit", "mark_outbox_sent")
 
 
 class Jumps(Protocol):

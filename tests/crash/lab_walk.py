@@ -47,7 +47,8 @@ class Lab:
     async def untouched(self, script: str) -> Evidence:
         """The run that nothing befalls: it must be right, and its places are the ones to die at."""
         seen = await self.run(script)
-        assert findings(seen) == []
+        found = findings(seen)
+        assert found == [], found
         return seen
 
     async def walk(self, script: str, plans: Iterable[Plan]) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from state import journal
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_reader
 from tests.crash.lab import one_run
 from tests.crash.lab_checks import findings
@@ -73,7 +73,7 @@ async def test_an_input_is_not_given_up_because_of_the_disk(shimmed: Lab) -> Non
 
 async def test_frames_whose_flush_failed_are_not_believed(shimmed: Lab) -> None:
     """A flush fails at the commit and again when its connection is closed: what the next one finds in the log was never on the disk."""
-    order = {"from": "outbox_sent:before", "how": "eio", "calls": FLUSH, "times": 2}
+    order = {"from": "mark_outbox_sent:before", "how": "eio", "calls": FLUSH, "times": 2}
     assert findings(await shimmed.run("sum", more={"disk": order})) == []
 
 
@@ -153,9 +153,9 @@ def _places(size: int, every: int) -> list[int]:
 
 
 def _verified(database: Path) -> None:
-    store = open_reader(sqlite_url(database))
+    store = open_reader(build_sqlite_url(database))
     try:
-        for stream in store.streams():
+        for stream in store.list_streams():
             assert isinstance(journal.verify_stream(store, stream), journal.Verified)
     finally:
         store.close()

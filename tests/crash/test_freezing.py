@@ -11,7 +11,7 @@ import pytest
 
 from state import freezing
 from state.clock import SystemClock
-from state.freezing import Hand
+from state.freezing import SwitchOperator
 from state.sql import open_store
 from state.sql.store import SqlStore
 from tests.crash.lab import Nursery, opened_world, told
@@ -35,7 +35,7 @@ def begun(store: SqlStore) -> list[str]:
 
 def froze(store: SqlStore) -> list[str]:
     """Throw the switch; what had been started when it returned. A database that others write to is tried again, as the switch does."""
-    hand = Hand(key="cli:root", name="root", via="cli", at=SystemClock().now())
+    hand = SwitchOperator(key="cli:root", name="root", via="cli", at=SystemClock().now())
     assert freezing.freeze(store, hand).changed
     return begun(store)
 
@@ -62,7 +62,7 @@ async def test_nothing_starts_once_the_switch_was_thrown(seed: int, script: str,
             assert all(world.written(mark) <= 1 for mark in MARKS[script])
             assert {row.status for row in _effects(store)} <= {"succeeded", "requested"}
 
-            hand = Hand(key="cli:root", name="root", via="cli", at=SystemClock().now())
+            hand = SwitchOperator(key="cli:root", name="root", via="cli", at=SystemClock().now())
             assert freezing.release(store, hand).changed
             later = {**common, "port": world.port, "generation": 1, "script": "", "settles": True}
             assert await asyncio.to_thread(nursery.run, later) == 0
@@ -75,7 +75,7 @@ async def test_nothing_starts_once_the_switch_was_thrown(seed: int, script: str,
 
 
 def _effects(store: SqlStore) -> list[Any]:
-    return [row for effect_id in {*begun(store), *_asked(store)} if (row := store.effect(effect_id)) is not None]
+    return [row for effect_id in {*begun(store), *_asked(store)} if (row := store.find_effect(effect_id)) is not None]
 
 
 def _asked(store: SqlStore) -> list[str]:

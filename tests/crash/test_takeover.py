@@ -158,7 +158,7 @@ def findings(stage: Stage) -> list[str]:
     sources = {source: (row_id, status) for row_id, source, status in stage.rows("SELECT id, source, status FROM inbox")}
     told = {key for (key,) in stage.rows("SELECT key FROM deliveries")}
     doubted: set[str] = set()
-    damaged = [name for name in stage.store.streams() if not isinstance(journal.verify_stream(stage.store, name), journal.Verified)]
+    damaged = [name for name in stage.store.list_streams() if not isinstance(journal.verify_stream(stage.store, name), journal.Verified)]
     found.extend(f"the chain of {stream} is damaged" for stream in damaged)
     for event in stage.store.scan(["CallOutcomeUnknown"], limit=100_000):
         doubted.add(str(event.data["effect_id"]))

@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from bot.cli.doctor.checks import all_checks
-from bot.cli.doctor.findings import examined
+from bot.cli.doctor.checks import build_checks
+from bot.cli.doctor.findings import run_checks
 from bot.settings import Settings
-from bot.settings_look import Look, hushing
+from bot.settings_look import SettingsProbe, build_secret_filter
 from tests.e2e.e2e_kit import World
 
 CODE = "leaked0webhook0code"
@@ -60,7 +60,7 @@ async def asked_here(world: World, *, spend: bool = False, within: float = 5.0, 
     """What it finds with the settings of this world."""
     environment = world.environment(**{"openai_model": "demo-rules", "http_port": free_port(), **over})
     settings = Settings(_env_file=None, **{name.lower(): value for name, value in environment.items() if value})  # type: ignore[arg-type]
-    found = await examined(all_checks(Look(settings=settings), spend=spend, within=within), hushing(settings))
+    found = await run_checks(build_checks(SettingsProbe(settings=settings), spend=spend, within=within), build_secret_filter(settings))
     return Told.of("\n".join(json.dumps(asdict(line), ensure_ascii=False) for line in found))
 
 

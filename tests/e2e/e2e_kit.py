@@ -16,22 +16,22 @@ import yaml
 from typer.testing import CliRunner
 
 from bot.access import load_access
-from bot.bootstrap import build_orchestrator, opened_store
+from bot.bootstrap import build_orchestrator, open_async_store
 from bot.cli.app import app
 from bot.running import run_bot
 from bot.settings import Settings
-from bot.telegram.door import TelegramDoor, make_bot
+from bot.telegram.door import TelegramDoor, build_bot
 from bot.telegram.files import TelegramFiles
-from bot.telegram.pacing import Limits, Pacer, Rate
-from bot.telegram.people import People
+from bot.telegram.pacing import BucketRate, Limits, RateLimiter
+from bot.telegram.people import ChatPeople
 from orchestrator.workers import Orchestrator
-from state.clock import Clock, SystemClock, elapsing, marked_since
+from state.clock import Clock, SystemClock, measure_mark_age, read_boottime
 from state.worker import AsyncStore
 from tests.e2e.e2e_people import Person, until
 from tests.e2e.e2e_servers import ROOT, TOKEN, Servers
 from tests.forker import forked
 
-_FAST = Rate(per_second=1000.0, burst=1000)
+_FAST = BucketRate(per_second=1000.0, burst=1000)
 UNPACED = Limits(private=_FAST, group=_FAST, all=_FAST, drafts=_FAST)
 """Pacing is a matter of tests of its own; here a person writes faster than people do."""
 READS = (".list", ".get", ".findbycomm", ".fields", ".getFields", "user.current", "profile", "server.time", "batch")
@@ -55,11 +55,11 @@ class MovedClock:
 
     def mark(self) -> str:
         """As if the time that was added had passed."""
-        return f"moved {elapsing() + self.ahead.total_seconds():.3f}"
+        return f"moved {read_boottime() + self.ahead.total_seconds():.3f}"
 
-    def since(self, mark: str) -> timedelta | None:
+    def measure_since(self, mark: str) -> timedelta | None:
         """The difference."""
-        return marked_since(mark, "moved", elapsing() + self.ahead.total_seconds())
+        return measure_mark_age(mark, "moved", read_boottime() + self.ahead.total_seconds())
 
 
 @dataclass(frozen=True)
@@ -126,18 +126,18 @@ class World:
         settings = Settings(_env_file=None, **told)  # type: ignore[arg-type]
         clock = clock or SystemClock()
         async with AsyncExitStack() as stack:
-            store = await stack.enter_async_context(opened_store(settings))
+            store = await stack.enter_async_context(open_async_store(settings))
             access = load_access(settings.access_file)
-            await access.begin(store)
-            bot = make_bot(TOKEN, settings.telegram_api_base)
-            door = TelegramDoor(bot, store, People(access), clock, pacer=Pacer(UNPACED))
+            await access.load_registry(store)
+            bot = build_bot(TOKEN, settings.telegram_api_base)
+            door = TelegramDoor(bot, store, ChatPeople(access), clock, pacer=RateLimiter(UNPACED))
             made, closing = build_orchestrator(
                 settings,
                 store,
-                trouble=door.delivery.trouble,
-                partial=door.delivery.partial,
+                trouble=door.delivery.report_trouble,
+                partial=door.delivery.report_partial,
                 clock=clock,
-                present=access.present,
+                present=access.refresh_actor,
                 audience=access,
                 members=access,
                 files=TelegramFiles(bot),
@@ -163,7 +163,7 @@ class World:
 
         async def at_rest() -> bool:
             later = datetime.now(UTC) + timedelta(days=3)
-            return await running.orchestrator.idle() and not await running.store.due_outbox("tg", later)
+            return await running.orchestrator.is_idle() and not await running.store.list_due_outbox("tg", later)
 
         await until(at_rest, "the bot at rest")
         running.orchestrator.tools.audit.wait()

@@ -10,8 +10,8 @@ import pytest
 
 from bot.access import load_access
 from bot.http_api.api import Api
-from bot.http_api.app import make_app
-from bot.http_api.server import listening, serve
+from bot.http_api.app import build_app
+from bot.http_api.server import bind_socket, serve
 from bot.settings import Settings
 from state.clock import SystemClock
 from tests.e2e.e2e_kit import World
@@ -45,10 +45,10 @@ async def served(world: World) -> AsyncIterator[tuple[Caller, Caller, Caller]]:
     """The bot of this process with its API on a real socket, and three callers."""
     told = {name.lower(): value for name, value in world.environment(http_api_tokens=LISTED).items()}
     settings = Settings(_env_file=None, **told)  # type: ignore[arg-type]
-    with closing(listening("127.0.0.1", 0)) as listener:
+    with closing(bind_socket("127.0.0.1", 0)) as listener:
         async with world.bot() as running:
             api = Api(settings, running.store, load_access(settings.access_file), SystemClock())
-            app = make_app(*api.routers(running.orchestrator), identity=api.identity)
+            app = build_app(*api.build_routers(running.orchestrator), identity=api.identity)
             serving = [asyncio.ensure_future(api.run()), asyncio.ensure_future(serve(app, listener))]
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
             async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=40) as http:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from state.journal import state_of
+from state.journal import load_state
 from tests.e2e.e2e_kit import World, texts
 
 
@@ -101,5 +101,5 @@ async def test_subscriptions_ask_and_go_to_listed_hosts_only(world: World) -> No
             assert [line for line in await world.writes() if line == method] == []
             await world.olga.decide(card, "Выполнить")
             assert (await world.writes())[-1] == method
-            state, _ = await running.store.read(state_of, f"session:{world.olga.session}")
+            state, _ = await running.store.read(load_state, f"session:{world.olga.session}")
             assert len(state["agent"]["event_bindings"]) == bound

@@ -96,5 +96,5 @@ async def test_a_subscription_over_a_webhook_is_explained(world: World) -> None:
 def test_the_access_file_of_the_demo_lets_everybody_be_told(world: World) -> None:
     """Nobody has to be switched on."""
     access = load_access(world.folder / "access.yaml")
-    assert [len(access.people_by_bitrix(number)) for number in (1, 6, 7, 8, 9)] == [1, 1, 1, 1, 0]
+    assert [len(access.find_subscribers(number)) for number in (1, 6, 7, 8, 9)] == [1, 1, 1, 1, 0]
     assert Settings(_env_file=None, bitrix_event_token=f" a ,{TOKEN},, ").event_tokens[1].get_secret_value() == TOKEN

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from state.interaction_log import log_path
+from state.interaction_log import build_log_path
 from tests.e2e.e2e_kit import World, texts
 from tests.e2e.e2e_people import until
 from tests.e2e.e2e_servers import ROOT
@@ -143,7 +143,7 @@ async def test_each_iteration_is_a_record_in_the_persons_own_log(world: World) -
     """Input, blocks, requests, answers and state of each iteration are kept, in UTC with a Z, and no secret with them."""
     async with world.bot():
         await world.boris.ask("покажи сделку Ромашка")
-    log = log_path(world.folder / "logs", world.boris.session)
+    log = build_log_path(world.folder / "logs", world.boris.session)
     assert list((world.folder / "logs").glob("*.jsonl")) == [log]
     first, second = world.audit()
     assert (first["iteration"], second["iteration"]) == (1, 2)

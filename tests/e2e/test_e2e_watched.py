@@ -14,7 +14,7 @@ import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from state.sql import open_reader, sqlite_url
+from state.sql import build_sqlite_url, open_reader
 from tests.e2e.e2e_kit import PEOPLE, World, change_sum, opened_world, plan, step
 from tests.e2e.e2e_people import Person, Shown, until
 from tests.e2e.e2e_servers import Servers
@@ -187,7 +187,7 @@ def private(world: World) -> Iterator[str]:
 async def test_one_trace_goes_through_telegram_turn_model_portal_and_audit(day: Day) -> None:
     """The id of the input stands in the log, in the audit record, at the model and in the portal's ledger; a decision has its own."""
     world = day.world
-    reader = open_reader(sqlite_url(world.folder / "state" / "sdelka.db"))
+    reader = open_reader(build_sqlite_url(world.folder / "state" / "sdelka.db"))
     turns = [event.data["turn_id"] for event in reader.read_events(f"session:{world.boris.session}") if event.type == "MessageReceived"]
     reader.close()
     records = world.audit()

@@ -11,10 +11,10 @@ from typing import Any
 
 from bot.access import Access
 from bot.http_api.api import Api
-from bot.http_api.app import make_app
-from bot.http_api.server import listening, serve
-from bot.monitoring.monitor import monitoring
-from bot.running import _watched
+from bot.http_api.app import build_app
+from bot.http_api.server import bind_socket, serve
+from bot.monitoring.monitor import open_monitor
+from bot.running import _build_monitoring_routers
 from state.clock import SystemClock
 from tests.unit.http_api.chat_kit import settings_of
 from tests.unit.spine_kit import Said, a_world, raise_sum, reply
@@ -54,12 +54,16 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
     for name in ("state_dir", "log_dir"):
         getattr(settings, name).mkdir()
     clock = SystemClock()
-    async with a_world(folder) as world, monitoring(settings, world.store, clock) as monitor:
+    async with a_world(folder) as world, open_monitor(settings, world.store, clock) as monitor:
         api = Api(settings, world.store, Access([]), world.clock)
         world.model.stream_chat = Talker().stream_chat  # type: ignore[method-assign]
-        world.orchestrator.tools = replace(world.tools, present=api.tokens.present, partial=api.mailbox.partial)
-        app = make_app(*_watched(settings, world.orchestrator, None, monitor), *api.routers(world.orchestrator), identity=api.identity)
-        with closing(listening("127.0.0.1", 0)) as listener:
+        world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
+        app = build_app(
+            *_build_monitoring_routers(settings, world.orchestrator, None, monitor),
+            *api.build_routers(world.orchestrator),
+            identity=api.identity,
+        )
+        with closing(bind_socket("127.0.0.1", 0)) as listener:
             tasks = [asyncio.ensure_future(work) for work in (api.run(), serve(app, listener))]
             async with world.working():
                 try:

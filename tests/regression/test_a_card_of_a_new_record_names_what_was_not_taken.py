@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import card_text
-from bot.rendering.spans import plain
+from bot.rendering.cards import render_card
+from bot.rendering.spans import to_plain_text
 
 LINE = {"field": "UF_CRM_1", "name": "Город", "before": "", "after": "Тверь"}
 ADD: dict[str, Any] = {"verb": "add", "entity": "deal", "title": "Ромашка", "url": "", "lines": [LINE], "items": []}
@@ -31,6 +31,6 @@ def test_the_card_says_not_taken_of_adds_and_not_changed_of_updates(
     """Also in a batch, where each command has its own verb."""
     at = "2026-11-21T12:00:00.000000Z"
     body = {"status": "executed", "executed_at": at, "approved_by_name": "Вера", "method": "crm.deal.add"}
-    text = plain(card_text(body | {"preview": preview, "unchanged": unchanged}, Translator("ru")))
+    text = to_plain_text(render_card(body | {"preview": preview, "unchanged": unchanged}, Translator("ru")))
     assert all(piece in text for piece in said), text
     assert unsaid not in text

@@ -94,9 +94,9 @@ def test_everything_reads_as_it_read_when_it_was_written(folder: Path) -> None:
 def test_a_fold_from_zero_gives_what_snapshot_and_rest_give(folder: Path) -> None:
     """For every stream, to the byte of the canonical form."""
     with store_of(folder) as store:
-        assert sorted(store.streams()) == STREAMS
+        assert sorted(store.list_streams()) == STREAMS
         for stream in STREAMS:
-            state, seq = journal.state_of(store, stream)
+            state, seq = journal.load_state(store, stream)
             assert digest(state) == digest(folded(store, stream)) == EXPECTED["streams"][stream]["state"], stream
             assert seq == EXPECTED["streams"][stream]["records"]
         assert EXPECTED["streams"][f"session:{CHAT}"]["snapshot"] > 50
@@ -135,14 +135,14 @@ def test_rules_and_people_load(folder: Path) -> None:
     assert (rule.entity, rule.field, rule.above, rule.then) == (("deal",), ("OPPORTUNITY",), 2_000_000, "lead")
     assert (policy.caps.records_per_batch, policy.caps.writes_per_day, policy.four_eyes_above) == (20, 50, 5_000_000)
     access = load_access(folder / "access.yaml")
-    shown = {actor.key: (actor.name, actor.role, actor.locale, actor.sees) for actor in access.people()}
+    shown = {actor.key: (actor.name, actor.role, actor.locale, actor.sees) for actor in access.list_people()}
     assert shown == {
         "tg:1001": ("Dina Ilyina", "admin", "en", "all"),
         "tg:1006": ("Вера Белова", "lead", "ru", "all"),
         "tg:1007": ("Анна Ковалёва", "manager", "ru", "own"),
         "tg:1008": ("Борис Седов", "manager", "ru", (8,)),
     }
-    assert access.token("site").customers
+    assert access.find_grant("site").customers
 
 
 def test_the_backup_comes_back(folder: Path, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ async def test_timers_ring_and_inputs_that_waited_are_worked(house: House) -> No
     assert known in [event.data["effect_id"] for event in await house.events("ReminderFired")]
     said = [event for event in await house.events("TurnFinished") if event.ts > EXPECTED["died_at"]]
     assert [event.data["text"] for event in said] == ["Хорошо."]
-    assert await house.store.ready_sessions() == []
+    assert await house.store.list_ready_sessions() == []
     assert {"reminder", "reply", "card"} <= {row.kind for row in await house.told()}
 
 

@@ -27,10 +27,10 @@ from orchestrator.model_client.client import ModelClient
 from orchestrator.session import Session, open_session
 from orchestrator.turns import Tools, run_turn
 from orchestrator.workers import Orchestrator
-from state.clock import FixedClock, new_id
+from state.clock import FixedClock, generate_id
 from state.sql.database import Database
-from state.sql.dialect import opening, sqlite_url
-from state.sql.statements import statements_of
+from state.sql.dialect import build_sqlite_url, open_database
+from state.sql.statements import compile_statements
 from state.sql.store import SqlStore, open_store
 from state.store import InboxRow, Lane, OutboxRow, StoredEvent
 from state.worker import AsyncStore
@@ -121,7 +121,7 @@ def effect(method: str, params: Mapping[str, Any] | None = None, *, slot: str = 
 def _template() -> sqlite3.Connection:
     """A database of today's schema, made once a process."""
     path = Path(tempfile.mkdtemp()) / "template.db"
-    open_store(sqlite_url(path)).close()
+    open_store(build_sqlite_url(path)).close()
     memory = sqlite3.connect(":memory:", check_same_thread=False)
     with sqlite3.connect(path) as source:
         source.backup(memory)
@@ -131,13 +131,13 @@ def _template() -> sqlite3.Connection:
 
 def memory_store() -> SqlStore:
     """The real store on a database in memory."""
-    with opening("sqlite://") as dialect:
+    with open_database("sqlite://") as dialect:
         connection = dialect.engine.raw_connection()
         _template().backup(cast("sqlite3.Connection", connection.driver_connection))
         connection.close()
         made = SqlStore.__new__(SqlStore)
         made._database = Database(dialect)
-        made._statements = statements_of(dialect)
+        made._statements = compile_statements(dialect)
         made._gathers = False
         made._known = {}
         return made
@@ -146,15 +146,15 @@ def memory_store() -> SqlStore:
 @cache
 def _shipped_rules() -> Any:
     """The shipped catalogue and policy, read once a process; without its second tap for sums that jump, which is no matter of most tests."""
-    policy, catalogue = bootstrap.rules(Settings(_env_file=None))
+    policy, catalogue = bootstrap.load_rules(Settings(_env_file=None))
     return policy.model_copy(update=QUIET), catalogue
 
 
 def _assembled(settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, **rest: Any) -> Orchestrator:
-    rules = _shipped_rules() if settings.policy_file is None else bootstrap.rules(settings)
-    with patch.object(bootstrap, "rules", lambda _: rules):
-        made = bootstrap.assemble(settings, store, client, cast("ModelClient", model), **rest)
-    made.tools = replace(made.tools, rounds=())  # they come by the real clock, and the tests' own jumps
+    rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings)
+    with patch.object(bootstrap, "load_rules", lambda _: rules):
+        made = bootstrap.build_from_clients(settings, store, client, cast("ModelClient", model), **rest)
+    made.tools = replace(made.tools, periodic_tasks=())  # they come by the real clock, and the tests' own jumps
     return made
 
 
@@ -206,7 +206,7 @@ class World:
     async def turn(self, session: Session, row: InboxRow) -> None:
         """Work one message as the worker does, without the worker."""
         await self.put(row)
-        taken = await self.store.next_inbox(session.key, row.lane)
+        taken = await self.store.take_inbox(session.key, row.lane)
         assert taken is not None
         await run_turn(taken, session, self.tools)
 
@@ -220,10 +220,10 @@ class World:
     def outbox(self, channel: str = "tg") -> list[OutboxRow]:
         """What waits to be delivered, in order; takes it off."""
         found: list[OutboxRow] = []
-        while rows := self.sql.due_outbox(channel, self.clock.now() + timedelta(days=1)):
+        while rows := self.sql.list_due_outbox(channel, self.clock.now() + timedelta(days=1)):
             found.extend(rows)
             for row in rows:
-                self.sql.outbox_sent(row.id, "77")
+                self.sql.mark_outbox_sent(row.id, "77")
         return found
 
     def codes(self) -> list[str]:
@@ -244,7 +244,7 @@ class World:
         """Wait until nothing is left to be worked on, no timer either."""
 
         async def done() -> bool:
-            return not self.sql.due_timers(self.clock.now()) and await self.orchestrator.idle()
+            return not self.sql.list_due_timers(self.clock.now()) and await self.orchestrator.is_idle()
 
         await until(done)
 
@@ -290,7 +290,7 @@ async def a_world(
     sql = store or memory_store()
     wrapped = AsyncStore(sql)
     clock, model, wire = FixedClock(NOW), ScriptedModel(), portal or Portal()
-    client = BitrixClient(WEBHOOK, limiter=Limiter.off(sleep=_at_once), transport=httpx.MockTransport(wire), now=clock.now)
+    client = BitrixClient(WEBHOOK, limiter=Limiter.create_unlimited(sleep=_at_once), transport=httpx.MockTransport(wire), now=clock.now)
     path = folder / "policy.yaml" if policy is not None else None
     if path is not None:
         path.write_text(yaml.safe_dump({**QUIET, **(policy or {})}), encoding="utf-8")
@@ -363,7 +363,7 @@ def press(entry: Mapping[str, Any], *, approve: bool = True, actor: Actor = ANNA
         "nonce": entry["nonce"],
         "approve": approve,
         "via": "button",
-        "callback_id": new_id(),
+        "callback_id": generate_id(),
     }
     return _row("decision", "express", {**given, **body}, actor, key)
 
@@ -374,7 +374,7 @@ def command(name: str, *, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> 
 
 
 def _row(kind: str, lane: Lane, body: Mapping[str, Any], actor: Actor, key: str) -> InboxRow:
-    row_id = new_id()
+    row_id = generate_id()
     return InboxRow(
         id=row_id,
         source=f"test:{row_id}",

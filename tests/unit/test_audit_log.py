@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from state.clock import SystemClock
-from state.interaction_log import InteractionLogger, read_records, rewrite_user, users
+from state.interaction_log import InteractionLogger, list_users, read_records, transform_user
 from state.log_verify import verify_logs
 from tests.unit.spine_kit import World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
@@ -27,7 +27,7 @@ def schema(version: str = "") -> Draft202012Validator:
 
 
 def everything(folder: Path) -> Iterator[dict[str, Any]]:
-    return (record for user in users(folder) for record in read_records(folder, user))
+    return (record for user in list_users(folder) for record in read_records(folder, user))
 
 
 async def talk(world: World) -> None:
@@ -57,8 +57,8 @@ async def test_every_record_of_a_conversation_fits_the_schema(tmp_path: Path, mo
             world.model.will(reply(raise_sum()))
             await world.work(message("подними сумму сделки 481 до 1 200 000"))
     for rewritten in (0, 1):
-        for user in users(world.logs) * rewritten:
-            assert rewrite_user(world.logs, user, lambda record: record | {"user": "***"}) > 0
+        for user in list_users(world.logs) * rewritten:
+            assert transform_user(world.logs, user, lambda record: record | {"user": "***"}) > 0
         records = list(everything(world.logs))
         assert [error.message for record in records for error in schema().iter_errors(record)] == []
         assert list(verify_logs(world.logs)) == []

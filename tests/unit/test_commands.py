@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.commands import NAMES
+from orchestrator.commands import COMMANDS
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
 
@@ -21,7 +21,7 @@ async def said(world: World, name: str, **more: Any) -> list[Any]:
 async def test_every_command_answers_in_every_mode(tmp_path: Path, mode: Any) -> None:
     """No command asks the model or writes to the portal."""
     async with a_world(tmp_path, mode=mode) as world:
-        for name in NAMES:
+        for name in COMMANDS:
             await world.work(command(name))
             assert world.outbox(), name
         assert world.portal.ledger == []
@@ -38,8 +38,8 @@ async def test_every_command_answers_in_every_mode(tmp_path: Path, mode: Any) ->
         ("pending", "pending", {"count": 0}),
         ("mode", "mode", {"mode": "full", "installed": "full"}),
         ("status", "status", {"mode": "full", "waiting": 0, "unknown": 0, "running": "no", "done": 0}),
-        ("quit", "unknown-command", {"commands": " ".join(f"/{name}" for name in NAMES)}),
-        ("", "unknown-command", {"commands": " ".join(f"/{name}" for name in NAMES)}),
+        ("quit", "unknown-command", {"commands": " ".join(f"/{name}" for name in COMMANDS)}),
+        ("", "unknown-command", {"commands": " ".join(f"/{name}" for name in COMMANDS)}),
     ],
 )
 async def test_what_a_command_says(world: World, name: str, code: str, args: dict[str, Any]) -> None:
@@ -54,7 +54,7 @@ async def test_an_administrator_reads_of_the_switch_and_nobody_of_what_does_not_
         for key in (CHAT, "tg:-100500"):
             await world.work(command(name, actor=actor, key=key))
             (row,) = world.outbox()
-            said = " ".join(Translator("ru").say(notice["code"], **notice["args"]) for notice in row.body["notices"])
+            said = " ".join(Translator("ru").translate(notice["code"], **notice["args"]) for notice in row.body["notices"])
             found = {word for word in ("/freeze", "/unfreeze", "/settings", "/language", "/new") if f"{word} " in f"{said} "}
             admins = {"/freeze", "/unfreeze"} if actor.role == "admin" else set()
             assert found == {"/new", *admins, *({"/settings", "/language"} if key == CHAT else ())}
@@ -152,7 +152,7 @@ async def test_a_portal_that_is_down_does_not_swallow_the_command(world: World) 
     world.portal.will("tasks.task.list", *[html] * 12)
     await world.work(command("today"))
     assert world.outbox() != []
-    assert await world.store.next_inbox(CHAT, "express") is None
+    assert await world.store.take_inbox(CHAT, "express") is None
 
 
 async def test_the_lower_mode_is_told(world: World) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.context import Context, Reach, Recorded, call_record
+from orchestrator.context import Context, RecordedTurn, TurnServices, build_call_record
 from orchestrator.engines.base import ModelRequest, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import CommandReport, Notice, Outcome, Pending
@@ -22,9 +22,9 @@ def context(world: World, session: Session, **more: Any) -> Context:
     async def partial(text: str) -> None:
         world.partials.append(text)
 
-    reach = Reach(gate=world.gate, model=world.tools.model, queries=world.tools.queries, partial=partial)
+    reach = TurnServices(gate=world.gate, model=world.tools.model, queries=world.tools.queries, show_partial=partial)
     turn = TurnInput(turn_id="t1", text="создай задачу")
-    return Context(session, turn, actor=ANNA, mode="full", reach=reach, **{"recorded": Recorded(), **more})
+    return Context(session, turn, actor=ANNA, mode="full", reach=reach, **{"recorded": RecordedTurn(), **more})
 
 
 def ask(number: int = 1) -> ModelRequest:
@@ -50,7 +50,7 @@ async def test_an_answer_is_recorded_before_it_is_used(world: World) -> None:
 async def test_a_recorded_answer_is_not_asked_for_again(world: World) -> None:
     """After a restart the model is not paid twice for one input."""
     session = await world.session()
-    made = context(world, session, recorded=Recorded(answers={1: {"text": "раньше", "model": "m"}}))
+    made = context(world, session, recorded=RecordedTurn(answers={1: {"text": "раньше", "model": "m"}}))
     answer = await made.ask_model(ask())
     assert (answer.text, answer.recorded) == ("раньше", True)
     assert (world.model.prompts, world.types()) == ([], [])
@@ -75,7 +75,7 @@ async def test_a_call_on_its_way_is_heard_to_its_end(world: World) -> None:
     held = Held()
     world.portal.will("tasks.task.add", held)
     task = asyncio.ensure_future(made.submit(effect(*TASK)))
-    made.on_stop(task.cancel)
+    made.set_cancel_callback(task.cancel)
     await held.arrived.wait()
     for _ in range(3):
         made.stop()
@@ -95,14 +95,14 @@ async def test_a_place_of_a_fresh_turn_is_looked_up_from_its_second_time_on(
 ) -> None:
     """Nothing can be stored of it before; a resumed turn, and a place that is not of this turn, are looked up. None runs twice."""
     session = await world.session()
-    made = context(world, session, recorded=Recorded(fresh=fresh))
-    looked_at, stored = [], world.sql.effect
+    made = context(world, session, recorded=RecordedTurn(is_fresh=fresh))
+    looked_at, stored = [], world.sql.find_effect
 
     def seen(effect_id: str) -> Any:
         looked_at.append(effect_id)
         return stored(effect_id)
 
-    monkeypatch.setattr(world.sql, "effect", seen)
+    monkeypatch.setattr(world.sql, "find_effect", seen)
     first, second = [await made.submit(effect(*TASK, slot=slot)) for _ in range(2)]
     assert (first.status, second.status, first.effect_id) == ("succeeded", "succeeded", second.effect_id)  # type: ignore[union-attr]
     assert len(looked_at) == looks
@@ -117,7 +117,7 @@ async def test_what_the_engine_sees(world: World) -> None:
     assert (await made.query("when", actor=ANNA))["zone"] == "Europe/Moscow"
     with pytest.raises(KeyError):
         await made.query("nothing")
-    await made.partial("Смотрю")
+    await made.show_partial("Смотрю")
     assert world.partials == ["Смотрю"]
     made.stop()
 
@@ -126,9 +126,9 @@ async def test_blocks_are_kept_by_iteration(world: World) -> None:
     """Noted for the present iteration, or for a new one where none was asked for."""
     session = await world.session()
     made = context(world, session)
-    made.note_iteration(1, {"thought": "a"})
-    made.note_iteration(1, {"thought": "b"})
-    made.note_iteration(2, {"thought": "c"})
+    made.record_iteration(1, {"thought": "a"})
+    made.record_iteration(1, {"thought": "b"})
+    made.record_iteration(2, {"thought": "c"})
     assert [(item.number, item.blocks["thought"]) for item in made.iterations] == [(1, "b"), (2, "c")]
 
 
@@ -157,7 +157,7 @@ async def test_blocks_are_kept_by_iteration(world: World) -> None:
 )
 def test_the_audit_record_of_a_call(result: Outcome | Pending, said: dict[str, Any]) -> None:
     """Request, answer, reason: whatever became of it."""
-    record = call_record(effect("m", {"p": 1}), result)
+    record = build_call_record(effect("m", {"p": 1}), result)
     assert record["call_id"] == "e"
     assert record["proposed"] == {"p": 1}
     assert said.items() <= record.items()

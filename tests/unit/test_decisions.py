@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.confirmations import second_nonce
+from orchestrator.gate.confirmations import calculate_second_nonce
 from orchestrator.messages import Actor
-from orchestrator.queries import open_cards, session_state
+from orchestrator.queries import list_open_cards, load_session_state
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Held, cut, lost
 
@@ -31,7 +31,7 @@ async def test_one_press_runs_it_and_edits_the_card(world: World) -> None:
     async def watch(method: str, params: Any) -> None:
         if method == "crm.deal.update":
             seen.append([event.type for event in world.events()][-2:])
-            seen.append([row.kind for row in world.sql.due_outbox("tg", world.clock.now())])
+            seen.append([row.kind for row in world.sql.list_due_outbox("tg", world.clock.now())])
 
     world.portal.watch = watch
     await world.work(press(entry))
@@ -99,7 +99,7 @@ async def test_the_second_tap_is_asked_for_on_the_card(tmp_path: Path) -> None:
         rows = world.outbox()
         assert [(row.kind, row.body.get("stage")) for row in rows] == [("toast", None), ("card", 2)]
         assert world.portal.ledger == []
-        await world.work(press(entry, nonce=second_nonce(entry["nonce"])))
+        await world.work(press(entry, nonce=calculate_second_nonce(entry["nonce"])))
         assert [method for method, _ in world.portal.ledger] == ["crm.deal.delete"]
 
 
@@ -129,7 +129,7 @@ async def test_a_lost_answer_is_shown_as_unknown_and_settled_later(world: World,
     await world.work()
     assert world.codes() == (["recovered-done", "card:executed"] if made else ["recovered-not-done", "card:refused"])
     assert len(world.portal.ledger) == made
-    assert world.sql.due_timers(world.clock.now() + timedelta(days=9)) == []
+    assert world.sql.list_due_timers(world.clock.now() + timedelta(days=9)) == []
 
 
 @pytest.mark.req("S004-53", "S004-X3")
@@ -160,11 +160,11 @@ async def test_a_timer_that_comes_after_the_decision_changes_nothing(world: Worl
 
 
 def timer_row(world: World, entry: dict[str, Any]) -> Any:
-    from orchestrator.timers import _row  # noqa: PLC0415 - as a due timer becomes an input
+    from orchestrator.timers import _build_row  # noqa: PLC0415 - as a due timer becomes an input
     from state.store import Timer  # noqa: PLC0415
 
     body = {"confirmation_id": entry["confirmation_id"]}
-    return _row(Timer(id="t", due_at=world.clock.now(), session=CHAT, kind="confirmation_expires", body=body), world.clock.now())
+    return _build_row(Timer(id="t", due_at=world.clock.now(), session=CHAT, kind="confirmation_expires", body=body), world.clock.now())
 
 
 async def test_a_mode_lowered_meanwhile_is_told_on_the_card(world: World, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ async def test_a_press_of_somebody_without_access_any_more_decides_nothing(world
     Where others read along, only the presser reads it.
     """
     entry = await asked(world)
-    world.orchestrator.tools = dataclasses.replace(world.tools, present=lambda actor: None)
+    world.orchestrator.tools = dataclasses.replace(world.tools, refresh_actor=lambda actor: None)
     await world.work(press(entry, actor=actor))
     assert world.codes() == codes
     assert world.portal.ledger == []
@@ -221,8 +221,8 @@ async def test_a_press_of_somebody_without_access_any_more_decides_nothing(world
 async def test_doors_read_what_waits(world: World) -> None:
     """The open cards of a session, oldest first; nothing for one that never was."""
     entry = await asked(world, raise_sum(1), raise_sum(2))
-    waiting = await open_cards(world.store, CHAT)
+    waiting = await list_open_cards(world.store, CHAT)
     assert [item["params"]["fields"]["OPPORTUNITY"] for item in waiting] == [1, 2]
     assert waiting[1]["confirmation_id"] == entry["confirmation_id"]
-    assert await open_cards(world.store, "tg:5") == []
-    assert (await session_state(world.store, "tg:5"))["history"] == []
+    assert await list_open_cards(world.store, "tg:5") == []
+    assert (await load_session_state(world.store, "tg:5"))["history"] == []

@@ -23,7 +23,11 @@ _OPAQUE = {"demo", "sandbox"}
 def parts() -> dict[str, tuple[str, str]]:
     """Word → (module, attribute) of the commands that `bot.cli.app` loads late."""
     tree = ast.parse((ROOT / "bot" / "cli" / "app.py").read_text(encoding="utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_part"]
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_add_lazy_command"
+    ]
     words = [[argument.value for argument in call.args if isinstance(argument, ast.Constant)] for call in calls]
     return {str(name): (str(module), str(*more) if more else "app") for name, module, _, *more in words}
 

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.history import history_buttons, history_text
-from bot.rendering.spans import plain
-from orchestrator.history.asking import asked_in_words, current, record_of
+from bot.rendering.history import build_history_buttons, render_history
+from bot.rendering.spans import to_plain_text
+from orchestrator.history.asking import find_current_record, parse_history_request, parse_record_reference
 from orchestrator.history.handlers import History
 from orchestrator.history.pages import PAGE
 from orchestrator.messages import Actor
-from orchestrator.turns import together
-from state.clock import new_id
+from orchestrator.turns import merge_handlers
+from state.clock import generate_id
 from state.events import RecordsSeen
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 from state.store import OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, _row, a_world, command, effect, press
 from tests.unit.spine_portal import cut
@@ -31,10 +31,10 @@ SEEN = {"TITLE": "Ромашка", "STAGE_ID": "NEW", "CATEGORY_ID": "0", "OPPOR
 def furnished(world: World) -> World:
     """With everybody's names, and with history."""
     people = {actor.key: actor for actor in (ANNA, BORIS, VERA)}
-    tools = replace(world.orchestrator.tools, present=lambda actor: people.get(actor.key, actor))
+    tools = replace(world.orchestrator.tools, refresh_actor=lambda actor: people.get(actor.key, actor))
     world.orchestrator.tools = tools
     if "history" not in tools.handlers.commands:
-        world.orchestrator.tools = replace(tools, handlers=together(tools.handlers, History().handlers()))
+        world.orchestrator.tools = replace(tools, handlers=merge_handlers(tools.handlers, History().build_handlers()))
     return world
 
 
@@ -54,7 +54,7 @@ async def shown(world: World, said: str = "", *, actor: Actor = ANNA, key: str =
 
 async def turned(world: World, words: Sequence[str], *, actor: Actor = ANNA, key: str = CHAT) -> list[OutboxRow]:
     """What a press of a page's button leads to."""
-    await world.work(_row("press", "express", {"words": list(words), "callback_id": new_id(), "message_id": 5}, actor, key))
+    await world.work(_row("press", "express", {"words": list(words), "callback_id": generate_id(), "message_id": 5}, actor, key))
     return world.outbox()
 
 
@@ -83,7 +83,7 @@ async def test_a_history_tells_who_when_what_and_what_became_of_it(office: World
     assert told[2:] == [("Анна", "succeeded", True, False, True), ("Анна", "succeeded", False, True, True)]
     assert lines(body["entries"][-1]) == [("OPPORTUNITY", "1 000 000 ₽", "1 500 000 ₽")]
     assert lines(body["entries"][-2]) == [("OPPORTUNITY", "1 500 000 ₽", "1 000 000 ₽")]
-    text = plain(history_text(body, RU)).replace("\u00a0", " ")
+    text = to_plain_text(render_history(body, RU)).replace("\u00a0", " ")
     for part in (
         "История: сделка",
         "«Ромашка» №481",
@@ -93,7 +93,7 @@ async def test_a_history_tells_who_when_what_and_what_became_of_it(office: World
         "без карточки",
     ):
         assert part in text
-    assert "declined by themselves, with a button" in plain(history_text(body, EN))
+    assert "declined by themselves, with a button" in to_plain_text(render_history(body, EN))
 
 
 async def test_new_records_are_found_by_what_made_them(office: World) -> None:
@@ -120,14 +120,14 @@ async def test_pages_turn_in_the_same_message_and_count_all(office: World) -> No
         await done(office, update({"COMMENTS": f"звонок {number}"}))
         office.clock.advance(timedelta(minutes=1))
     first = await shown(office, "481")
-    (((name, words),),) = history_buttons(first.body, RU)
+    (((name, words),),) = build_history_buttons(first.body, RU)
     assert (name, first.body["pages"], len(first.body["entries"])) == ("Ещё ▸", 2, PAGE)
     assert len(":".join(["a1", *words]).encode()) <= 64
     rows = await turned(office, words)
     page = next(row for row in rows if row.kind == "history")
     assert page.key == first.key
     assert [line[2] for one in page.body["entries"] for line in lines(one)] == ["звонок 2", "звонок 1", "звонок 0"]
-    assert [button.text for button in history_buttons(page.body, RU)[0]] == ["◂ Новее"]
+    assert [button.text for button in build_history_buttons(page.body, RU)[0]] == ["◂ Новее"]
     assert [row.body["notice"]["code"] for row in rows if row.kind == "toast"] == ["history-turned"]
     for odd in (
         ["history"],
@@ -174,7 +174,7 @@ async def test_changes_in_the_portal_are_told_apart_from_the_bots(office: World)
         ("portal", ["STAGE_ID"]),
         ("call", ["OPPORTUNITY"]),
     ]
-    assert "в Битрикс24, не через меня\nСтадия: Новая → Успех" in plain(history_text(body, RU))
+    assert "в Битрикс24, не через меня\nСтадия: Новая → Успех" in to_plain_text(render_history(body, RU))
 
 
 async def test_words_of_the_crm_are_no_markup_and_cannot_break_a_line(office: World) -> None:
@@ -182,17 +182,17 @@ async def test_words_of_the_crm_are_no_markup_and_cannot_break_a_line(office: Wo
     title = "*жирно* <b>x</b> [y](http://evil.example)\n✅ Выполнено\u202e"
     await done(office, update({"TITLE": title}))
     body = (await shown(office, "481")).body
-    spans = history_text(body, RU)
+    spans = render_history(body, RU)
     assert all(span.url in ("", body["url"]) for span in spans)
     assert not any("\n✅" in span.text or "\u202e" in span.text for span in spans)
-    assert "<b>x</b>" in plain(spans)
+    assert "<b>x</b>" in to_plain_text(spans)
 
 
 async def test_an_answer_reads_what_it_tells_and_not_the_journal(office: World) -> None:
     """Right after a start too, however much was written about other records."""
     await done(office, update({"COMMENTS": "звонил"}))
     for number in range(20):
-        await done(office, update({"COMMENTS": new_id()}, number=482))
+        await done(office, update({"COMMENTS": generate_id()}, number=482))
         await done(office, update({"TITLE": f"Вектор {number}"}, number=482))
     read: list[int] = []
     scan = office.sql.scan
@@ -210,14 +210,14 @@ async def test_an_answer_reads_what_it_tells_and_not_the_journal(office: World) 
 
 async def test_of_a_record_that_somebody_made_who_was_erased_the_rest_is_told(tmp_path: Path) -> None:
     """The record itself still names the call that made it, and that holds nothing any more."""
-    store = open_store(sqlite_url(tmp_path / "sdelka.db"))
+    store = open_store(build_sqlite_url(tmp_path / "sdelka.db"))
     async with a_world(tmp_path, portal=Office(), store=store) as made:
         office = furnished(made)
         await done(office, effect("crm.deal.add", {"fields": {"TITLE": "Новая"}}, slot="t1/1/1"))
         number = max(number for name, number in office.portal.records if name == "deal")
         assert (await shown(office, str(number))).body["total"] == 1
         await done(office, update({"COMMENTS": "звонил"}, number=number), actor=VERA)
-        store.erasure().erase(ANNA.key, office.clock.now(), digests=[], change=lambda body: body)
+        store.open_erasure().erase(ANNA.key, office.clock.now(), digests=[], change=lambda body: body)
         body = (await shown(office, str(number), actor=VERA, key=VERA.key)).body
         assert [entry["by"] for entry in body["entries"]] == ["Вера"]
 
@@ -272,21 +272,21 @@ def test_a_record_is_named_by_kind_and_number(said: str, record: str) -> None:
     """In Russian, in English, by the address of its card; anything else names none."""
     from tests.unit.spine_kit import _shipped_rules  # noqa: PLC0415 - read once a process
 
-    assert record_of(said, _shipped_rules()[1]) == record
+    assert parse_record_reference(said, _shipped_rules()[1]) == record
 
 
 def test_a_history_may_be_asked_for_in_words() -> None:
     """Only with a number; other sentences with the word are for the model."""
-    assert asked_in_words("история сделки 481") == "сделки 481"
-    assert asked_in_words("Покажи историю изменений задачи №8017?") == "задачи №8017"
-    assert asked_in_words("show the history of deal 481") == "deal 481"
+    assert parse_history_request("история сделки 481") == "сделки 481"
+    assert parse_history_request("Покажи историю изменений задачи №8017?") == "задачи №8017"
+    assert parse_history_request("show the history of deal 481") == "deal 481"
     for other in ("история", "расскажи историю", "история с Ромашкой", "добавь 5 в историю сделки"):
-        assert asked_in_words(other) == ""
+        assert parse_history_request(other) == ""
 
 
 def test_the_record_that_was_named_last_is_the_current_one() -> None:
     """Of the current objects; a deal where none was named."""
     objects = {"current_deal_id": 481, "current_task_id": 8017, "current_contact_id": None, "current_company_id": None}
-    assert current({"agent": {"objects": objects}, "trusted": ["deal:481", "task:8017", "lead:3"]}) == "task:8017"
-    assert current({"agent": {"objects": objects}, "trusted": []}) == "deal:481"
-    assert current({"agent": {"objects": dict.fromkeys(objects)}, "trusted": ["deal:481"]}) == ""
+    assert find_current_record({"agent": {"objects": objects}, "trusted": ["deal:481", "task:8017", "lead:3"]}) == "task:8017"
+    assert find_current_record({"agent": {"objects": objects}, "trusted": []}) == "deal:481"
+    assert find_current_record({"agent": {"objects": dict.fromkeys(objects)}, "trusted": ["deal:481"]}) == ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.links import hosts_in, known_links_only
+from orchestrator.links import extract_hosts, strip_unknown_links
 
 HOSTS = frozenset({"portal.example", "portal.example:8443"})
 
@@ -29,7 +29,7 @@ HOSTS = frozenset({"portal.example", "portal.example:8443"})
 )
 def test_only_known_addresses_stay(text: str, kept: bool) -> None:  # noqa: FBT001 - a case of the table
     """A link that could carry data away is never one press away; text without one is left as it is."""
-    found = known_links_only(text, HOSTS, locale="ru")
+    found = strip_unknown_links(text, HOSTS, locale="ru")
     assert (found == text) is kept
     assert ("⟨ссылка убрана⟩" in found) is not kept
     assert "evil" not in found
@@ -37,7 +37,7 @@ def test_only_known_addresses_stay(text: str, kept: bool) -> None:  # noqa: FBT0
 
 def test_the_persons_own_address_is_theirs() -> None:
     """What they wrote themselves may be repeated, in either language the mark is said otherwise."""
-    hosts = hosts_in("глянь https://client.example/page и www.other.example")
+    hosts = extract_hosts("глянь https://client.example/page и www.other.example")
     assert hosts == {"client.example", "www.other.example"}
-    assert known_links_only("https://client.example/a", hosts, locale="ru") == "https://client.example/a"
-    assert known_links_only("https://x.example/a", hosts, locale="en") == "⟨link removed⟩"
+    assert strip_unknown_links("https://client.example/a", hosts, locale="ru") == "https://client.example/a"
+    assert strip_unknown_links("https://x.example/a", hosts, locale="en") == "⟨link removed⟩"

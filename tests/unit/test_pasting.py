@@ -28,7 +28,7 @@ async def test_pieces_are_one_turn_and_prose_with_the_first_line_apart(world: Wo
     assert [event.data["text"] for event in said] == ["Сделай задачи по письму:", "а теперь покажи сделки"]
     assert said[0].data["quoted"] == "а" * 4070 + "\n" + PIECE + "\nконец"
     assert [row.body["parts"][0]["text"] for row in world.outbox()] == ["Прочитал.", "дальше"]
-    assert await world.store.waiting_inbox(CHAT, "turn") == []
+    assert await world.store.list_waiting_inbox(CHAT, "turn") == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from orchestrator.errors import SessionTaken
 from orchestrator.session import INLINE_RESULT, LEASE, open_session
 from state import agent_state, journal
 from state.events import CallSucceeded, Event, MessageReceived, TurnFinished
-from state.journal import SNAPSHOT_EVERY, Verified, state_of, verify_stream
+from state.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
 from state.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import CHAT, NOW, World
 
@@ -32,7 +32,7 @@ async def test_events_are_folded_as_they_are_stored(world: World) -> None:
     await session.commit(said(1), actor="a")
     await session.commit(TurnFinished(turn_id="t1", reason="answered", history="ок", targets=["deal:481"]), actor="a")
     assert session.seq == 2
-    assert session.state == agent_state.fold(agent_state.empty(), ((e.type, dict(e.data), e.ts) for e in world.events()))
+    assert session.state == agent_state.fold_events(agent_state.create_state(), ((e.type, dict(e.data), e.ts) for e in world.events()))
     assert (await world.session()).state == session.state
     assert isinstance(verify_stream(world.sql, STREAM), Verified)
 
@@ -92,7 +92,7 @@ async def test_commits_of_several_tasks_are_taken_one_by_one(world: World) -> No
     session = await world.session()
     await asyncio.gather(*(session.commit(said(n), actor="a") for n in range(20)))
     assert [item.seq for item in world.events()] == list(range(1, 21))
-    assert session.state == state_of(world.sql, STREAM)[0]
+    assert session.state == load_state(world.sql, STREAM)[0]
 
 
 @pytest.mark.req("S004-A2")
@@ -140,7 +140,7 @@ async def test_large_answers_lie_once_in_the_blob_table(world: World, size: int)
     digests = {event.data["result_blob"] for event in events}
     assert digests == {""} if inline else len(digests) == 1
     if not inline:
-        assert world.sql.blob(digests.pop()) == '"' + "x" * size + '"'
+        assert world.sql.load_blob(digests.pop()) == '"' + "x" * size + '"'
 
 
 async def test_snapshots_make_opening_fast_and_change_nothing(world: World) -> None:
@@ -148,7 +148,7 @@ async def test_snapshots_make_opening_fast_and_change_nothing(world: World) -> N
     session = await world.session()
     for number in range(3 * SNAPSHOT_EVERY + 7):
         await session.commit(said(number), actor="a")
-    snapshot = world.sql.snapshot(STREAM)
+    snapshot = world.sql.load_snapshot(STREAM)
     assert snapshot is not None
     assert session.seq - SNAPSHOT_EVERY <= snapshot.seq <= session.seq
     read_from: list[int] = []
@@ -159,11 +159,11 @@ async def test_snapshots_make_opening_fast_and_change_nothing(world: World) -> N
         return whole(stream, after, limit)
 
     world.sql.read_events = counted  # type: ignore[method-assign]
-    state, seq = state_of(world.sql, STREAM)
+    state, seq = load_state(world.sql, STREAM)
     world.sql.read_events = whole  # type: ignore[method-assign]
     assert read_from == [snapshot.seq]
     assert (seq, state) == (session.seq, session.state)
-    folded = agent_state.fold(agent_state.empty(), ((e.type, dict(e.data), e.ts) for e in whole(STREAM, 0, 1000)))
+    folded = agent_state.fold_events(agent_state.create_state(), ((e.type, dict(e.data), e.ts) for e in whole(STREAM, 0, 1000)))
     assert state == folded
 
 
@@ -177,7 +177,7 @@ async def test_a_snapshot_that_was_not_stored_is_tried_again(world: World, monke
         with pytest.raises(StoreUnwritable):
             await session.commit(said(99), actor="a")
     await session.commit(said(99), actor="a")
-    snapshot = world.sql.snapshot(STREAM)
+    snapshot = world.sql.load_snapshot(STREAM)
     assert snapshot is not None
     assert snapshot.seq == SNAPSHOT_EVERY
 
@@ -197,4 +197,4 @@ async def test_opening_a_session_needs_the_lease(world: World) -> None:
     await world.session()
     with pytest.raises(SessionTaken, match=CHAT):
         await open_session(world.store, world.clock, CHAT, "two")
-    assert journal.SHAPE == 1
+    assert journal.SNAPSHOT_VERSION == 1

@@ -18,10 +18,13 @@ async def test_a_due_timer_is_one_input_however_often_it_is_seen(world: World) -
         for n in (0, 5)
     ]
     await session.commit(actor="a", timers=set_)
-    assert [len(await timers.due(world.store, NOW - timedelta(seconds=1))), len(await timers.due(world.store, NOW))] == [0, 1]
-    fresh = [(await world.store.put_inbox(await timers.due(world.store, NOW))).fresh for _ in range(3)]
+    assert [
+        len(await timers.collect_due_rows(world.store, NOW - timedelta(seconds=1))),
+        len(await timers.collect_due_rows(world.store, NOW)),
+    ] == [0, 1]
+    fresh = [(await world.store.put_inbox(await timers.collect_due_rows(world.store, NOW))).fresh for _ in range(3)]
     assert fresh == [[True], [False], [False]]
-    row = await world.store.next_inbox(CHAT, "express")
+    row = await world.store.take_inbox(CHAT, "express")
     assert row is not None
     assert (row.kind, row.body["timer"], row.body["kind"], row.actor["key"]) == ("timer", "t0", "confirmation_expires", "system")
 
@@ -34,7 +37,7 @@ async def test_a_timer_of_a_card_that_is_gone_is_dropped(world: World) -> None:
     )
     await session.close()
     await world.work()
-    assert world.sql.due_timers(NOW) == []
+    assert world.sql.list_due_timers(NOW) == []
     assert world.outbox() == []
 
 
@@ -62,4 +65,4 @@ async def test_the_look_at_an_unknown_call_ends_with_its_timer(world: World) -> 
     world.portal.will("crm.deal.get", *[cut] * 3)
     await world.work()
     assert world.codes() == ["recovered-unclear", "card:unknown"]
-    assert world.sql.due_timers(NOW + timedelta(days=9)) == []
+    assert world.sql.list_due_timers(NOW + timedelta(days=9)) == []

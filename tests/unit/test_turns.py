@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from orchestrator.errors import ModelClientError
-from orchestrator.gate.modes import effective
+from orchestrator.gate.modes import resolve_mode
 from orchestrator.messages import Actor, Notice
 from orchestrator.recovering import recover
 from orchestrator.session import Session
@@ -42,7 +42,7 @@ async def resumed(world: World, row: InboxRow) -> None:
     world.clock.advance(timedelta(minutes=2))
     session = await world.session(owner="two")
     await recover(session, world.tools)
-    taken = await world.store.next_inbox(CHAT, "turn")
+    taken = await world.store.take_inbox(CHAT, "turn")
     assert taken is not None
     assert taken.id == row.id
     await run_turn(taken, session, world.tools)
@@ -70,7 +70,7 @@ async def test_one_turn_from_message_to_answer(world: World) -> None:
     assert [text for text in world.partials if isinstance(text, str)][-1] == "Задача создана."
     steps = [(text.code, text.args.get("state")) for text in world.partials if isinstance(text, Notice)]
     assert steps == [("turn-begun", None), ("step", "running"), ("step", "done"), ("turn-over", None)]
-    assert await world.store.next_inbox(CHAT, "turn") is None
+    assert await world.store.take_inbox(CHAT, "turn") is None
     assert session.state["turn"] is None
     assert [item["text"] for item in session.state["history"]] == ["создай задачу", "Задача создана."]
     assert world.model.prompts[0][-1]["content"] == "создай задачу"
@@ -118,12 +118,12 @@ async def test_nobody_goes_on_from_an_unknown_outcome(world: World) -> None:
 
 async def test_who_has_lost_access_is_told_and_nothing_is_done(world: World) -> None:
     """Removed from the access file between the message and its work: no model, no call, the row is closed."""
-    gone = dataclasses.replace(world.tools, present=lambda actor: None)
+    gone = dataclasses.replace(world.tools, refresh_actor=lambda actor: None)
     world.orchestrator.tools = gone
     await world.work(message("создай задачу"), command("status"))
     assert world.codes() == ["no-access-any-more", "no-access-any-more"]
     assert (world.portal.requests, world.model.prompts, world.types()) == ([], [], [])
-    assert world.sql.ready_sessions() == []
+    assert world.sql.list_ready_sessions() == []
 
 
 async def test_a_fault_of_ours_is_an_apology_with_a_code(world: World, caplog: pytest.LogCaptureFixture) -> None:
@@ -136,7 +136,7 @@ async def test_a_fault_of_ours_is_an_apology_with_a_code(world: World, caplog: p
     assert rows[0].body["notices"] == [{"code": "failed", "args": {"id": row.id[-8:]}}]
     assert "turn failed" in caplog.text
     assert '"trouble"' in world.audit()
-    assert await world.store.next_inbox(CHAT, "turn") is None
+    assert await world.store.take_inbox(CHAT, "turn") is None
 
 
 async def test_a_store_that_gives_out_stops_the_turn_before_it_sends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ async def test_a_store_that_gives_out_stops_the_turn_before_it_sends(world: Worl
             await world.turn(session, message("создай задачу"))
     assert world.portal.ledger == []
     assert world.outbox() == []
-    assert await world.store.next_inbox(CHAT, "turn") is not None
+    assert await world.store.take_inbox(CHAT, "turn") is not None
 
 
 @pytest.mark.req("S004-9", "S004-15", "S004-31", "S004-X7")
@@ -284,7 +284,7 @@ async def test_secrets_are_in_nothing_that_is_stored_or_said(world: World, caplo
 )
 def test_the_lower_mode_holds(base: Any, own: Any, holds: str) -> None:
     """Nobody gets more than the installation allows, nor more than they may."""
-    assert effective(base, Actor(key="a", name="A", max_mode=own)) == holds
+    assert resolve_mode(base, Actor(key="a", name="A", max_mode=own)) == holds
 
 
 @pytest.mark.req("S004-57")

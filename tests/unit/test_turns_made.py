@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Locale, Translator
-from bot.rendering.replies import reply_text
-from bot.rendering.spans import plain
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import to_plain_text
 from orchestrator.messages import Reply
-from orchestrator.turn_ends import MOST
+from orchestrator.turn_ends import MAX_NAMED
 from tests.unit.spine_kit import World, message, raise_sum, reply, step
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
@@ -23,7 +23,7 @@ async def told(world: World, *steps: Any, locale: Locale = "ru") -> str:
     world.model.will(reply(*steps), reply(text="Готово."))
     await world.turn(session, message("создай дело, или добавь к сделке 481 комментарий: Звонил"))
     row = next(row for row in world.outbox() if row.body.get("turn_id"))
-    return plain(reply_text(Reply.model_validate(row.body), Translator(locale)))
+    return to_plain_text(render_reply(Reply.model_validate(row.body), Translator(locale)))
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ async def test_a_bare_done_is_followed_by_what_was_done(
 
 async def test_each_change_has_its_line_and_many_are_counted(world: World) -> None:
     """A plan of many steps does not fill the screen."""
-    wishes = [step("tasks.task.add", {"fields": {"TITLE": f"Дело {number}"}}) for number in range(MOST + 2)]
+    wishes = [step("tasks.task.add", {"fields": {"TITLE": f"Дело {number}"}}) for number in range(MAX_NAMED + 2)]
     said = await told(world, *wishes)
-    assert said.count("Создана задача") == MOST
+    assert said.count("Создана задача") == MAX_NAMED
     assert "и ещё 2 изменения" in said
 
 
@@ -61,6 +61,6 @@ async def test_what_waits_on_a_card_and_what_is_read_have_no_line(world: World) 
     world.model.will(reply(raise_sum(), step("crm.deal.list", {"filter": {"CLOSED": "N"}}), text="Прошу подтвердить."))
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
     row = next(row for row in world.outbox() if row.body.get("turn_id"))
-    said = plain(reply_text(Reply.model_validate(row.body), Translator("ru")))
+    said = to_plain_text(render_reply(Reply.model_validate(row.body), Translator("ru")))
     assert "Выполнено" not in said
     assert "Создан" not in said

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.replies import reply_text
-from bot.rendering.spans import plain
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import to_plain_text
 from orchestrator.messages import Actor, Reply
-from orchestrator.offering import examples
+from orchestrator.offering import list_examples
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, message, reply, step
 
 ONLY = "Показаны только ваши сделки."
@@ -30,16 +30,16 @@ async def test_a_list_that_the_gate_has_limited_says_so(world: World, actor: Act
     world.model.will(reply(step("crm.deal.list", {"filter": wanted})), reply(text="Вот сделки."))
     await world.turn(session, message("покажи все сделки", actor=actor, key=actor.key))
     row = next(row for row in world.outbox() if row.body.get("turn_id"))
-    said = plain(reply_text(Reply.model_validate(row.body), Translator("ru")))
+    said = to_plain_text(render_reply(Reply.model_validate(row.body), Translator("ru")))
     assert (ONLY in said) is told
     assert "⚠️" not in said
 
 
 def test_in_shadow_no_example_is_offered_that_reads() -> None:
     """Reads are not sent in that mode (S004-38), so «Покажи мои сделки» would show nothing; the sentence says so."""
-    assert examples("shadow") == ("example-task",)
-    assert "example-deals" in examples("canary")
+    assert list_examples("shadow") == ("example-task",)
+    assert "example-deals" in list_examples("canary")
     for locale, words in (("ru", "сделок не читаю"), ("en", "read no deals")):
         tr = Translator(locale)  # type: ignore[arg-type]
         for code in ("mode", "welcome", "people-welcome"):
-            assert words in tr.say(code, mode="shadow", name=BORIS.name, role="manager", installed="shadow")
+            assert words in tr.translate(code, mode="shadow", name=BORIS.name, role="manager", installed="shadow")

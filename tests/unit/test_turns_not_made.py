@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Locale, Translator
-from bot.rendering.replies import reply_text
-from bot.rendering.spans import plain
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import to_plain_text
 from orchestrator.commands import run_command
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Actor, Notice, Reply
-from orchestrator.turn_ends import MOST
-from state.freezing import Hand
+from orchestrator.turn_ends import MAX_NAMED
+from state.freezing import SwitchOperator
 from state.store import OutboxRow, StaleEpoch
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, command, message, raise_sum, reply, step, until
 from tests.unit.spine_portal import Held, Portal, lost, says, unreachable
@@ -63,7 +63,7 @@ class Died(BaseException):
 
 def said(row: OutboxRow, locale: Locale = "ru") -> list[str]:
     """The sentences of an answer."""
-    return plain(reply_text(Reply.model_validate(row.body), Translator(locale))).replace("⚠️ ", "").split("\n\n")
+    return to_plain_text(render_reply(Reply.model_validate(row.body), Translator(locale))).replace("⚠️ ", "").split("\n\n")
 
 
 def answer(world: World) -> OutboxRow:
@@ -91,7 +91,7 @@ async def died_and_stopped(world: World, *steps: Mapping[str, Any], at: str = ""
     with pytest.raises(Died):
         await world.turn(session, message("сделай это"))
     await session.flush()
-    world.sql.void_leases()
+    world.sql.expire_leases()
     world.orchestrator.tools.running.clear()
     await world.put(replace(command("stop"), received_at=NOW + timedelta(seconds=1)))
     await world.work()
@@ -114,7 +114,7 @@ async def stopped_at(world: World, method: str, *steps: Mapping[str, Any], befor
         await world.orchestrator.receive([message("сделай это")])
         await held.arrived.wait()
         await world.orchestrator.receive([command("stop")])
-        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        await until(lambda: (CHAT, "express") not in world.sql.list_ready_sessions())
         held.release.set()
         await world.idle()
     return answer(world)
@@ -134,7 +134,7 @@ async def test_a_change_that_was_not_made_is_named_with_its_reason(case: str, en
 
 @pytest.mark.parametrize("end", [without_a_model, died_and_stopped], ids=["degraded", "died and stopped"])
 async def test_a_frozen_change_is_named_too(end: Any, world: World) -> None:
-    await world.gate.means.switch.freeze(Hand(key="tg:1001", name="Админ", via="telegram", at=NOW), "учение")
+    await world.gate.means.switch.freeze(SwitchOperator(key="tg:1001", name="Админ", via="telegram", at=NOW), "учение")
     row = await end(world, TASK)
     assert said(row)[1].startswith("Не сделано: создание задачи «Позвонить». ⛔ Запись в Битрикс24 остановлена")
     assert "Админ" in said(row)[1]
@@ -160,10 +160,10 @@ async def test_a_lost_answer_of_a_process_that_died_is_not_forgotten(world: Worl
 
 async def test_what_was_not_begun_is_named_once_and_a_long_rest_is_counted(world: World) -> None:
     """In one sentence with one reason; the same change twice is said once."""
-    others = [step("tasks.task.add", {"fields": {"TITLE": f"Дело {number}"}}) for number in range(1, MOST + 3)]
+    others = [step("tasks.task.add", {"fields": {"TITLE": f"Дело {number}"}}) for number in range(1, MAX_NAMED + 3)]
     row = await stopped_at(world, "tasks.task.add", TASK, *others, others[0])
     assert codes(row) == ["stopped", "done-before", "not-made"]
-    named = "; ".join(f"создание задачи «Дело {number}»" for number in range(1, MOST + 1))
+    named = "; ".join(f"создание задачи «Дело {number}»" for number in range(1, MAX_NAMED + 1))
     assert said(row)[2] == f"Не сделано: {named}; и ещё 2 изменения. Запрос прервался раньше, до этого дело не дошло"
     assert said(row, "en")[2].endswith("; and 2 more changes. The request broke off before I got to it")
 
@@ -231,10 +231,10 @@ async def test_a_stop_that_was_worked_before_the_process_died_holds(actor: Actor
 
     async def stopped_and_lost(portal: Portal, method: str, params: dict[str, Any]) -> Any:
         await world.put(command("stop", actor=actor))
-        taken = await world.store.next_inbox(CHAT, "express")
+        taken = await world.store.take_inbox(CHAT, "express")
         assert taken is not None
         await run_command(taken, session, world.tools)
-        world.sql.void_leases()  # from here on nothing that this process does is stored
+        world.sql.expire_leases()  # from here on nothing that this process does is stored
         return portal.answer(method, params)
 
     session = await world.session()
@@ -255,5 +255,5 @@ def test_a_sentence_within_a_sentence_is_in_its_language() -> None:
     inner = Notice(code="portal-wait", args={"at": "2026-11-21T12:00:00Z"}).model_dump(mode="json")
     calls = [{"code": "call-named", "args": {"method": "m", "verb": "add", "entity": "deal", "parts": "title", "title": "A"}}]
     notice = Notice(code="not-made", args={"calls": calls, "why": inner})
-    assert Translator("en").notice(notice).startswith("Not done: creating the deal «A». Bitrix24 asks to wait until")
-    assert Translator("ru").say("done-before", calls="tasks.task.add") == "До этого выполнено: tasks.task.add. Повторять не нужно."
+    assert Translator("en").translate_notice(notice).startswith("Not done: creating the deal «A». Bitrix24 asks to wait until")
+    assert Translator("ru").translate("done-before", calls="tasks.task.add") == "До этого выполнено: tasks.task.add. Повторять не нужно."

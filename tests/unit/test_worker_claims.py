@@ -26,13 +26,13 @@ def attempts(world: World) -> list[tuple[str, int]]:
 async def test_a_turn_in_a_held_session_asks_for_no_input(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Message and press are claimed by the transactions that store them; nobody looks for more where nothing came."""
     asked: list[tuple[str, Lane]] = []
-    following = world.store.next_inbox
+    following = world.store.take_inbox
 
     async def counted(key: str, lane: Lane) -> InboxRow | None:
         asked.append((key, lane))
         return await following(key, lane)
 
-    monkeypatch.setattr(world.store, "next_inbox", counted)
+    monkeypatch.setattr(world.store, "take_inbox", counted)
     world.model.will(reply(), reply(raise_sum()))
     async with world.working():
         await world.orchestrator.receive([message("привет")])
@@ -69,7 +69,7 @@ async def test_a_claim_of_a_session_that_was_given_up_is_given_back(world: World
         await world.orchestrator.receive([message("первое")])
         await world.idle()
         await world.orchestrator.receive([message("второе")])
-        world.orchestrator._leave(CHAT)
+        world.orchestrator._drop_session(CHAT)
         await until(lambda: world.types().count("TurnFinished") == 2)
     assert attempts(world) == [("done", 1)] * 2
 

@@ -24,7 +24,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def another_process(world: World) -> AsyncIterator[Orchestrator]:
     """A program started on the database of the one before, which is gone."""
-    world.sql.void_leases()
+    world.sql.expire_leases()
     made = Orchestrator(world.tools, world.clock, trouble=world.orchestrator._trouble)
     task = asyncio.ensure_future(made.run())
     yield made
@@ -54,7 +54,7 @@ async def test_an_outage_of_the_store_is_not_the_inputs_fault(world: World, monk
         await until(lambda: tries[0] >= 5)
     monkeypatch.setattr(world.sql, "commit", commit)
     async with another_process(world) as successor:
-        await until(successor.idle)
+        await until(successor.is_idle)
     world.model.script.clear()
     assert [row.body["parts"][0]["text"] for row in world.outbox()] == ["Привет!"]
 
@@ -69,7 +69,7 @@ async def test_a_stop_is_not_the_inputs_fault(world: World) -> None:
             await until(lambda asked=number: len(world.model.prompts) == asked)
     world.model.gate.set()
     async with another_process(world) as last:
-        await until(last.idle)
+        await until(last.is_idle)
     assert [row.body["parts"][0]["text"] for row in world.outbox()] == ["Привет!"]
 
 
@@ -93,8 +93,8 @@ async def test_a_timer_whose_input_is_given_up_is_gone(world: World) -> None:
     await session.close()
     async with world.working():
         await until(lambda: "gave up" in world.stored_text())
-        await until(world.orchestrator.idle)
-    assert world.sql.due_timers(NOW, 10) == []
+        await until(world.orchestrator.is_idle)
+    assert world.sql.list_due_timers(NOW, 10) == []
 
 
 @pytest.mark.req("G2")
@@ -104,7 +104,7 @@ async def test_a_stumble_between_approval_and_call_is_recovered_from(
 ) -> None:
     """The program stumbles and is stopped: started soon it does what was approved, started after the card's time it does not, and says so."""
     world.model.will(reply(raise_sum()))
-    look_up = approved.look_up
+    look_up = approved.fetch_facts
 
     async def stumbling(*_: Any, **__: Any) -> Any:
         raise KeyError("an answer nobody foresaw")
@@ -113,16 +113,16 @@ async def test_a_stumble_between_approval_and_call_is_recovered_from(
         await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
         await world.idle()
         [entry] = world.orchestrator._sessions[CHAT].state["agent"]["confirmations"].values()
-        monkeypatch.setattr(approved, "look_up", stumbling)
+        monkeypatch.setattr(approved, "fetch_facts", stumbling)
         await world.orchestrator.receive([press(entry)])
-        await until(lambda: bool(world.sql.effects(f"session:{CHAT}", "approved")))
-    monkeypatch.setattr(approved, "look_up", look_up)
+        await until(lambda: bool(world.sql.list_effects(f"session:{CHAT}", "approved")))
+    monkeypatch.setattr(approved, "fetch_facts", look_up)
     world.clock.advance(away)
     world.outbox()
     world.model.will(reply(text="Привет!"))
     async with another_process(world) as successor:
         await successor.receive([message("привет")])
-        await until(successor.idle)
+        await until(successor.is_idle)
     assert len(world.portal.ledger) == writes
     assert last in world.codes()
-    assert world.sql.effects(f"session:{CHAT}", "approved") == []
+    assert world.sql.list_effects(f"session:{CHAT}", "approved") == []

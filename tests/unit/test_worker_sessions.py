@@ -9,7 +9,7 @@ import pytest
 from orchestrator import workers
 from orchestrator.session import LEASE
 from orchestrator.workers import Orchestrator
-from state.clock import iso
+from state.clock import format_iso
 from state.journal import Verified, verify_stream
 from state.store import Commit, Lease, StoreUnwritable
 from tests.unit.spine_kit import CHAT, World, command, message, opening_of, press, raise_sum, reply, step, until
@@ -40,7 +40,7 @@ async def test_a_session_worked_on_elsewhere_is_not_asked_for_without_pause(worl
     """However often the loop is woken meanwhile: one look for each wake, no try at its lease, else two processes would keep a core busy."""
     monkeypatch.setattr(workers, "POLL", 3600)
     await world.session(owner="elsewhere")
-    tries, looks = counted(world, monkeypatch, "acquire"), counted(world, monkeypatch, "ready_sessions")
+    tries, looks = counted(world, monkeypatch, "acquire"), counted(world, monkeypatch, "list_ready_sessions")
     async with world.working():
         for number in range(5):
             await world.orchestrator.receive([message(f"привет {number}")])
@@ -86,7 +86,7 @@ async def test_a_session_given_up_by_one_lane_is_not_opened_beside_another(world
 async def test_a_session_worked_on_elsewhere_is_left_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other process holds the lease: nothing is touched until it is over, then the row is worked."""
     other = await world.session(owner="elsewhere")
-    tries, looks = counted(world, monkeypatch, "acquire"), counted(world, monkeypatch, "ready_sessions")
+    tries, looks = counted(world, monkeypatch, "acquire"), counted(world, monkeypatch, "list_ready_sessions")
     world.model.will(reply())
     async with world.working():
         await world.orchestrator.receive([message("привет")])
@@ -112,7 +112,7 @@ async def test_a_session_taken_over_is_written_by_one_only(world: World) -> None
         await until(lambda: len(world.model.prompts) == 2)
         world.model.gate.set()
         await until(lambda: "TurnFinished" in world.types())
-        await until(second.idle)
+        await until(second.is_idle)
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
     assert world.types().count("TurnFinished") == 1
@@ -181,7 +181,7 @@ async def test_a_session_at_work_is_not_let_go(world: World, monkeypatch: pytest
         await until(lambda: bool(world.model.prompts))
         kept = world.orchestrator._sessions[CHAT]
         world.clock.advance(workers.IDLE + timedelta(seconds=1))
-        await until(lambda: _leased_until(world) > iso(world.clock.now()))
+        await until(lambda: _leased_until(world) > format_iso(world.clock.now()))
         assert world.orchestrator._sessions[CHAT] is kept
         assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + LEASE) is None
         world.model.gate.set()

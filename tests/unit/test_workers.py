@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator import workers
 from orchestrator.inputs import MAX_ATTEMPTS
-from state.clock import new_id
+from state.clock import generate_id
 from state.journal import Verified, verify_stream
 from state.store import Commit, InboxRow, Lane, StoreUnwritable, Timer
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, step, until
@@ -57,7 +57,7 @@ async def test_a_decision_overtakes_a_slow_turn(world: World) -> None:
         await world.orchestrator.receive([press(entry), command("status")])
         await until(lambda: bool(world.portal.written("crm.deal.update")))
         await until(lambda: world.types()[-1] == "CallSucceeded")
-        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        await until(lambda: (CHAT, "express") not in world.sql.list_ready_sessions())
         assert "TurnFinished" not in world.types()[5:]
         world.model.gate.set()
         await world.idle()
@@ -84,7 +84,7 @@ async def test_what_comes_just_as_its_lane_ends_does_not_wait_for_the_next_look(
     """Stored after the lane's last look and seen by the loop before its end: it is worked although the loop looks once an hour."""
     monkeypatch.setattr(workers, "POLL", 3600)
     late = message("второе")
-    following = world.store.next_inbox
+    following = world.store.take_inbox
 
     async def at_the_last_moment(key: str, lane: Lane) -> InboxRow | None:
         row = await following(key, lane)
@@ -92,7 +92,7 @@ async def test_what_comes_just_as_its_lane_ends_does_not_wait_for_the_next_look(
             await until(lambda: bool(world.orchestrator._passed_over))
         return row
 
-    monkeypatch.setattr(world.store, "next_inbox", at_the_last_moment)
+    monkeypatch.setattr(world.store, "take_inbox", at_the_last_moment)
     world.model.will(reply(text="раз"), reply(text="два"))
     async with world.working():
         await world.orchestrator.receive([message("первое")])
@@ -103,7 +103,7 @@ async def test_what_comes_just_as_its_lane_ends_does_not_wait_for_the_next_look(
 async def test_a_poison_row_is_given_up_and_told(world: World, caplog: pytest.LogCaptureFixture) -> None:
     """Three attempts, then quarantine with a code for the person; the next row is worked."""
     poison = InboxRow(
-        id=new_id(), source="x", session=CHAT, lane="turn", kind="message", actor={"nonsense": 1}, body={"text": "a"}, received_at=NOW
+        id=generate_id(), source="x", session=CHAT, lane="turn", kind="message", actor={"nonsense": 1}, body={"text": "a"}, received_at=NOW
     )
     world.model.will(reply(text="дальше"))
     await world.work(poison, message("привет"))
@@ -123,7 +123,7 @@ async def test_a_turn_that_is_given_up_is_over(world: World, monkeypatch: pytest
         msg = "broken audit"
         raise RuntimeError(msg)
 
-    monkeypatch.setattr(world.tools.audit, "trouble", broken)
+    monkeypatch.setattr(world.tools.audit, "record_failure", broken)
     world.model.will(*[RuntimeError("broken model")] * MAX_ATTEMPTS)
     await world.work(message("привет"))
     assert world.events("TurnFinished")[0].data["reason"] == "failed"
@@ -133,7 +133,7 @@ async def test_a_turn_that_is_given_up_is_over(world: World, monkeypatch: pytest
 
 async def test_a_crash_while_giving_up_tells_again_rather_than_never(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence is stored before the row is closed, under one key."""
-    poison = InboxRow(id=new_id(), source="x", session=CHAT, lane="turn", kind="message", actor={}, body={}, received_at=NOW)
+    poison = InboxRow(id=generate_id(), source="x", session=CHAT, lane="turn", kind="message", actor={}, body={}, received_at=NOW)
     finish = world.sql.finish_inbox
 
     def dying(*args: Any) -> None:
@@ -151,7 +151,7 @@ async def test_a_crash_while_giving_up_tells_again_rather_than_never(world: Worl
 
 async def test_an_input_of_an_unknown_kind_is_put_aside(world: World) -> None:
     """A newer program stored it: it holds nobody up."""
-    row = InboxRow(id=new_id(), source="x", session=CHAT, lane="turn", kind="of the future", actor={}, body={}, received_at=NOW)
+    row = InboxRow(id=generate_id(), source="x", session=CHAT, lane="turn", kind="of the future", actor={}, body={}, received_at=NOW)
     world.model.will(reply())
     await world.work(row, message("привет"))
     assert "unknown kind of the future" in world.stored_text()
@@ -187,18 +187,18 @@ async def test_a_store_that_cannot_be_read_does_not_end_the_loop(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Looked at again until it can."""
-    ready, tries = world.sql.ready_sessions, [0]
+    ready, tries = world.sql.list_ready_sessions, [0]
 
     def broken(*args: Any) -> Any:
         tries[0] += 1
         raise StoreUnwritable("gone")
 
     world.model.will(reply())
-    monkeypatch.setattr(world.sql, "ready_sessions", broken)
+    monkeypatch.setattr(world.sql, "list_ready_sessions", broken)
     async with world.working():
         await world.orchestrator.receive([message("привет")])
         await until(lambda: tries[0] >= 2)
-        monkeypatch.setattr(world.sql, "ready_sessions", ready)
+        monkeypatch.setattr(world.sql, "list_ready_sessions", ready)
         await world.idle()
     assert world.codes() == ["reply"]
     assert "cannot be read" in caplog.text
@@ -246,7 +246,7 @@ async def test_due_timers_are_worked_while_nobody_writes(world: World) -> None:
     )
     await session.close()
     async with world.working():
-        await until(world.orchestrator.idle)
+        await until(world.orchestrator.is_idle)
         world.clock.advance(timedelta(hours=2))
-        await until(lambda: not world.sql.due_timers(world.clock.now()))
+        await until(lambda: not world.sql.list_due_timers(world.clock.now()))
     assert ANNA.key == CHAT

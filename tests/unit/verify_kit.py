@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from orchestrator.reports.consistency import Effects
+from orchestrator.reports.consistency import EffectChecker
 from state.findings import Finding
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 from state.store import InboxRow
-from state.verify.whole import Anchors, Verified, verify_journal
+from state.verify.whole import Anchors, JournalReport, verify_journal
 from tests.unit.spine_kit import CHAT, a_world, message, press, raise_sum, reply, step
 
 STREAM = f"session:{CHAT}"
@@ -26,7 +26,7 @@ def conversation(path: Path) -> None:
 
 
 async def _talk(path: Path) -> None:
-    async with a_world(path.parent, store=open_store(sqlite_url(path))) as world, world.working() as orchestrator:
+    async with a_world(path.parent, store=open_store(build_sqlite_url(path))) as world, world.working() as orchestrator:
 
         async def comes(row: InboxRow) -> None:
             await orchestrator.receive([row])
@@ -47,9 +47,9 @@ async def _talk(path: Path) -> None:
         await comes(message("и ещё раз подними сумму сделки 481"))
 
 
-def verified(path: Path, anchors: Anchors | None = None) -> Verified:
+def verified(path: Path, anchors: Anchors | None = None) -> JournalReport:
     """The whole check of that database."""
-    return verify_journal(sqlite_url(path), judge=Effects, anchors=anchors or {}, progress=lambda _: None)
+    return verify_journal(build_sqlite_url(path), judge=EffectChecker, anchors=anchors or {}, progress=lambda _: None)
 
 
 def told(findings: Sequence[Finding]) -> list[str]:

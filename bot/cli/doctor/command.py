@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.ops import AS_JSON, print_lines, print_table
+from bot.cli.ops import AS_JSON, write_json_lines, write_table
 
 if TYPE_CHECKING:  # its `--help` needs none of them, see bot.cli.ops
     from collections.abc import Sequence
@@ -35,17 +35,17 @@ def doctor(
     Works before the first start and beside a running bot, and changes nothing anywhere. Shows no secret.
     Exit codes: 0 = all is well, 1 = there are warnings and nothing is wrong, 2 = something is wrong.
     """
-    from bot.cli.doctor.checks import all_checks, stuck  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from bot.cli.doctor.findings import examined  # noqa: PLC0415 - see above
-    from bot.settings_look import hushing, look_at_settings  # noqa: PLC0415 - see above
+    from bot.cli.doctor.checks import build_checks, has_timed_out  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.cli.doctor.findings import run_checks  # noqa: PLC0415 - see above
+    from bot.settings_look import build_secret_filter, probe_settings  # noqa: PLC0415 - see above
 
-    look = look_at_settings()
-    found = asyncio.run(examined(all_checks(look, spend=spend, within=within), hushing(look.settings)))
+    look = probe_settings()
+    found = asyncio.run(run_checks(build_checks(look, spend=spend, within=within), build_secret_filter(look.settings)))
     _show(found, as_json=as_json)
     code = WRONG if any(line.verdict == "wrong" for line in found) else WARNED if any(line.verdict == "warning" for line in found) else 0
     sys.stdout.flush()
     sys.stderr.flush()
-    if stuck(found):
+    if has_timed_out(found):
         os._exit(code)  # what hangs in a thread, a name lookup or a dead network drive, would hold up the end for minutes
     raise typer.Exit(code)
 
@@ -53,11 +53,11 @@ def doctor(
 def _show(found: "Sequence[Finding]", *, as_json: bool) -> None:
     if as_json:
         names = ("area", "check", "verdict", "says", "mending", "seconds")
-        print_lines([{name: getattr(line, name) for name in names} for line in found])
+        write_json_lines([{name: getattr(line, name) for name in names} for line in found])
         return
     rows = [
         [line.area, line.check, _MARKS[line.verdict], f"{line.says}\n→ {line.mending}" if line.mending else line.says] for line in found
     ]
-    print_table(("area", "check", "is", "what was found, and what to do"), rows)
+    write_table(("area", "check", "is", "what was found, and what to do"), rows)
     wrong, warned = (sum(line.verdict == verdict for line in found) for verdict in ("wrong", "warning"))
     sys.stdout.write(f"\n{wrong} wrong, {warned} warnings, {len(found) - wrong - warned} ok.\n")

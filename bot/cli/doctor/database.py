@@ -9,13 +9,13 @@ from typing import Final
 
 from bitrix.masking import mask
 from bot.cli.doctor.findings import Area, Finding
-from bot.cli.doctor.portal import clock_finding
+from bot.cli.doctor.portal import compare_clock
 from bot.settings import Settings
 from state.clock import SystemClock, parse_iso
 from state.migrations import HEAD
 from state.store import SWITCH, StoreError
-from state.verify.database import OLDER, path_of
-from state.verify.health import Server, Work, closed_of, quick_problems, schema_of, server_of, value_of, work_of
+from state.verify.database import OLDER, find_sqlite_path
+from state.verify.health import Server, Work, explain_closed, read_schema, read_server, read_value, read_work, run_quick_check
 
 AREA = Area("database")
 _MB: Final = 1_000_000
@@ -26,84 +26,86 @@ _A_PROCESS: Final = 17
 _MENDING: Final = "docs/runbook.md, «The database is lost»."
 
 
-def database_look(settings: Settings) -> Iterable[Finding]:
+def check_database(settings: Settings) -> Iterable[Finding]:
     """The file or the server, then its contents."""
     url = settings.database.get_secret_value()
     try:
-        path = path_of(url)
+        path = find_sqlite_path(url)
     except Exception:  # noqa: BLE001 - SQLAlchemy's own error would quote the address with its password
-        yield AREA.wrong(
+        yield AREA.report_wrong(
             "DATABASE_URL", "It is no address of a database.", "Write postgresql://user:password@host:5432/name, see docs/postgresql.md."
         )
         return
     if path is not None and not path.exists():
-        yield AREA.ok("file", f"{path} does not exist yet: the first start makes it.")
+        yield AREA.report_ok("file", f"{path} does not exist yet: the first start makes it.")
         return
     try:
         if path is not None:
-            yield from _file(path)
+            yield from _check_file(path)
         else:
-            yield from _server(server_of(url))
-        yield from _contents(url)
+            yield from _check_server(read_server(url))
+        yield from _check_contents(url)
     except StoreError as error:
         mending = _MENDING if path is not None else "Check DATABASE_URL, whether the server runs, and pg_hba.conf; see docs/postgresql.md."
-        yield AREA.wrong("open", f"It cannot be read: {mask(str(error))}.", mending)
+        yield AREA.report_wrong("open", f"It cannot be read: {mask(str(error))}.", mending)
 
 
-def _file(path: Path) -> Iterator[Finding]:
+def _check_file(path: Path) -> Iterator[Finding]:
     if not os.access(path, os.R_OK | os.W_OK):
-        yield AREA.wrong("file", f"This user may not read and write {path}.", f"chown it to the user of the bot (now uid {os.getuid()}).")
+        yield AREA.report_wrong(
+            "file", f"This user may not read and write {path}.", f"chown it to the user of the bot (now uid {os.getuid()})."
+        )
         return
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        yield AREA.warning("file", f"Other users of this machine can read {path}.", f"chmod 600 {path}")
-    problems = quick_problems(path, _CHECK_FOR)
+        yield AREA.report_warning("file", f"Other users of this machine can read {path}.", f"chmod 600 {path}")
+    problems = run_quick_check(path, _CHECK_FOR)
     size = f"{path.stat().st_size / _MB:,.1f} MB"
     if problems:
-        yield AREA.wrong(
+        yield AREA.report_wrong(
             "whole", f"It is damaged: {problems[0]}.", f"Stop the bot, run `sdelka journal verify`, restore a backup. {_MENDING}"
         )
     elif problems is None:
-        yield AREA.ok("whole", f"{size}: too large to check within {_CHECK_FOR:.0f} s; `sdelka journal verify` reads it whole.")
+        yield AREA.report_ok("whole", f"{size}: too large to check within {_CHECK_FOR:.0f} s; `sdelka journal verify` reads it whole.")
     else:
-        yield AREA.ok("whole", f"{size}, and SQLite finds nothing wrong with the file.")
+        yield AREA.report_ok("whole", f"{size}, and SQLite finds nothing wrong with the file.")
 
 
-def _server(server: Server) -> Iterator[Finding]:
+def _check_server(server: Server) -> Iterator[Finding]:
     if server.number < _OLDEST_SERVER:
-        yield AREA.wrong("server", f"It is PostgreSQL {server.version}; 14 or newer is needed.", "Upgrade the server.")
+        yield AREA.report_wrong("server", f"It is PostgreSQL {server.version}; 14 or newer is needed.", "Upgrade the server.")
     else:
-        yield AREA.ok(
+        yield AREA.report_ok(
             "server",
             f"PostgreSQL {server.version}, {server.size / _MB:,.1f} MB, {server.connections} of {server.most_connections} connections.",
         )
     if server.standby or server.settings.get("default_transaction_read_only") == "on":
-        yield AREA.wrong(
+        yield AREA.report_wrong(
             "writable", "The server takes no changes: it is a standby, or read-only.", "Set DATABASE_URL to the primary server."
         )
     elif not server.may_write:
-        yield AREA.wrong(
+        yield AREA.report_wrong(
             "writable", "This role may not write the tables of the bot.", "Make the role owner of the database, see docs/postgresql.md."
         )
     for name in ("fsync", "full_page_writes"):
         if server.settings.get(name) == "off":
             says = f"{name} is off: after a power failure what was promised may be gone, and a call could run twice."
-            yield AREA.wrong(name, says, f"Set {name} = on in postgresql.conf.")
+            yield AREA.report_wrong(name, says, f"Set {name} = on in postgresql.conf.")
     if server.encoding != "UTF8":
-        yield AREA.wrong(
+        yield AREA.report_wrong(
             "encoding", f"The database is in {server.encoding}.", "Make it anew with ENCODING 'UTF8' (`sdelka db move` copies)."
         )
     if server.most_connections - server.connections < _A_PROCESS:
         says = f"Only {server.most_connections - server.connections} connections are free; a process takes up to {_A_PROCESS}."
-        yield AREA.warning("connections", says, "Raise max_connections, or stop what holds them (pg_stat_activity).")
-    finding = clock_finding(AREA, server.now - SystemClock().now())
+        yield AREA.report_warning("connections", says, "Raise max_connections, or stop what holds them (pg_stat_activity).")
+    finding = compare_clock(AREA, server.now - SystemClock().now())
     if finding.verdict != "ok":
         yield finding
 
 
-def _contents(url: str) -> Iterator[Finding]:
-    schema = schema_of(url)
+def _check_contents(url: str) -> Iterator[Finding]:
+    schema = read_schema(url)
     if not schema:
-        yield AREA.ok("schema", "It has no tables yet: the first start makes them.")
+        yield AREA.report_ok("schema", "It has no tables yet: the first start makes them.")
         return
     if schema != HEAD:
         older = schema in OLDER
@@ -113,30 +115,30 @@ def _contents(url: str) -> Iterator[Finding]:
             if older
             else "It was written by a newer version: start that one, or restore a backup."
         )
-        yield (AREA.warning if older else AREA.wrong)("schema", says, mending)
+        yield (AREA.report_warning if older else AREA.report_wrong)("schema", says, mending)
         return
-    if why := closed_of(url):
+    if why := explain_closed(url):
         mending = "Set DATABASE_URL to where it was moved; `sdelka db reopen` takes this one back (docs/backup.md)."
-        yield AREA.wrong("closed", f"{why}.", mending)
+        yield AREA.report_wrong("closed", f"{why}.", mending)
         return
     now = SystemClock().now()
-    work = work_of(url, now)
-    yield AREA.ok("schema", f"Schema {schema}; " + ("a bot is at work on it." if work.held else "no bot is at work on it now."))
-    yield _queue(work, now)
-    if value_of(url, SWITCH):
+    work = read_work(url, now)
+    yield AREA.report_ok("schema", f"Schema {schema}; " + ("a bot is at work on it." if work.held else "no bot is at work on it now."))
+    yield _check_queue(work, now)
+    if read_value(url, SWITCH):
         says = "All writing to the portal is frozen; `sdelka freeze --status` says by whom and why."
-        yield AREA.warning("freeze", says, "`sdelka freeze --off` lets it start again.")
+        yield AREA.report_warning("freeze", says, "`sdelka freeze --off` lets it start again.")
     if work.unknown:
         mending = "`sdelka journal show` and docs/runbook.md, «An outcome is unknown»."
-        yield AREA.warning(
+        yield AREA.report_warning(
             "unknown outcomes", f"{work.unknown} calls of the last 24 hours: nobody knows whether the portal did them.", mending
         )
 
 
-def _queue(work: Work, now: datetime) -> Finding:
+def _check_queue(work: Work, now: datetime) -> Finding:
     says = f"{work.waiting} inputs wait, {work.undelivered} messages are to be delivered."
     if work.oldest and now - parse_iso(work.oldest) > _LONG:
-        return AREA.warning(
+        return AREA.report_warning(
             "queue", f"{says} The oldest input waits since {work.oldest[:16]}Z.", "Is the bot running? Its log says what holds it up."
         )
-    return AREA.ok("queue", says)
+    return AREA.report_ok("queue", says)

@@ -17,49 +17,49 @@ _FEW_INODES: Final = 1000
 _READ_ONLY: Final = getattr(os, "ST_RDONLY", 1)
 
 
-def disk_look(settings: Settings) -> Iterable[Finding]:
+def check_disks(settings: Settings) -> Iterable[Finding]:
     """Both folders; the same disk is named twice, since each folder may move."""
     if settings.database_url is None:
-        yield from folder_look("STATE_DIR", settings.state_dir)
-    yield from folder_look("LOG_DIR", settings.log_dir)
+        yield from check_folder("STATE_DIR", settings.state_dir)
+    yield from check_folder("LOG_DIR", settings.log_dir)
 
 
-def folder_look(name: str, folder: Path) -> Iterable[Finding]:
+def check_folder(name: str, folder: Path) -> Iterable[Finding]:
     """One folder, or where it will be made."""
     place = folder
     while not place.exists() and place != place.parent:
         place = place.parent
     if not place.is_dir():
-        yield AREA.wrong(name, f"{place} is no folder.", f"Choose another {name}.")
+        yield AREA.report_wrong(name, f"{place} is no folder.", f"Choose another {name}.")
         return
-    yield _rights(name, folder, place)
-    yield _space(name, place)
+    yield _check_rights(name, folder, place)
+    yield _check_space(name, place)
 
 
-def _rights(name: str, folder: Path, place: Path) -> Finding:
+def _check_rights(name: str, folder: Path, place: Path) -> Finding:
     if os.statvfs(place).f_flag & _READ_ONLY:
-        return AREA.wrong(
+        return AREA.report_wrong(
             name, f"The disk of {folder} is mounted read-only.", "Look at dmesg for errors of the disk, then mount it for writing."
         )
     if not os.access(place, os.W_OK | os.X_OK):
-        return AREA.wrong(
+        return AREA.report_wrong(
             name, f"This user may not write into {place}.", f"chown it to the user of the bot (now uid {os.getuid()}), or run as that user."
         )
     if folder.exists() and folder.stat().st_mode & (stat.S_IRWXO):
         says = f"Everybody on this machine may look into {folder}."
-        return AREA.warning(name, says, f"chmod o-rwx {folder}: what people wrote is sealed, names and sums of calls are not.")
-    return AREA.ok(name, f"{folder} can be written to." if folder.exists() else f"{folder} will be made at the first start.")
+        return AREA.report_warning(name, says, f"chmod o-rwx {folder}: what people wrote is sealed, names and sums of calls are not.")
+    return AREA.report_ok(name, f"{folder} can be written to." if folder.exists() else f"{folder} will be made at the first start.")
 
 
-def _space(name: str, place: Path) -> Finding:
+def _check_space(name: str, place: Path) -> Finding:
     told = os.statvfs(place)
     free, check = told.f_bavail * told.f_frsize, f"{name} space"
     says = f"{free / _MB:,.0f} MB are free."
     if free < FULL:
         mending = "Make room now: a change is refused when its intent cannot be stored. docs/runbook.md, «The disk is full»."
-        return AREA.wrong(check, says, mending)
+        return AREA.report_wrong(check, says, mending)
     if told.f_files and told.f_favail < _FEW_INODES:
-        return AREA.wrong(check, f"Only {told.f_favail} more files can be made.", "Remove small files you do not need (df -i).")
+        return AREA.report_wrong(check, f"Only {told.f_favail} more files can be made.", "Remove small files you do not need (df -i).")
     if free < SCARCE:
-        return AREA.warning(check, says, "Make room before it is full. docs/runbook.md, «The disk is full».")
-    return AREA.ok(check, says)
+        return AREA.report_warning(check, says, "Make room before it is full. docs/runbook.md, «The disk is full».")
+    return AREA.report_ok(check, says)

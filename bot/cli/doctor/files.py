@@ -17,14 +17,14 @@ AREA = Area("files")
 DATA = Path(__file__).resolve().parents[3] / "data"
 
 
-def files_look(settings: Settings, today: date) -> Iterable[Finding]:
+def check_files(settings: Settings, today: date) -> Iterable[Finding]:
     """One line a file, one for each mistake."""
-    yield from _policy(settings)
-    yield from _access(settings.access_file)
-    yield from _holidays(today)
+    yield from _check_policy(settings)
+    yield from _check_access(settings.access_file)
+    yield from _check_holidays(today)
 
 
-def known_people(settings: Settings) -> list[tuple[int, str]]:
+def load_known_people(settings: Settings) -> list[tuple[int, str]]:
     """Employee number and name of everybody of the access file who has one; nobody where it cannot be read."""
     try:
         people = read_people(settings.access_file) if settings.access_file else []
@@ -33,7 +33,7 @@ def known_people(settings: Settings) -> list[tuple[int, str]]:
     return [(person.bitrix_user_id, person.name) for person in people if person.bitrix_user_id is not None]
 
 
-def policy_currency(settings: Settings) -> str:
+def load_policy_currency(settings: Settings) -> str:
     """The currency of the limits, "" where the policy cannot be read."""
     try:
         return str(load_policy(settings.policy_file).currency)
@@ -41,65 +41,71 @@ def policy_currency(settings: Settings) -> str:
         return ""
 
 
-def _policy(settings: Settings) -> Iterable[Finding]:
+def _check_policy(settings: Settings) -> Iterable[Finding]:
     path = settings.policy_file
     try:
         loaded = load_with_places(path)
-        yield from _budget(loaded.policy.budget, settings.openai_model)
+        yield from _check_budget(loaded.policy.budget, settings.openai_model)
         catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in loaded.policy.catalogue])
         faults: Sequence[str] = check_policy(loaded.policy, catalogue, loaded.places)
     except SettingsError as error:
         faults = error.reason.splitlines()
     for fault in faults:
-        yield AREA.wrong("POLICY_FILE", f"{fault.rstrip('.')}.", "Correct the line, and look with `sdelka policy check` (docs/policy.md).")
+        yield AREA.report_wrong(
+            "POLICY_FILE", f"{fault.rstrip('.')}.", "Correct the line, and look with `sdelka policy check` (docs/policy.md)."
+        )
     if not faults:
-        yield AREA.ok("POLICY_FILE", f"{path} can be read and fits the catalogue." if path else "None is set: the shipped rules hold.")
+        yield AREA.report_ok(
+            "POLICY_FILE", f"{path} can be read and fits the catalogue." if path else "None is set: the shipped rules hold."
+        )
 
 
-def _budget(budget: Budget, model: str) -> Iterable[Finding]:
+def _check_budget(budget: Budget, model: str) -> Iterable[Finding]:
     """A limit in money counts nothing of a model without a price."""
     in_money = any(limits.money_per_month is not None for limits in (budget, *budget.people.values()))
-    if in_money and budget.price_of(model) is None:
+    if in_money and budget.find_price(model) is None:
         says = f"There are limits in money, and {model} has no price: its use counts as free."
-        yield AREA.wrong("budget", says, f"Add it to budget.prices of POLICY_FILE: {{{model}: {{input: …, output: …}}}} (docs/budgets.md).")
+        yield AREA.report_wrong(
+            "budget", says, f"Add it to budget.prices of POLICY_FILE: {{{model}: {{input: …, output: …}}}} (docs/budgets.md)."
+        )
 
 
-def _access(path: Path | None) -> Iterable[Finding]:
+def _check_access(path: Path | None) -> Iterable[Finding]:
     if path is None:
         says = "None is set: only people who joined by a link may use the bot, and no administrator is named."
-        yield AREA.warning("ACCESS_FILE", says, "Write one with at least one admin, see docs/access.md.")
+        yield AREA.report_warning("ACCESS_FILE", says, "Write one with at least one admin, see docs/access.md.")
         return
     try:
         people = read_people(path)
     except SettingsError as error:
-        yield AREA.wrong("ACCESS_FILE", f"{error.reason}.", "Correct the entry; docs/access.md shows every field.")
+        yield AREA.report_wrong("ACCESS_FILE", f"{error.reason}.", "Correct the entry; docs/access.md shows every field.")
         return
-    yield from _listed(path, people)
+    yield from _check_people(path, people)
 
 
-def _listed(path: Path, people: Sequence[Person]) -> Iterable[Finding]:
+def _check_people(path: Path, people: Sequence[Person]) -> Iterable[Finding]:
     admins = [person for person in people if person.role == "admin"]
     nobodies = [person.name for person in people if person.bitrix_user_id is None]
     if not admins:
-        yield AREA.warning(
+        yield AREA.report_warning(
             "ACCESS_FILE", f"{path} names no admin: nobody is asked when a stranger wants access.", "Give one person `role: admin`."
         )
     if nobodies:
         says = f"Without an employee number «my deals» means nothing for: {', '.join(nobodies)}."
-        yield AREA.warning("ACCESS_FILE", says, "Add bitrix_user_id: the number in the address of the employee's page.")
+        yield AREA.report_warning("ACCESS_FILE", says, "Add bitrix_user_id: the number in the address of the employee's page.")
     if admins and not nobodies:
-        yield AREA.ok("ACCESS_FILE", f"{len(people)} people, of whom {len(admins)} administer.")
+        yield AREA.report_ok("ACCESS_FILE", f"{len(people)} people, of whom {len(admins)} administer.")
 
 
-def _holidays(today: date) -> Iterable[Finding]:
+def _check_holidays(today: date) -> Iterable[Finding]:
     path = DATA / "holidays.yaml"
     try:
-        year = load_workdays(path).lacks(today)
+        year = load_workdays(path).find_unlisted_year(today)
     except SettingsError as error:
-        yield AREA.wrong("holidays", f"{error.reason}.", f"Correct {path.name}.")
+        yield AREA.report_wrong("holidays", f"{error.reason}.", f"Correct {path.name}.")
         return
     if year:
         says = f"data/{path.name} does not list yet which days off are moved in {year}: a digest may come on one of them."
-        yield AREA.warning("holidays", says, f"Add the days of the decree for {year} (docs/daily.md), or take a newer release.")
+        yield AREA.report_warning("holidays", says, f"Add the days of the decree for {year} (docs/daily.md), or take a newer release.")
     else:
-        yield AREA.ok("holidays", f"The days off of {today.year} are listed.")
+        yield AREA.report_ok("holidays", f"The days off of {today.year} are listed.")

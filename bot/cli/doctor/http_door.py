@@ -11,7 +11,7 @@ from bitrix.auth import LOOPBACK
 from bot.cli.doctor.findings import Area, Finding
 from bot.http_api.tokens import read_tokens
 from bot.settings import Settings
-from bot.telegram.webhook_setting import webhook_of
+from bot.telegram.webhook_setting import parse_webhook
 from orchestrator.errors import SettingsError
 
 AREA = Area("http")
@@ -21,26 +21,28 @@ _TOKEN: Final = re.compile(r"[\x21-\x7e]{16,256}")
 _ANYWHERE: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, not bound
 
 
-async def http_look(settings: Settings) -> AsyncIterator[Finding]:
+async def check_http(settings: Settings) -> AsyncIterator[Finding]:
     """The port, the tokens, the way in from outside."""
-    yield _api_tokens(settings)
-    yield _event_tokens(settings)
+    yield _check_api_tokens(settings)
+    yield _check_event_tokens(settings)
     try:
-        hook = webhook_of(settings.telegram_webhook_url, settings.telegram_webhook_secret)
+        hook = parse_webhook(settings.telegram_webhook_url, settings.telegram_webhook_secret)
     except SettingsError as error:
         name, _, what = error.reason.partition(": ")
-        yield AREA.wrong(name, f"{what}.", "See docs/telegram.md; without TELEGRAM_WEBHOOK_URL the bot polls, which needs no address.")
+        yield AREA.report_wrong(
+            name, f"{what}.", "See docs/telegram.md; without TELEGRAM_WEBHOOK_URL the bot polls, which needs no address."
+        )
         hook = None
     if hook is not None:
-        yield AREA.ok("TELEGRAM_WEBHOOK_URL", f"Posts to {hook.path} are taken as Telegram's when they carry the secret.")
+        yield AREA.report_ok("TELEGRAM_WEBHOOK_URL", f"Posts to {hook.path} are taken as Telegram's when they carry the secret.")
     if not any((settings.event_tokens, settings.telegram_webhook_url, settings.http_api_tokens, settings.metrics_token)):
-        yield AREA.ok("port", "The door is closed: no API, no events, no webhook and no metrics are set up.")
+        yield AREA.report_ok("port", "The door is closed: no API, no events, no webhook and no metrics are set up.")
         return
-    yield await _port(settings.http_host, settings.http_port)
-    yield _way_in(settings.http_host)
+    yield await _check_port(settings.http_host, settings.http_port)
+    yield _check_exposure(settings.http_host)
 
 
-async def _port(host: str, port: int) -> Finding:
+async def _check_port(host: str, port: int) -> Finding:
     """A connection to the port, nothing more: a bot that starts just now must find it free."""
     asked = "127.0.0.1" if host in _ANYWHERE else host
     at = f"{host}:{port}"
@@ -49,17 +51,17 @@ async def _port(host: str, port: int) -> Finding:
             answer = await http.get(f"http://[{asked}]:{port}/healthz" if ":" in asked else f"http://{asked}:{port}/healthz")
     except httpx.ConnectError:
         if port < _PRIVILEGED and os.name == "posix" and os.geteuid() != 0:
-            return AREA.warning(
+            return AREA.report_warning(
                 "port", f"{at} is free, and ports below 1024 belong to root.", "Choose an HTTP_PORT above 1023, with a proxy before it."
             )
-        return AREA.ok("port", f"{at} is free.")
+        return AREA.report_ok("port", f"{at} is free.")
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return AREA.wrong(
+        return AREA.report_wrong(
             "port", f"Something at {at} does not answer as the bot does ({type(error).__name__}).", "Choose another HTTP_PORT."
         )
     if answer.status_code == httpx.codes.OK and _is_ours(answer):
-        return AREA.ok("port", f"The bot is running and answers at {at}.")
-    return AREA.wrong("port", f"Another program answers at {at}.", "Choose another HTTP_PORT, or stop that program.")
+        return AREA.report_ok("port", f"The bot is running and answers at {at}.")
+    return AREA.report_wrong("port", f"Another program answers at {at}.", "Choose another HTTP_PORT, or stop that program.")
 
 
 def _is_ours(answer: httpx.Response) -> bool:
@@ -70,33 +72,35 @@ def _is_ours(answer: httpx.Response) -> bool:
     return isinstance(body, dict) and body.get("ok") is True
 
 
-def _api_tokens(settings: Settings) -> Finding:
+def _check_api_tokens(settings: Settings) -> Finding:
     try:
         clients = read_tokens(settings.http_api_tokens, settings.agent_mode)
     except SettingsError as error:
-        return AREA.wrong("HTTP_API_TOKENS", f"{error.reason.removeprefix('HTTP_API_TOKENS: ')}.", "See docs/http-api.md.")
+        return AREA.report_wrong("HTTP_API_TOKENS", f"{error.reason.removeprefix('HTTP_API_TOKENS: ')}.", "See docs/http-api.md.")
     if not clients:
-        return AREA.ok("HTTP_API_TOKENS", "None is set: there is no HTTP API.")
+        return AREA.report_ok("HTTP_API_TOKENS", "None is set: there is no HTTP API.")
     names = [f"{client.name} ({client.actor.role}, {client.actor.max_mode})" for client in clients]
-    return AREA.ok("HTTP_API_TOKENS", f"{len(clients)} well formed: {', '.join(names)}.")
+    return AREA.report_ok("HTTP_API_TOKENS", f"{len(clients)} well formed: {', '.join(names)}.")
 
 
-def _event_tokens(settings: Settings) -> Finding:
+def _check_event_tokens(settings: Settings) -> Finding:
     tokens = [token.get_secret_value() for token in settings.event_tokens]
     if not tokens:
-        return AREA.ok("BITRIX_EVENT_TOKEN", "None is set: changes made in the portal are not told to anybody (docs/events.md).")
+        return AREA.report_ok("BITRIX_EVENT_TOKEN", "None is set: changes made in the portal are not told to anybody (docs/events.md).")
     odd = sum(1 for token in tokens if not _TOKEN.fullmatch(token))
     if odd:
         says = f"{odd} of {len(tokens)} tokens cannot be one that the portal made: too short, or with blanks."
-        return AREA.wrong("BITRIX_EVENT_TOKEN", says, "Copy application_token from the page of the outgoing webhook (docs/events.md).")
-    return AREA.ok("BITRIX_EVENT_TOKEN", f"{len(tokens)} well formed; whether the portal uses it shows with the first event.")
+        return AREA.report_wrong(
+            "BITRIX_EVENT_TOKEN", says, "Copy application_token from the page of the outgoing webhook (docs/events.md)."
+        )
+    return AREA.report_ok("BITRIX_EVENT_TOKEN", f"{len(tokens)} well formed; whether the portal uses it shows with the first event.")
 
 
-def _way_in(host: str) -> Finding:
+def _check_exposure(host: str) -> Finding:
     if LOOPBACK.fullmatch(host):
-        return AREA.ok("way in", f"Only this machine reaches {host}; a proxy with TLS brings in what shall come from outside.")
+        return AREA.report_ok("way in", f"Only this machine reaches {host}; a proxy with TLS brings in what shall come from outside.")
     says = f"HTTP_HOST={host} can be reached from outside, and the bot speaks plain HTTP: tokens could be read on the way."
-    return AREA.warning(
+    return AREA.report_warning(
         "way in",
         says,
         "Set HTTP_HOST=127.0.0.1 with a TLS proxy before it (docs/install.md). In a container it is right when only the proxy reaches it.",

@@ -6,21 +6,23 @@ from typing import Any, Final
 import httpx
 
 from bot.cli.doctor.findings import Area, Finding
-from bot.cli.doctor.silence import silence
+from bot.cli.doctor.silence import build_silence
 from bot.settings import Settings
 from orchestrator.errors import ModelClientError
 from orchestrator.model_client.client import ModelClient
-from orchestrator.model_client.failures import failure_of_wire
+from orchestrator.model_client.failures import build_wire_failure
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 
 AREA = Area("model")
-_KEY: Final = "Make a new key in the account of the provider and set OPENAI_API_KEY; check that OPENAI_API_BASE is the same provider's."
-_REACH: Final = "Check OPENAI_API_BASE, the name service, the firewall and proxy settings of this machine."
+_KEY_ADVICE: Final = (
+    "Make a new key in the account of the provider and set OPENAI_API_KEY; check that OPENAI_API_BASE is the same provider's."
+)
+_REACH_ADVICE: Final = "Check OPENAI_API_BASE, the name service, the firewall and proxy settings of this machine."
 _ALIKE: Final = 3
 
 
-async def model_look(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
+async def check_model(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
     """Ask for the list of models; with `spend` also for one word and half a second of silence."""
     provider = ModelSettings(
         base_url=settings.openai_api_base,
@@ -30,9 +32,9 @@ async def model_look(settings: Settings, *, spend: bool, within: float) -> Async
         total_deadline=60.0,
     )
     if settings.openai_api_key is None and not provider.is_loopback:
-        yield AREA.warning("key", "It was not asked: there is no OPENAI_API_KEY.", "Set it in the environment or in .env.")
+        yield AREA.report_warning("key", "It was not asked: there is no OPENAI_API_KEY.", "Set it in the environment or in .env.")
         return
-    listed = await _listed(provider, within)
+    listed = await _fetch_model_names(provider, within)
     if isinstance(listed, Finding):
         yield listed
         return
@@ -40,36 +42,38 @@ async def model_look(settings: Settings, *, spend: bool, within: float) -> Async
         {"OPENAI_TRANSCRIBE_MODEL": name} if (name := settings.openai_transcribe_model) else {}
     )
     for setting, name in wanted.items():
-        yield _known(setting, name, listed, spend=spend)
+        yield _check_model_name(setting, name, listed, spend=spend)
     if spend:
-        yield await _completed(provider)
+        yield await _try_completion(provider)
         if settings.openai_transcribe_model:
-            yield await _heard(provider, settings.openai_transcribe_model)
+            yield await _try_transcription(provider, settings.openai_transcribe_model)
 
 
-async def _listed(provider: ModelSettings, within: float) -> frozenset[str] | Finding:
+async def _fetch_model_names(provider: ModelSettings, within: float) -> frozenset[str] | Finding:
     """The names of the provider's models, none where it lists none; a Finding where nothing more can be asked."""
     key = provider.api_key.get_secret_value().strip() if provider.api_key else ""
     if not (key.isascii() and key.isprintable()) or " " in key:
-        return AREA.wrong("key", "OPENAI_API_KEY has characters that no key has.", "Copy it again, without blanks and quotation marks.")
+        return AREA.report_wrong(
+            "key", "OPENAI_API_KEY has characters that no key has.", "Copy it again, without blanks and quotation marks."
+        )
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         async with httpx.AsyncClient(timeout=within, trust_env=not provider.is_loopback, headers=headers) as http:
             answer = await http.get(f"{provider.base_url.rstrip('/')}/models")
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return AREA.wrong("reachable", f"{failure_of_wire(error).reason}", _REACH)
+        return AREA.report_wrong("reachable", f"{build_wire_failure(error).reason}", _REACH_ADVICE)
     if answer.status_code in {401, 403}:
-        return AREA.wrong("key", f"The provider does not accept OPENAI_API_KEY (HTTP {answer.status_code}).", _KEY)
+        return AREA.report_wrong("key", f"The provider does not accept OPENAI_API_KEY (HTTP {answer.status_code}).", _KEY_ADVICE)
     if answer.status_code in {404, 405}:
         return frozenset()
     if answer.status_code != httpx.codes.OK:
-        return AREA.wrong(
+        return AREA.report_wrong(
             "answer", f"The provider answers {answer.status_code} when asked for its models.", "Try again later; look at its status page."
         )
-    return _names(answer)
+    return _parse_model_names(answer)
 
 
-def _names(answer: httpx.Response) -> frozenset[str]:
+def _parse_model_names(answer: httpx.Response) -> frozenset[str]:
     try:
         body: Any = answer.json()
     except ValueError:
@@ -78,44 +82,46 @@ def _names(answer: httpx.Response) -> frozenset[str]:
     return frozenset(str(row["id"]) for row in rows if isinstance(row, Mapping) and "id" in row) if isinstance(rows, list) else frozenset()
 
 
-def _known(setting: str, name: str, listed: frozenset[str], *, spend: bool) -> Finding:
+def _check_model_name(setting: str, name: str, listed: frozenset[str], *, spend: bool) -> Finding:
     tried = "it is tried below" if spend else "`sdelka doctor --spend` tries it with one word"
     if not listed:
-        return AREA.ok(setting, f"The provider answers, and lists no models; whether it has {name} is not known: {tried}.")
+        return AREA.report_ok(setting, f"The provider answers, and lists no models; whether it has {name} is not known: {tried}.")
     if name in listed:
-        return AREA.ok(setting, f"The provider accepts the key and has {name}.")
-    near = sorted(listed, key=lambda known: -len(_common(known, name)))[:_ALIKE]
+        return AREA.report_ok(setting, f"The provider accepts the key and has {name}.")
+    near = sorted(listed, key=lambda known: -len(_find_common_prefix(known, name)))[:_ALIKE]
     says = f"The provider accepts the key, and {name} is not among its {len(listed)} models: {tried}."
-    return AREA.warning(setting, says, f"Set one that it has, for example {', '.join(near)}.")
+    return AREA.report_warning(setting, says, f"Set one that it has, for example {', '.join(near)}.")
 
 
-def _common(one: str, other: str) -> str:
+def _find_common_prefix(one: str, other: str) -> str:
     """The beginning they share."""
     length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return one[:length]
 
 
-async def _completed(provider: ModelSettings) -> Finding:
+async def _try_completion(provider: ModelSettings) -> Finding:
     client = ModelClient(provider)
     try:
         body = await client.post_chat_completions({"messages": [{"role": "user", "content": "Answer with the single word OK."}]})
     except ModelClientError as error:
-        return AREA.wrong(
+        return AREA.report_wrong(
             "one answer", error.reason, "Read what the provider says: no such model, no money on the account, or too many requests."
         )
     finally:
         await client.aclose()
     usage = body.get("usage")
     tokens = usage.get("total_tokens") if isinstance(usage, Mapping) else None
-    return AREA.ok("one answer", f"{provider.default_model} answered" + (f"; it cost {tokens} tokens." if tokens else "."))
+    return AREA.report_ok("one answer", f"{provider.default_model} answered" + (f"; it cost {tokens} tokens." if tokens else "."))
 
 
-async def _heard(provider: ModelSettings, model: str) -> Finding:
+async def _try_transcription(provider: ModelSettings, model: str) -> Finding:
     listener = Transcriber(provider, model)
     try:
-        await listener.transcribe(silence(), language="ru")
+        await listener.transcribe(build_silence(), language="ru")
     except ModelClientError as error:
-        return AREA.wrong("one recording", f"{model}: {error.reason}", "Set an OPENAI_TRANSCRIBE_MODEL that this provider has, or none.")
+        return AREA.report_wrong(
+            "one recording", f"{model}: {error.reason}", "Set an OPENAI_TRANSCRIBE_MODEL that this provider has, or none."
+        )
     finally:
         await listener.aclose()
-    return AREA.ok("one recording", f"{model} took half a second of silence.")
+    return AREA.report_ok("one recording", f"{model} took half a second of silence.")

@@ -6,24 +6,24 @@ from typing import Any, Final
 
 from bitrix.errors import BitrixError, NotSent, Refused
 from bot.cli.doctor.findings import Area, Finding
-from bot.portal_look import NO_TOKEN, PortalLook, looking_at_portal
+from bot.portal_look import NO_TOKEN, PortalProbe, open_portal_probe
 from bot.settings import Settings
 from state.clock import SystemClock
 
 AREA = Area("portal")
-Stored = Callable[[str], str | None]
+ReadValue = Callable[[str], str | None]
 """Reads a named value of the database."""
 
-SKEW: Final = timedelta(seconds=60)
-_FAR: Final = timedelta(minutes=5)
+MAX_SKEW: Final = timedelta(seconds=60)
+_WRONG_SKEW: Final = timedelta(minutes=5)
 _CHUNK: Final = 50
-_NEEDED: Final[Mapping[str, tuple[frozenset[str], str]]] = {
+_REQUIRED_SCOPES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "crm": (frozenset({"crm"}), "deals, leads, contacts, companies and activities: nearly everything"),
     "task": (frozenset({"task", "tasks"}), "creating, finding and completing tasks"),
     "user": (frozenset({"user", "user_basic", "user_brief"}), "names of colleagues, time zones, and noticing who was dismissed"),
 }
 """Right → what grants it, and what stops without it."""
-_MORE: Final[Mapping[str, str]] = {
+_OPTIONAL_SCOPES: Final[Mapping[str, str]] = {
     "department": "departments beside names",
     "calendar": "events of the calendar",
     "im": "notices inside Bitrix24",
@@ -33,118 +33,132 @@ _MORE: Final[Mapping[str, str]] = {
 }
 
 
-async def portal_look(
-    settings: Settings, load: Stored, people: Sequence[tuple[int, str]], *, currency: str, within: float
+async def check_portal(
+    settings: Settings, load: ReadValue, people: Sequence[tuple[int, str]], *, currency: str, within: float
 ) -> AsyncIterator[Finding]:
     """`people`: employee number and name of everybody of the access file; `currency` is the policy's."""
-    async with looking_at_portal(settings, load, within=within) as look:
+    async with open_portal_probe(settings, load, within=within) as look:
         try:
             me = (await look.ask("profile")).result
         except BitrixError as error:
-            yield _unanswered(error, look)
+            yield _explain_failure(error, look)
             return
-        yield _acts_as(look, me if isinstance(me, Mapping) else {})
-        for part in (_rights(look), _limits(look, settings), _money(look, currency), _clock(look), _people(look, people)):
+        yield _describe_account(look, me if isinstance(me, Mapping) else {})
+        for part in (
+            _check_rights(look),
+            _check_limits(look, settings),
+            _check_currency(look, currency),
+            _check_clock(look),
+            _check_people(look, people),
+        ):
             try:
                 async for finding in part:
                     yield finding
             except BitrixError as error:
-                yield _unanswered(error, look)
+                yield _explain_failure(error, look)
 
 
-def _unanswered(error: BitrixError, look: PortalLook) -> Finding:
+def _explain_failure(error: BitrixError, look: PortalProbe) -> Finding:
     """What a failure means, and whose turn it is."""
     setting = "BITRIX_OAUTH_REFRESH_TOKEN" if look.is_application else "BITRIX_WEBHOOK_URL"
     code = error.code.upper()
     if code == NO_TOKEN:
         says = "The stored access token is missing or ran out. The bot gets a new one at its next call; a check must not use it up."
-        return AREA.warning("access", says, "Ask the bot something, then run this again; docs/bitrix24.md says how to authorise anew.")
+        return AREA.report_warning(
+            "access", says, "Ask the bot something, then run this again; docs/bitrix24.md says how to authorise anew."
+        )
     if code in {"NO_AUTH_FOUND", "INVALID_CREDENTIALS", "EXPIRED_TOKEN", "INVALID_TOKEN", "ERROR_METHOD_NOT_FOUND", "ERROR_OAUTH"}:
         says = f"{look.portal} does not accept {setting} ({error})."
         why = "It was mistyped, deleted, made anew or has passed its end date, or its owner was dismissed"
         mending = f"{why}: make a new one (docs/bitrix24.md) and set it."
-        return AREA.wrong("access", says, mending)
+        return AREA.report_wrong("access", says, mending)
     if code == "INSUFFICIENT_SCOPE":
         mending = "Give it the rights crm, task and user in the portal (docs/bitrix24.md)."
-        return AREA.wrong("rights", f"{look.portal} answers that the rights of {setting} do not suffice ({error}).", mending)
+        return AREA.report_wrong("rights", f"{look.portal} answers that the rights of {setting} do not suffice ({error}).", mending)
     if code == "OVERLOAD_LIMIT":
-        return AREA.wrong("limits", f"Bitrix24 has stopped all calls to {look.portal} ({error}).", "Write to the support of Bitrix24.")
+        return AREA.report_wrong(
+            "limits", f"Bitrix24 has stopped all calls to {look.portal} ({error}).", "Write to the support of Bitrix24."
+        )
     if code in {"QUERY_LIMIT_EXCEEDED", "OPERATION_TIME_LIMIT"}:
         says = f"{look.portal} is being called too often ({error})."
-        return AREA.warning(
+        return AREA.report_warning(
             "limits", says, "Compare BITRIX_PLAN with the portal's plan, and look which other program calls from this address."
         )
     if isinstance(error, Refused):
-        return AREA.wrong(
+        return AREA.report_wrong(
             "answer", f"{look.portal} refuses ({error}).", "Open the portal as its administrator: is REST part of its plan, is it paid?"
         )
     if isinstance(error, NotSent):
         mending = "Check the address, the name service, the firewall and certificates of this machine: curl -sS https://" + look.portal
-        return AREA.wrong("reachable", f"{look.portal} cannot be reached ({error}).", mending)
-    return AREA.wrong(
+        return AREA.report_wrong("reachable", f"{look.portal} cannot be reached ({error}).", mending)
+    return AREA.report_wrong(
         "answer", f"{look.portal} gives no usable answer ({error}).", "Try again in a minute; then open the portal in a browser."
     )
 
 
-def _acts_as(look: PortalLook, me: Mapping[str, Any]) -> Finding:
+def _describe_account(look: PortalProbe, me: Mapping[str, Any]) -> Finding:
     name = f"{me.get('NAME') or ''} {me.get('LAST_NAME') or ''}".strip() or "an employee without a name"
     what = "The application" if look.is_application else "The webhook"
     says = f"{look.portal} answers. {what} acts as {name} (employee {me.get('ID')})"
     if str(me.get("ADMIN")).lower() in {"true", "y", "1"}:
-        return AREA.ok("acts as", f"{says}, an administrator: it reaches every record, and the bot's own rules are what limits people.")
-    return AREA.ok("acts as", f"{says}, no administrator: nobody reaches records through the bot that this employee cannot open.")
+        return AREA.report_ok(
+            "acts as", f"{says}, an administrator: it reaches every record, and the bot's own rules are what limits people."
+        )
+    return AREA.report_ok("acts as", f"{says}, no administrator: nobody reaches records through the bot that this employee cannot open.")
 
 
-async def _rights(look: PortalLook) -> AsyncIterator[Finding]:
+async def _check_rights(look: PortalProbe) -> AsyncIterator[Finding]:
     answer = (await look.ask("scope")).result
     granted = {str(name).strip().lower() for name in answer} if isinstance(answer, list) else set()
-    missing = {name: stops for name, (grants, stops) in _NEEDED.items() if not grants & granted}
+    missing = {name: stops for name, (grants, stops) in _REQUIRED_SCOPES.items() if not grants & granted}
     for name, stops in missing.items():
         mending = f"Add the right {name} to the webhook or application in the portal (docs/bitrix24.md)."
-        yield AREA.wrong("rights", f"The right {name} is missing. Without it stops: {stops}.", mending)
+        yield AREA.report_wrong("rights", f"The right {name} is missing. Without it stops: {stops}.", mending)
     if not missing:
-        without = [f"{name} ({what})" for name, what in _MORE.items() if name not in granted]
+        without = [f"{name} ({what})" for name, what in _OPTIONAL_SCOPES.items() if name not in granted]
         more = f" Not granted, and refused by name when asked for: {', '.join(without)}." if without else ""
-        yield AREA.ok("rights", f"Granted: {', '.join(sorted(granted))}.{more}")
+        yield AREA.report_ok("rights", f"Granted: {', '.join(sorted(granted))}.{more}")
     if "user" not in granted and granted & {"user_basic", "user_brief"}:
         says = "Only the short form of the right user is granted: time zones of employees may be missing."
-        yield AREA.warning("rights", says, "Grant user in its place.")
+        yield AREA.report_warning("rights", says, "Grant user in its place.")
 
 
-async def _limits(look: PortalLook, settings: Settings) -> AsyncIterator[Finding]:
+async def _check_limits(look: PortalProbe, settings: Settings) -> AsyncIterator[Finding]:
     cloud = ".bitrix24." in look.portal
     if settings.bitrix_plan == "off" and cloud:
         says = "BITRIX_PLAN=off, but a portal in the cloud limits calls: they will be refused in bursts."
-        yield AREA.warning("limits", says, "Set BITRIX_PLAN to standard, or to enterprise if that is the portal's plan.")
+        yield AREA.report_warning("limits", says, "Set BITRIX_PLAN to standard, or to enterprise if that is the portal's plan.")
         return
     if look.is_application:
         info = (await look.ask("app.info")).result
         license_name = str(info.get("LICENSE", "")) if isinstance(info, Mapping) else ""
         if settings.bitrix_plan == "enterprise" and license_name and "ent" not in license_name.lower():
             says = f"BITRIX_PLAN=enterprise, but the portal's plan is {license_name}: calls will be refused in bursts."
-            yield AREA.warning("limits", says, "Set BITRIX_PLAN=standard.")
+            yield AREA.report_warning("limits", says, "Set BITRIX_PLAN=standard.")
             return
     time = (await look.ask("server.time")).time
     counted = (
         "the portal counts the time of methods" if "operating" in time else "the portal does not say that it counts the time of methods"
     )
-    yield AREA.ok(
+    yield AREA.report_ok(
         "limits", f"BITRIX_PLAN={settings.bitrix_plan}; {counted} (BITRIX_OPERATING_LIMIT={settings.bitrix_operating_limit:g} s)."
     )
 
 
-async def _money(look: PortalLook, currency: str) -> AsyncIterator[Finding]:
+async def _check_currency(look: PortalProbe, currency: str) -> AsyncIterator[Finding]:
     base = str((await look.ask("crm.currency.base.get")).result or "").upper()
     if base and currency and base != currency:
         says = (
             f"The portal's base currency is {base}, the policy's limits are in {currency}: sums without a currency are read as {currency}."
         )
-        yield AREA.wrong("currency", says, f"Write `currency: {base}` into POLICY_FILE, and check the sums of its limits (docs/policy.md).")
+        yield AREA.report_wrong(
+            "currency", says, f"Write `currency: {base}` into POLICY_FILE, and check the sums of its limits (docs/policy.md)."
+        )
     elif base:
-        yield AREA.ok("currency", f"The base currency is {base}, as in the policy.")
+        yield AREA.report_ok("currency", f"The base currency is {base}, as in the policy.")
 
 
-async def _clock(look: PortalLook) -> AsyncIterator[Finding]:
+async def _check_clock(look: PortalProbe) -> AsyncIterator[Finding]:
     before = SystemClock().now()
     answer = (await look.ask("server.time")).result
     after = SystemClock().now()
@@ -153,20 +167,25 @@ async def _clock(look: PortalLook) -> AsyncIterator[Finding]:
     except ValueError:
         return
     if theirs.tzinfo is not None:
-        yield clock_finding(AREA, theirs - (before + (after - before) / 2))
+        yield compare_clock(AREA, theirs - (before + (after - before) / 2))
 
 
-def clock_finding(area: Area, ahead: timedelta) -> Finding:
+def compare_clock(area: Area, ahead: timedelta) -> Finding:
     """How far another clock is ahead of ours, in a sentence."""
     seconds = ahead.total_seconds()
-    if abs(ahead) <= SKEW:
-        return area.ok("clock", "Its clock and ours agree." if abs(seconds) < 5 else f"Its clock and ours differ by {abs(seconds):.0f} s.")  # noqa: PLR2004 - the network's share
+    if abs(ahead) <= MAX_SKEW:
+        return area.report_ok(
+            "clock",
+            "Its clock and ours agree."
+            if abs(seconds) < 5  # noqa: PLR2004 - the network's share
+            else f"Its clock and ours differ by {abs(seconds):.0f} s.",
+        )
     says = f"Our clock is {abs(seconds):.0f} s {'behind' if seconds > 0 else 'ahead of'} that of {area.name}."
     mending = "Let the machine keep its time (timedatectl set-ntp true): hours of reminders and ends of cards depend on it."
-    return (area.wrong if abs(ahead) > _FAR else area.warning)("clock", says, mending)
+    return (area.report_wrong if abs(ahead) > _WRONG_SKEW else area.report_warning)("clock", says, mending)
 
 
-async def _people(look: PortalLook, people: Sequence[tuple[int, str]]) -> AsyncIterator[Finding]:
+async def _check_people(look: PortalProbe, people: Sequence[tuple[int, str]]) -> AsyncIterator[Finding]:
     if not people:
         return
     rows: dict[int, Mapping[str, Any]] = {}
@@ -174,19 +193,19 @@ async def _people(look: PortalLook, people: Sequence[tuple[int, str]]) -> AsyncI
     for at in range(0, len(numbers), _CHUNK):
         answer = (await look.ask("user.get", {"FILTER": {"ID": numbers[at : at + _CHUNK]}})).result
         rows |= {int(row["ID"]): row for row in answer if isinstance(row, Mapping)} if isinstance(answer, list) else {}
-    found = list(_faulty_people(people, rows))
+    found = list(_find_faulty_people(people, rows))
     for finding in found:
         yield finding
     if not found:
-        yield AREA.ok("people", f"All {len(people)} people of the access file who have an employee number are active employees.")
+        yield AREA.report_ok("people", f"All {len(people)} people of the access file who have an employee number are active employees.")
 
 
-def _faulty_people(people: Sequence[tuple[int, str]], rows: Mapping[int, Mapping[str, Any]]) -> Iterable[Finding]:
+def _find_faulty_people(people: Sequence[tuple[int, str]], rows: Mapping[int, Mapping[str, Any]]) -> Iterable[Finding]:
     for number, name in people:
         row = rows.get(number)
         if row is None:
             says = f"{name} of the access file is employee {number}, whom the portal does not have."
-            yield AREA.wrong("people", says, "Correct bitrix_user_id: it is the number in the address of the employee's page.")
+            yield AREA.report_wrong("people", says, "Correct bitrix_user_id: it is the number in the address of the employee's page.")
         elif row.get("ACTIVE") not in (True, "Y", "true", 1):
             says = f"{name} of the access file (employee {number}) was dismissed in the portal; the bot answers them no more."
-            yield AREA.warning("people", says, "Take them out of ACCESS_FILE. docs/runbook.md, «A person leaves».")
+            yield AREA.report_warning("people", says, "Take them out of ACCESS_FILE. docs/runbook.md, «A person leaves».")

@@ -7,67 +7,69 @@ from typing import Any, Final
 
 import httpx
 
-from bitrix.errors import clean
+from bitrix.errors import to_safe_line
 from bot.cli.doctor.findings import Area, Finding
-from bot.cli.doctor.portal import clock_finding
+from bot.cli.doctor.portal import compare_clock
 from bot.settings import Settings
 from state.clock import SystemClock
 
 AREA = Area("telegram")
-MANY: Final = 100
+BACKLOG_LIMIT: Final = 100
 _RECENT: Final = 3600.0
 
 
-async def telegram_look(settings: Settings, *, within: float) -> AsyncIterator[Finding]:
+async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[Finding]:
     """Ask `getMe` and `getWebhookInfo`."""
     token = settings.telegram_bot_token.get_secret_value().strip() if settings.telegram_bot_token else ""
     if not token and settings.http_api_tokens is not None:
-        yield AREA.ok("token", "There is no TELEGRAM_BOT_TOKEN: only the HTTP API is served.")
+        yield AREA.report_ok("token", "There is no TELEGRAM_BOT_TOKEN: only the HTTP API is served.")
         return
     if not token:
-        yield AREA.wrong("token", "It was not asked: there is no TELEGRAM_BOT_TOKEN.", "Ask @BotFather for a bot and set its token.")
+        yield AREA.report_wrong("token", "It was not asked: there is no TELEGRAM_BOT_TOKEN.", "Ask @BotFather for a bot and set its token.")
         return
     base = f"{settings.telegram_api_base.rstrip('/')}/bot{token}"
     async with httpx.AsyncClient(timeout=within) as http:
-        me = await _asked(http, base, "getMe")
+        me = await _call_method(http, base, "getMe")
         if isinstance(me, Finding):
             yield me
             return
         result, moment = me
-        yield AREA.ok("token", f"It is the token of @{clean(str(result.get('username')))} (number {result.get('id')}).")
+        yield AREA.report_ok("token", f"It is the token of @{to_safe_line(str(result.get('username')))} (number {result.get('id')}).")
         if moment is not None:
-            yield clock_finding(AREA, moment - SystemClock().now())
-        yield _groups(result)
-        info = await _asked(http, base, "getWebhookInfo")
+            yield compare_clock(AREA, moment - SystemClock().now())
+        yield _check_groups(result)
+        info = await _call_method(http, base, "getWebhookInfo")
         if isinstance(info, Finding):
             yield info
             return
-    yield _way(settings.telegram_webhook_url, str(info[0].get("url") or ""))
-    yield _waiting(info[0], SystemClock().now())
+    yield _check_webhook(settings.telegram_webhook_url, str(info[0].get("url") or ""))
+    yield _check_backlog(info[0], SystemClock().now())
 
 
-async def _asked(http: httpx.AsyncClient, base: str, method: str) -> tuple[Mapping[str, Any], datetime | None] | Finding:
+async def _call_method(http: httpx.AsyncClient, base: str, method: str) -> tuple[Mapping[str, Any], datetime | None] | Finding:
     """What Telegram answers and its moment of doing so; a Finding where that is no answer. The address is never shown."""
     try:
         answer = await http.get(f"{base}/{method}")
         body = answer.json()
     except httpx.InvalidURL:
-        return AREA.wrong("token", "TELEGRAM_BOT_TOKEN or TELEGRAM_API_BASE has characters that belong into neither.", "Copy it again.")
+        return AREA.report_wrong(
+            "token", "TELEGRAM_BOT_TOKEN or TELEGRAM_API_BASE has characters that belong into neither.", "Copy it again."
+        )
     except httpx.HTTPError as error:
-        says = f"Telegram cannot be reached ({type(error).__name__}: {clean(str(error)) or 'no answer'})."
-        return AREA.wrong("reachable", says, "Check TELEGRAM_API_BASE, the name service, the firewall and proxy of this machine.")
+        says = f"Telegram cannot be reached ({type(error).__name__}: {to_safe_line(str(error)) or 'no answer'})."
+        return AREA.report_wrong("reachable", says, "Check TELEGRAM_API_BASE, the name service, the firewall and proxy of this machine.")
     except ValueError:
         body = None
     if answer.status_code in {401, 404}:
         mending = "Copy it again from @BotFather; if it was revoked there (/revoke), set the new one."
-        return AREA.wrong("token", f"Telegram does not accept TELEGRAM_BOT_TOKEN (HTTP {answer.status_code}).", mending)
+        return AREA.report_wrong("token", f"Telegram does not accept TELEGRAM_BOT_TOKEN (HTTP {answer.status_code}).", mending)
     result = body.get("result") if isinstance(body, Mapping) else None
     if answer.status_code != httpx.codes.OK or not isinstance(result, Mapping):
-        return AREA.wrong("answer", f"Telegram answers {method} with HTTP {answer.status_code}.", "Try again in a minute.")
-    return result, _moment(answer.headers.get("date", ""))
+        return AREA.report_wrong("answer", f"Telegram answers {method} with HTTP {answer.status_code}.", "Try again in a minute.")
+    return result, _parse_date(answer.headers.get("date", ""))
 
 
-def _moment(written: str) -> datetime | None:
+def _parse_date(written: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(written)
     except (TypeError, ValueError):
@@ -75,47 +77,47 @@ def _moment(written: str) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _groups(me: Mapping[str, Any]) -> Finding:
+def _check_groups(me: Mapping[str, Any]) -> Finding:
     if not me.get("can_join_groups", True):
-        return AREA.ok("groups", "The bot cannot be added to groups (@BotFather /setjoingroups).")
+        return AREA.report_ok("groups", "The bot cannot be added to groups (@BotFather /setjoingroups).")
     if me.get("can_read_all_group_messages"):
         says = "Privacy mode is off: the bot gets all that is written in its groups, and answers commands, mentions and replies only."
-        return AREA.ok("groups", says + " @BotFather /setprivacy switches it on.")
-    return AREA.ok("groups", "Privacy mode is on: in groups the bot gets commands, mentions and replies, which is what it answers.")
+        return AREA.report_ok("groups", says + " @BotFather /setprivacy switches it on.")
+    return AREA.report_ok("groups", "Privacy mode is on: in groups the bot gets commands, mentions and replies, which is what it answers.")
 
 
-def _way(ours: str | None, set_now: str) -> Finding:
+def _check_webhook(ours: str | None, set_now: str) -> Finding:
     """The host of a foreign webhook is shown, its path may be a secret."""
     host = httpx.URL(set_now).host if set_now else ""
     if ours is None and set_now:
         says = (
             f"A webhook to {host} is set, and this bot polls: it takes the webhook away at its start. Does another program use this token?"
         )
-        return AREA.warning("updates", says, "If so, ask @BotFather for a bot of its own; if not, nothing is to be done.")
+        return AREA.report_warning("updates", says, "If so, ask @BotFather for a bot of its own; if not, nothing is to be done.")
     if ours is None:
-        return AREA.ok("updates", "The bot polls, and no webhook stands in its way.")
+        return AREA.report_ok("updates", "The bot polls, and no webhook stands in its way.")
     if not set_now:
-        return AREA.warning(
+        return AREA.report_warning(
             "updates",
             "TELEGRAM_WEBHOOK_URL is set, and Telegram knows of no webhook yet.",
             "Start the bot: it sets the webhook within seconds.",
         )
     if set_now != ours:
         says = f"Telegram posts to {host}, and not where TELEGRAM_WEBHOOK_URL says. Does another program use this token?"
-        return AREA.wrong(
+        return AREA.report_wrong(
             "updates", says, "Stop the other program, or give it a token of its own; a running bot sets its webhook every 5 minutes."
         )
-    return AREA.ok("updates", f"Telegram posts to {host}, as TELEGRAM_WEBHOOK_URL says.")
+    return AREA.report_ok("updates", f"Telegram posts to {host}, as TELEGRAM_WEBHOOK_URL says.")
 
 
-def _waiting(info: Mapping[str, Any], now: datetime) -> Finding:
+def _check_backlog(info: Mapping[str, Any], now: datetime) -> Finding:
     waiting, failed = int(info.get("pending_update_count") or 0), info.get("last_error_date")
     if isinstance(failed, int) and now.timestamp() - failed < _RECENT:
-        why = clean(str(info.get("last_error_message")))
+        why = to_safe_line(str(info.get("last_error_message")))
         says = f"Telegram could not post {now.timestamp() - failed:.0f} s ago: {why}. {waiting} updates wait."
-        return AREA.wrong("waiting", says, "Look whether the proxy before HTTP_PORT runs, and whether its certificate is valid.")
-    if waiting > MANY:
-        return AREA.warning(
+        return AREA.report_wrong("waiting", says, "Look whether the proxy before HTTP_PORT runs, and whether its certificate is valid.")
+    if waiting > BACKLOG_LIMIT:
+        return AREA.report_warning(
             "waiting", f"{waiting} updates wait: nobody takes them in.", "Is the bot running? They are worked off after its start."
         )
-    return AREA.ok("waiting", f"{waiting} updates wait." if waiting else "Nothing waits.")
+    return AREA.report_ok("waiting", f"{waiting} updates wait." if waiting else "Nothing waits.")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import typer
 
-from bot.cli.ops import opened_reader
-from bot.settings import Settings, load_settings, need
+from bot.cli.ops import open_database_reader
+from bot.settings import Settings, check_required, load_settings
 from orchestrator.errors import SettingsError
 
 SYSLOG = "/dev/log"
@@ -22,45 +22,46 @@ HELP = """Write where every stream and log stands (number and hash of its last r
 Afterwards `sdelka journal verify --anchor FILE` notices also what no chain can notice of itself: an end that is gone, or a journal written
 anew from the beginning. Exit codes: 0 written, 2 wrong use, or the place did not take it. See docs/verify.md.
 """
-TO = """Where to: a file (appended; it must not be yours to rewrite), "-" (standard output, as for `| ssh ops tee -a anchors`), "syslog",
+TO_HELP = """Where to: a file (appended; it must not be yours to rewrite),
+"-" (standard output, as for `| ssh ops tee -a anchors`), "syslog",
 "syslog:HOST[:PORT]", or "telegram:CHAT_ID"."""
-OWN = "Take a file that you could rewrite yourself all the same."
+OWN_HELP = "Take a file that you could rewrite yourself all the same."
 
 
 def add(app: typer.Typer) -> None:
     """Add the command to `app`."""
-    app.command(name="anchor", help=HELP)(anchor)
+    app.command(name="anchor", help=HELP)(write_anchor)
 
 
-def anchor(
-    to: str = typer.Option("-", help=TO),
+def write_anchor(
+    to: str = typer.Option("-", help=TO_HELP),
     *,
-    own: bool = typer.Option(default=False, help=OWN),
+    own: bool = typer.Option(default=False, help=OWN_HELP),
 ) -> None:
     """See HELP."""
     from state.clock import SystemClock  # noqa: PLC0415 - `--help` needs none of it
-    from state.verify.anchors import taken  # noqa: PLC0415 - see above
+    from state.verify.anchors import take_anchor  # noqa: PLC0415 - see above
 
     settings = load_settings()
-    with opened_reader(settings) as store:
-        made = taken(store, settings.log_dir, SystemClock().now())
+    with open_database_reader(settings) as store:
+        made = take_anchor(store, settings.log_dir, SystemClock().now())
     kind, _, rest = to.partition(":")
     match kind:
         case "-":
-            sys.stdout.write(made.line() + "\n")
+            sys.stdout.write(made.render_line() + "\n")
             return
         case "syslog":
-            _to_syslog(made.line(), rest)
+            _send_to_syslog(made.render_line(), rest)
         case "telegram":
-            line = made.line()
-            _to_telegram(line if len(line) <= LONGEST_MESSAGE else made.short(), rest, settings)
+            line = made.render_line()
+            _send_to_telegram(line if len(line) <= LONGEST_MESSAGE else made.render_short(), rest, settings)
         case _:
-            _to_file(made.line(), Path(to), own=own)
+            _write_to_file(made.render_line(), Path(to), own=own)
     sys.stderr.write(f"anchored {len(made.streams)} streams and {len(made.logs)} logs, digest {made.digest}\n")
 
 
-def _to_file(line: str, path: Path, *, own: bool) -> None:
-    if not own and path.exists() and _rewritable(path):
+def _write_to_file(line: str, path: Path, *, own: bool) -> None:
+    if not own and path.exists() and _is_rewritable(path):
         raise SettingsError(
             f"you could rewrite {path} yourself, so it proves nothing: make it another user's and append-only, or say --own"
         )
@@ -80,7 +81,7 @@ def _to_file(line: str, path: Path, *, own: bool) -> None:
         raise SettingsError(f"{path} did not take the anchor: {error.strerror}") from None
 
 
-def _rewritable(path: Path) -> bool:
+def _is_rewritable(path: Path) -> bool:
     """Whether this user could change what the file holds: an append-only one does not open for writing at a place."""
     if not stat.S_ISREG(path.stat().st_mode):
         return False
@@ -96,16 +97,16 @@ def _rewritable(path: Path) -> bool:
 class _Syslog(logging.handlers.SysLogHandler):
     """Keeps what went wrong instead of printing it."""
 
-    failed: BaseException | None = None
+    error: BaseException | None = None
     ident = "sdelka: "
     append_nul = False
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name that logging calls
         del record
-        self.failed = sys.exc_info()[1]
+        self.error = sys.exc_info()[1]
 
 
-def _to_syslog(line: str, where: str) -> None:
+def _send_to_syslog(line: str, where: str) -> None:
     host, _, port = where.rpartition(":") if where.rpartition(":")[2].isdigit() else (where, "", "")
     address = (host, int(port or SYSLOG_PORT)) if host else SYSLOG
     try:
@@ -114,14 +115,14 @@ def _to_syslog(line: str, where: str) -> None:
         raise SettingsError(f"syslog at {where or SYSLOG} cannot be reached: {error}") from None
     handler.emit(logging.LogRecord("sdelka", logging.INFO, "", 0, line, None, None))
     handler.close()
-    if handler.failed is not None:
-        raise SettingsError(f"syslog did not take the anchor: {handler.failed}")
+    if handler.error is not None:
+        raise SettingsError(f"syslog did not take the anchor: {handler.error}")
 
 
-def _to_telegram(line: str, chat: str, settings: Settings) -> None:
+def _send_to_telegram(line: str, chat: str, settings: Settings) -> None:
     import httpx  # noqa: PLC0415 - see anchor
 
-    need(settings, "telegram_bot_token")
+    check_required(settings, "telegram_bot_token")
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
     if not chat.lstrip("-").isdigit():
         raise SettingsError("telegram:CHAT_ID needs the number of a chat")

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bitrix.masking import mask
-from bot.cli.ops import AS_JSON, beside, print_lines, print_table, visible
+from bot.cli.ops import AS_JSON, escape_text, open_database_writer, write_json_lines, write_table
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
-    from orchestrator.reports.erasing import Erased, Place, Survey
+    from orchestrator.reports.erasing import ErasureFiles, ErasureResult, PersonSurvey
     from orchestrator.reports.probing import Trace
     from state.sql.store import SqlStore
 
 ALL_GONE, REMAINS, REFUSED = 0, 1, 3
-_HALF_WAY = "not erased, or not wholly: {why}; run the command again"
-_LISTED = 20
+_INCOMPLETE = "not erased, or not wholly: {why}; run the command again"
+_MAX_LISTED = 20
 """So many people are named where the one meant is not found."""
-_SHOWN = 16
+_LONGEST_PROBE = 16
 """So much of a text that was found is shown: enough to find it, no more of it on the screen."""
 
 
@@ -47,55 +47,55 @@ def erase(
     Backups and exports made earlier are out of reach: see docs/erasure.md.
     """
     settings = load_settings()
-    _of_today(settings)
-    with _alone(settings), beside(settings, failed=_HALF_WAY) as store:
+    _check_schema(settings)
+    with _lock_database(settings), open_database_writer(settings, failed=_INCOMPLETE) as store:
         if listed:
-            raise typer.Exit(_print_erased(store, as_json=as_json))
-        name_of = _names(settings)
-        place = _place(settings)
-        key = _one(store, person, place, name_of, yes=yes)
-        found = _survey(store, key, place, name_of(key), as_json=as_json)
+            raise typer.Exit(_write_erased(store, as_json=as_json))
+        name_of = _build_name_lookup(settings)
+        place = _build_place(settings)
+        key = _resolve_person(store, person, place, name_of, yes=yes)
+        found = _collect_survey(store, key, place, name_of(key), as_json=as_json)
         if not found.empty:  # else only what an erasure that failed half way has left undone
-            _agreed(found, yes=yes, force=force)
-        raise typer.Exit(_done(store, found, place, as_json=as_json))
+            _ask_confirmation(found, yes=yes, force=force)
+        raise typer.Exit(_erase_person(store, found, place, as_json=as_json))
 
 
-def _survey(store: "SqlStore", key: str, place: "Place", name: str, *, as_json: bool) -> "Survey":
-    from orchestrator.reports.erasing import survey  # noqa: PLC0415 - see ops.opened_reader
+def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: str, *, as_json: bool) -> "PersonSurvey":
+    from orchestrator.reports.erasing import inspect_person  # noqa: PLC0415 - see ops.opened_reader
 
-    found = survey(store, key, place, name=name)
-    _print_survey(found, as_json=as_json)
+    found = inspect_person(store, key, place, name=name)
+    _write_survey(found, as_json=as_json)
     return found
 
 
-def _agreed(found: "Survey", *, yes: bool, force: bool) -> None:
+def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
     """Leave with REFUSED where something is open, or the key is not typed."""
     if found.obstacles and not force:
-        _say("Refused: decide these first (or wait for them), or give --force to withdraw them.")
+        _write_line("Refused: decide these first (or wait for them), or give --force to withdraw them.")
         raise typer.Exit(REFUSED)
     asked = f"This cannot be undone. Type {found.person} to erase them"
     if not yes and typer.prompt(asked, default="", show_default=False, err=True) != found.person:
-        _say("Nothing was changed.")
+        _write_line("Nothing was changed.")
         raise typer.Exit(REFUSED)
 
 
-def _done(store: "SqlStore", found: "Survey", place: "Place", *, as_json: bool) -> int:
+def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles", *, as_json: bool) -> int:
     from orchestrator.reports.erasing import erase as erase_person  # noqa: PLC0415 - see ops.opened_reader
     from state.clock import SystemClock  # noqa: PLC0415 - see ops.opened_reader
 
     done = erase_person(store, found, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")
-    _print_erasure(done, found, as_json=as_json)
-    return REMAINS if done.remains or done.unproven else ALL_GONE
+    _write_erasure(done, found, as_json=as_json)
+    return REMAINS if done.remains or done.unproven_reasons else ALL_GONE
 
 
-def _of_today(settings: Settings) -> None:
+def _check_schema(settings: Settings) -> None:
     """SettingsError where there is no database, or not one of today's schema: erasing neither makes nor upgrades one."""
     from state.sql import open_reader  # noqa: PLC0415 - see ops.opened_reader
     from state.store import StoreError  # noqa: PLC0415 - see ops.opened_reader
-    from state.verify.database import path_of  # noqa: PLC0415 - see ops.opened_reader
+    from state.verify.database import find_sqlite_path  # noqa: PLC0415 - see ops.opened_reader
 
     url = settings.database.get_secret_value()
-    path = path_of(url)
+    path = find_sqlite_path(url)
     if path is not None and not path.is_file():
         raise SettingsError(f"there is no database {path}: check STATE_DIR; nothing was changed")
     try:
@@ -105,7 +105,7 @@ def _of_today(settings: Settings) -> None:
 
 
 @contextlib.contextmanager
-def _alone(settings: Settings) -> Iterator[None]:
+def _lock_database(settings: Settings) -> Iterator[None]:
     """The embedded database to ourselves; with a server the bots go on, and load their sessions anew."""
     from filelock import FileLock, Timeout  # noqa: PLC0415 - see ops.opened_reader
 
@@ -116,7 +116,7 @@ def _alone(settings: Settings) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        _say(f"Refused: the bot works with STATE_DIR {settings.state_dir}: stop it first.")
+        _write_line(f"Refused: the bot works with STATE_DIR {settings.state_dir}: stop it first.")
         raise typer.Exit(REFUSED) from None
     try:
         yield
@@ -124,31 +124,31 @@ def _alone(settings: Settings) -> Iterator[None]:
         lock.release()
 
 
-def _one(store: "SqlStore", who: str, place: "Place", name_of: Callable[[str], str], *, yes: bool) -> str:
+def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of: Callable[[str], str], *, yes: bool) -> str:
     """The key of the one person meant; SettingsError for none or several. A part of a name will do only where the key is typed too."""
-    from orchestrator.reports.erasing import candidates, people_of, similar  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasing import find_candidates, find_similar, list_people  # noqa: PLC0415 - see ops.opened_reader
 
     if not who:
         raise SettingsError("say who: a key (tg:7), a Telegram id or a name; --list shows who was erased so far")
-    people = people_of(store, place, name_of)
-    found = candidates(people, who)
-    if not found and (close := similar(people, who)):
+    people = list_people(store, place, name_of)
+    found = find_candidates(people, who)
+    if not found and (close := find_similar(people, who)):
         if yes:
-            raise SettingsError(f"nobody is called {who!r}; --yes takes a whole name or a key: {_listed(people, close)}")
+            raise SettingsError(f"nobody is called {who!r}; --yes takes a whole name or a key: {_format_people(people, close)}")
         found = close
     if not found:
-        raise SettingsError(f"nobody is called {who!r}; people known: {_listed(people, sorted(people))}")
+        raise SettingsError(f"nobody is called {who!r}; people known: {_format_people(people, sorted(people))}")
     if len(found) > 1:
-        raise SettingsError(f"{who!r} may be {_listed(people, found)}: give the key")
+        raise SettingsError(f"{who!r} may be {_format_people(people, found)}: give the key")
     return found[0]
 
 
-def _listed(people: Mapping[str, Collection[str]], keys: Sequence[str]) -> str:
-    shown = [f"{', '.join(sorted(people[key]))} ({key})" if people[key] else key for key in keys[:_LISTED]]
-    return visible(", ".join(shown) + (" …" if len(keys) > _LISTED else "")) or "nobody"
+def _format_people(people: Mapping[str, Collection[str]], keys: Sequence[str]) -> str:
+    shown = [f"{', '.join(sorted(people[key]))} ({key})" if people[key] else key for key in keys[:_MAX_LISTED]]
+    return escape_text(", ".join(shown) + (" …" if len(keys) > _MAX_LISTED else "")) or "nobody"
 
 
-def _names(settings: Settings) -> Callable[[str], str]:
+def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
     """What the access file calls somebody, "" for those it does not list."""
     from bot.access import load_access  # noqa: PLC0415 - see ops.opened_reader
 
@@ -156,85 +156,96 @@ def _names(settings: Settings) -> Callable[[str], str]:
 
     def name_of(key: str) -> str:
         kind, _, number = key.partition(":")
-        actor = access.actor(int(number)) if kind == "tg" and number.isdecimal() else None
+        actor = access.find_actor(int(number)) if kind == "tg" and number.isdecimal() else None
         return actor.name if actor else ""
 
     return name_of
 
 
-def _place(settings: Settings) -> "Place":
-    from orchestrator.reports.erasing import Place  # noqa: PLC0415 - see ops.opened_reader
+def _build_place(settings: Settings) -> "ErasureFiles":
+    from orchestrator.reports.erasing import ErasureFiles  # noqa: PLC0415 - see ops.opened_reader
 
     embedded = settings.database_url is None
-    return Place(logs=settings.log_dir, files=tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ())
+    return ErasureFiles(logs=settings.log_dir, files=tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ())
 
 
-def _print_erased(store: "SqlStore", *, as_json: bool) -> int:
-    known = store.erasure().list_keys()
+def _write_erased(store: "SqlStore", *, as_json: bool) -> int:
+    known = store.open_erasure().list_keys()
     gone = [row for row in known if row.erased_at]
     if as_json:
-        print_lines([{"person": row.person, "erased_at": row.erased_at, "key_id": row.key_id} for row in gone])
+        write_json_lines([{"person": row.person, "erased_at": row.erased_at, "key_id": row.key_id} for row in gone])
     else:
-        print_table(["person", "erased at", "key"], [[row.person, row.erased_at, row.key_id] for row in gone])
+        write_table(["person", "erased at", "key"], [[row.person, row.erased_at, row.key_id] for row in gone])
     damaged = [row for row in known if row.damage]
     for row in damaged:
-        _say(f"The row of key {row.key_id} ({row.person}) is damaged ({row.damage}): who was erased may be incomplete.")
+        _write_line(f"The row of key {row.key_id} ({row.person}) is damaged ({row.damage}): who was erased may be incomplete.")
     return REMAINS if damaged else ALL_GONE
 
 
-def _print_survey(found: "Survey", *, as_json: bool) -> None:
+def _write_survey(found: "PersonSurvey", *, as_json: bool) -> None:
     if as_json:
         facts: dict[str, Any] = {"rows": dict(found.rows), "log_records": found.log_records, "in_clear": found.in_clear}
-        print_lines([{"kind": "found", "person": found.person, "names": found.names, **facts, "obstacles": found.obstacles}])
+        write_json_lines([{"kind": "found", "person": found.person, "names": found.names, **facts, "obstacles": found.obstacles}])
         return
     called = f" ({', '.join(found.names)})" if found.names else ""
     counts = [*sorted(found.rows.items()), *([("audit log", found.log_records)] if found.log_records else [])]
     if found.empty:
-        _say(f"Nothing is stored of {found.person}{called}.")
+        _write_line(f"Nothing is stored of {found.person}{called}.")
         return
-    print_table(["where", "records"], counts, title=visible(f"{found.person}{called}"))
+    write_table(["where", "records"], counts, title=escape_text(f"{found.person}{called}"))
     if found.unknown:
-        _say("The journal holds nothing of this person, only their audit log is here: is this their database?")
+        _write_line("The journal holds nothing of this person, only their audit log is here: is this their database?")
     for obstacle in found.obstacles:
-        _say(f"Open: {obstacle}")
+        _write_line(f"Open: {obstacle}")
     if found.in_clear:
-        _say(f"In clear: {found.in_clear} records are from before records were sealed. They stay readable, see docs/erasure.md.")
+        _write_line(f"In clear: {found.in_clear} records are from before records were sealed. They stay readable, see docs/erasure.md.")
 
 
-def _print_erasure(done: "Erased", found: "Survey", *, as_json: bool) -> None:
+def _write_erasure(done: "ErasureResult", found: "PersonSurvey", *, as_json: bool) -> None:
     if as_json:
-        facts = {"removed": dict(done.removed), "rewritten_logs": dict(done.rewritten), "searched": done.searched}
-        proof = {"remains": len(done.remains), "held_by_others": len(done.held), "proven": not (done.remains or done.unproven)}
-        print_lines([{"kind": "erased", "person": done.person, **facts, **proof, "unproven": done.unproven}])
-        print_lines(
-            [{"kind": kind, **_shown(trace)} for kind, traces in (("remains", done.remains), ("held", done.held)) for trace in traces]
+        facts = {"removed": dict(done.removed), "rewritten_logs": dict(done.rewritten), "searched": done.probe_count}
+        proof = {
+            "remains": len(done.remains),
+            "held_by_others": len(done.held_by_others),
+            "proven": not (done.remains or done.unproven_reasons),
+        }
+        write_json_lines([{"kind": "erased", "person": done.person, **facts, **proof, "unproven": done.unproven_reasons}])
+        write_json_lines(
+            [
+                {"kind": kind, **_to_json(trace)}
+                for kind, traces in (("remains", done.remains), ("held", done.held_by_others))
+                for trace in traces
+            ]
         )
         return
-    print_table(["where", "erased"], sorted(done.removed.items()))
+    write_table(["where", "erased"], sorted(done.removed.items()))
     for user, count in sorted(done.rewritten.items()):
-        _say(f"Audit log of {user}: the person was taken out of {count} records.")
-    texts = f"{done.searched} texts and names of the person"
+        _write_line(f"Audit log of {user}: the person was taken out of {count} records.")
+    texts = f"{done.probe_count} texts and names of the person"
     if done.remains:
-        print_table(["still found in", "text"], [[trace.place, _cut(trace.probe)] for trace in done.remains])
-        why = [f"some stand in {len(done.remains)} places that should be empty", *done.unproven]
-        _say(f"Not proven: searched for {texts}; {'; '.join(why)}.")
-    elif done.unproven:
-        _say(f"Not proven: searched for {texts} and found none, but {'; '.join(done.unproven)}.")
+        write_table(["still found in", "text"], [[trace.place, _trim(trace.probe)] for trace in done.remains])
+        why = [f"some stand in {len(done.remains)} places that should be empty", *done.unproven_reasons]
+        _write_line(f"Not proven: searched for {texts}; {'; '.join(why)}.")
+    elif done.unproven_reasons:
+        _write_line(f"Not proven: searched for {texts} and found none, but {'; '.join(done.unproven_reasons)}.")
     else:
-        _say(f"Proven: searched for {texts} in every row and file, and found none of them in anything of {done.person}.")
-    if done.held:
-        _say(f"{len(done.held)} records of other people hold the same words; they are theirs and were left alone (--json lists them).")
+        _write_line(f"Proven: searched for {texts} in every row and file, and found none of them in anything of {done.person}.")
+    if done.held_by_others:
+        _write_line(
+            f"{len(done.held_by_others)} records of other people hold the same words;"
+            " they are theirs and were left alone (--json lists them)."
+        )
     if found.names:
-        _say("Take the person out of ACCESS_FILE too, if they are listed there.")
+        _write_line("Take the person out of ACCESS_FILE too, if they are listed there.")
 
 
-def _shown(trace: "Trace") -> dict[str, str]:
-    return {"place": trace.place, "owner": trace.owner, "text": _cut(trace.probe)}
+def _to_json(trace: "Trace") -> dict[str, str]:
+    return {"place": trace.place, "owner": trace.owner, "text": _trim(trace.probe)}
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+def _trim(text: str) -> str:
+    return text if len(text) <= _LONGEST_PROBE else f"{text[:_LONGEST_PROBE]}…"
 
 
-def _say(line: str) -> None:
-    typer.echo(visible(line), err=True)
+def _write_line(line: str) -> None:
+    typer.echo(escape_text(line), err=True)

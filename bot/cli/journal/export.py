@@ -6,7 +6,7 @@ from typing import Literal
 
 import typer
 
-_TIME = "A time in UTC: 2026-11-21, '2026-11-21 14:05', '7 days ago'."
+_TIME_HELP = "A time in UTC: 2026-11-21, '2026-11-21 14:05', '7 days ago'."
 
 
 def add(app: typer.Typer) -> None:
@@ -18,7 +18,7 @@ def add(app: typer.Typer) -> None:
 
 def export(
     format_: Literal["jsonl", "cef"] = typer.Option("jsonl", "--format", help="jsonl, or cef for a SIEM; docs/journal.md has the mapping."),
-    since: str = typer.Option("", help=f"Only events from then on. {_TIME}"),
+    since: str = typer.Option("", help=f"Only events from then on. {_TIME_HELP}"),
     until: str = typer.Option("", help="Only events before then."),
     types: str = typer.Option("", help="Only events of these types, with commas: CallStarted,CallSucceeded."),
     *,
@@ -27,34 +27,34 @@ def export(
     ),
 ) -> None:
     """Every event with all its fields and its hash to stdout; secrets are hidden."""
-    from bot.cli.journal.common import WRONG, opened, refused  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from bot.cli.journal.common import WRONG_USE, fail_with, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from orchestrator.reports import exporting  # noqa: PLC0415 - see above
-    from orchestrator.reports.moments import read_time  # noqa: PLC0415 - see above
-    from state.clock import iso  # noqa: PLC0415 - see above
+    from orchestrator.reports.moments import parse_time  # noqa: PLC0415 - see above
+    from state.clock import format_iso  # noqa: PLC0415 - see above
     from state.events import type_names  # noqa: PLC0415 - see above
 
     asked = tuple(name for part in types.split(",") if (name := part.strip()))
     odd = [name for name in asked if name not in type_names]
     if odd:
-        raise refused(f"no type of event: {', '.join(odd)}; there are {', '.join(sorted(type_names))}", WRONG)
-    with opened() as reader:
-        start, end = (iso(read_time(text, reader.now)) if text else "" for text in (since, until))
-        line: exporting.Line
+        raise fail_with(f"no type of event: {', '.join(odd)}; there are {', '.join(sorted(type_names))}", WRONG_USE)
+    with open_journal() as reader:
+        start, end = (format_iso(parse_time(text, reader.now)) if text else "" for text in (since, until))
+        line: exporting.FormatLine
         match (format_, redact):
             case ("jsonl", False):
-                line = exporting.json_line
+                line = exporting.format_json_line
             case ("jsonl", True):
-                line = exporting.redacted_json_line
+                line = exporting.format_redacted_json_line
             case (_, False):
-                line = exporting.cef_lines(reader.voice, _version())
+                line = exporting.build_cef_formatter(reader.voice, _find_version())
             case _:
-                line = exporting.redacted_cef_lines(_version())
-        for text in exporting.exported(reader.store, exporting.Wanted(types=asked, since=start, until=end), line):
+                line = exporting.build_redacted_cef_formatter(_find_version())
+        for text in exporting.export_events(reader.store, exporting.EventFilter(types=asked, since=start, until=end), line):
             sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
 
 
-def _version() -> str:
+def _find_version() -> str:
     try:
         return version("sdelka")
     except PackageNotFoundError:  # run from a copy of the sources

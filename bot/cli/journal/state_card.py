@@ -3,44 +3,55 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bot.cli.journal.common import when
-from orchestrator.reports.people import Voice
-from orchestrator.reports.reading import one_line, session_of
-from orchestrator.reports.replaying import Replayed
-from orchestrator.reports.words import call_in_words, changes_in_words, short
+from bot.cli.journal.common import format_moment
+from orchestrator.reports.people import Narrator
+from orchestrator.reports.reading import to_one_line, to_session_name
+from orchestrator.reports.replaying import ReplayedState
+from orchestrator.reports.words import describe_call, describe_changes, to_short_id
 
-_SHOWN = 10
+_MAX_SHOWN = 10
 _WIDTH = 16
 
 
-def state_lines(then: Replayed, voice: Voice) -> Iterator[str]:
+def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
     """The state by its parts; the parts in which there is nothing are said to be empty."""
     agent = then.state["agent"]
-    place = f"after record #{then.seq}, {when(then.ts)}" if then.seq else "before its first record"
-    yield f"{session_of(then.stream)} {place}"
-    yield from _block("goals", (one_line(goal) for goal in agent["goals"]))
-    yield from _block("turn under way", _turn(then.state["turn"]))
-    yield from _block("question asked", _question(then.state["question"]))
+    place = f"after record #{then.seq}, {format_moment(then.ts)}" if then.seq else "before its first record"
+    yield f"{to_session_name(then.stream)} {place}"
+    yield from _format_block("goals", (to_one_line(goal) for goal in agent["goals"]))
+    yield from _format_block("turn under way", _format_turn(then.state["turn"]))
+    yield from _format_block("question asked", _format_question(then.state["question"]))
     waiting = [entry for entry in agent["confirmations"].values() if entry["status"] == "requested"]
-    yield from _block("open cards", (_open(entry, voice) for entry in waiting))
-    yield from _block("current records", (f"{key.removeprefix('current_').removesuffix('_id')} {value}" for key, value in _current(agent)))
-    yield from _block(
-        "in progress", (f"{item['method']} since {when(item['ts'])} [{short(item['effect_id'])}]" for item in agent["in_progress"])
+    yield from _format_block("open cards", (_format_open_card(entry, voice) for entry in waiting))
+    yield from _format_block(
+        "current records", (f"{key.removeprefix('current_').removesuffix('_id')} {value}" for key, value in _iterate_current_records(agent))
+    )
+    yield from _format_block(
+        "in progress",
+        (f"{item['method']} since {format_moment(item['ts'])} [{to_short_id(item['effect_id'])}]" for item in agent["in_progress"]),
     )
     doubtful = then.state["unknown"].items()
-    yield from _block("unknown outcome", (f"{item['method']} at {when(item['ts'])} [{short(key)}]" for key, item in doubtful))
+    yield from _format_block(
+        "unknown outcome", (f"{item['method']} at {format_moment(item['ts'])} [{to_short_id(key)}]" for key, item in doubtful)
+    )
     decided = [entry for entry in agent["confirmations"].values() if entry["status"] != "requested"]
-    yield from _block("decided cards", (_decided(entry, voice) for entry in decided[-_SHOWN:]))
-    yield from _block("done", (f"{when(item['timestamp'])} {one_line(item['description'])}" for item in agent["done"][-_SHOWN:]))
-    yield from _block("planned next", (call_in_words(item.get("method"), item.get("params")) for item in agent["next_planned_actions"]))
-    yield from _block("subscriptions", (one_line(f"{item.get('event')} → {item.get('handler')}") for item in agent["event_bindings"]))
-    yield from _block("last words", (f"{item['role']}: {one_line(item['text'])}" for item in then.state["history"][-_SHOWN:]))
+    yield from _format_block("decided cards", (_format_decided_card(entry, voice) for entry in decided[-_MAX_SHOWN:]))
+    yield from _format_block(
+        "done", (f"{format_moment(item['timestamp'])} {to_one_line(item['description'])}" for item in agent["done"][-_MAX_SHOWN:])
+    )
+    yield from _format_block(
+        "planned next", (describe_call(item.get("method"), item.get("params")) for item in agent["next_planned_actions"])
+    )
+    yield from _format_block(
+        "subscriptions", (to_one_line(f"{item.get('event')} → {item.get('handler')}") for item in agent["event_bindings"])
+    )
+    yield from _format_block("last words", (f"{item['role']}: {to_one_line(item['text'])}" for item in then.state["history"][-_MAX_SHOWN:]))
     if then.state.get("portal"):
         due = then.state["portal"]["due"]
-        yield from _block("portal", [f"{len(then.state['portal']['seen'])} records known, {len(due)} due to be looked at"])
+        yield from _format_block("portal", [f"{len(then.state['portal']['seen'])} records known, {len(due)} due to be looked at"])
 
 
-def _block(title: str, lines: Iterable[str]) -> Iterator[str]:
+def _format_block(title: str, lines: Iterable[str]) -> Iterator[str]:
     head = title
     for line in lines:
         yield f"  {head:<{_WIDTH}} {line}"
@@ -49,33 +60,34 @@ def _block(title: str, lines: Iterable[str]) -> Iterator[str]:
         yield f"  {head:<{_WIDTH}} —"
 
 
-def _turn(turn: Mapping[str, Any] | None) -> list[str]:
-    return [f"began {when(turn['started'])}"] if turn else []
+def _format_turn(turn: Mapping[str, Any] | None) -> list[str]:
+    return [f"began {format_moment(turn['started'])}"] if turn else []
 
 
-def _question(question: Mapping[str, Any] | None) -> list[str]:
+def _format_question(question: Mapping[str, Any] | None) -> list[str]:
     if not question:
         return []
-    options = ", ".join(one_line(option.get("label"), limit=60) for option in question["options"])
-    return [f"which one “{one_line(question['reference'])}” is: {options}"]
+    options = ", ".join(to_one_line(option.get("label"), limit=60) for option in question["options"])
+    return [f"which one “{to_one_line(question['reference'])}” is: {options}"]
 
 
-def _current(agent: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _iterate_current_records(agent: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from ((key, value) for key, value in agent["objects"].items() if key != "links" and value is not None)
 
 
-def _open(entry: Mapping[str, Any], voice: Voice) -> str:
-    who = voice.person(entry.get("requested_by", ""), entry.get("requested_by_name", ""))
-    return f"{_call(entry)} — asked by {who}, until {when(entry.get('expires_at', ''))} [{short(entry['confirmation_id'])}]"
+def _format_open_card(entry: Mapping[str, Any], voice: Narrator) -> str:
+    who = voice.format_person(entry.get("requested_by", ""), entry.get("requested_by_name", ""))
+    until = format_moment(entry.get("expires_at", ""))
+    return f"{_format_call(entry)} — asked by {who}, until {until} [{to_short_id(entry['confirmation_id'])}]"
 
 
-def _decided(entry: Mapping[str, Any], voice: Voice) -> str:
+def _format_decided_card(entry: Mapping[str, Any], voice: Narrator) -> str:
     by = entry.get("approved_by") or entry.get("denied_by")
     name = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
-    who = f" · {voice.person(by, name)}" if by else ""
-    return f"{entry['status']}: {_call(entry)}{who} [{short(entry['confirmation_id'])}]"
+    who = f" · {voice.format_person(by, name)}" if by else ""
+    return f"{entry['status']}: {_format_call(entry)}{who} [{to_short_id(entry['confirmation_id'])}]"
 
 
-def _call(entry: Mapping[str, Any]) -> str:
-    changes = changes_in_words(entry.get("preview") or {})
-    return f"{entry.get('method', '?')}: {changes}" if changes else call_in_words(entry.get("method"), entry.get("params"))
+def _format_call(entry: Mapping[str, Any]) -> str:
+    changes = describe_changes(entry.get("preview") or {})
+    return f"{entry.get('method', '?')}: {changes}" if changes else describe_call(entry.get("method"), entry.get("params"))

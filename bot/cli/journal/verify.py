@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bot.cli.ops import AS_JSON, opened_reader, print_lines, print_table
+from bot.cli.ops import AS_JSON, open_database_reader, write_json_lines, write_table
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from state.findings import Finding
     from state.store import Store, StoredEvent
     from state.verify.anchors import Anchor
-    from state.verify.whole import Verified
+    from state.verify.whole import JournalReport
 
 WHOLE, DAMAGED, CUT = 0, 1, 3
 TELL_EVERY = 2.0
@@ -43,33 +43,35 @@ def verify(
 ) -> None:
     """See HELP."""
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
-    from orchestrator.reports.consistency import Effects  # noqa: PLC0415 - see above
-    from state.verify.anchors import wanted  # noqa: PLC0415 - see above
+    from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see above
+    from state.verify.anchors import group_by_stream  # noqa: PLC0415 - see above
     from state.verify.whole import verify_journal  # noqa: PLC0415 - see above
 
     settings = load_settings()
-    anchors = _anchors(anchor)
-    progress = _progress()
+    anchors = _load_anchors(anchor)
+    progress = _build_progress_counter()
     try:
-        checked = verify_journal(settings.database.get_secret_value(), judge=Effects, anchors=wanted(anchors), progress=progress)
+        checked = verify_journal(
+            settings.database.get_secret_value(), judge=EffectChecker, anchors=group_by_stream(anchors), progress=progress
+        )
     except FileNotFoundError as error:
         raise SettingsError(mask(str(error))) from None
     if checked.uncheckable:
         raise SettingsError(f"the database cannot be checked: {checked.uncheckable}")
     logs = 0
     if not no_logs:
-        logs = _look_at_logs(settings, anchors, checked)
-    _print(checked, logs, as_json=as_json)
-    raise typer.Exit(exit_code(checked.findings))
+        logs = _check_logs(settings, anchors, checked)
+    _write_result(checked, logs, as_json=as_json)
+    raise typer.Exit(compute_exit_code(checked.findings))
 
 
-def exit_code(findings: "Sequence[Finding]") -> int:
+def compute_exit_code(findings: "Sequence[Finding]") -> int:
     """0 whole, 1 damaged, 3 only cut; notes do not count."""
     kinds = {finding.kind for finding in findings} - {"note"}
     return WHOLE if not kinds else CUT if kinds == {"cut"} else DAMAGED
 
 
-def _anchors(path: str) -> "list[Anchor]":
+def _load_anchors(path: str) -> "list[Anchor]":
     from state.verify.anchors import NoAnchor, read_anchors  # noqa: PLC0415 - see verify
 
     if not path:
@@ -80,68 +82,68 @@ def _anchors(path: str) -> "list[Anchor]":
         raise SettingsError(f"the anchor {path} cannot be used: {error}") from None
 
 
-def _look_at_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "Verified") -> int:
-    from state.log_archives import logs_in  # noqa: PLC0415 - see verify
+def _check_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "JournalReport") -> int:
+    from state.log_archives import list_logs  # noqa: PLC0415 - see verify
     from state.log_verify import verify_logs  # noqa: PLC0415 - see verify
-    from state.verify.anchors import log_findings  # noqa: PLC0415 - see verify
+    from state.verify.anchors import check_logs  # noqa: PLC0415 - see verify
 
     if settings.log_dir.is_dir():
         checked.findings.extend(verify_logs(settings.log_dir))
-    checked.findings.extend(log_findings(anchors, settings.log_dir, _erased(settings, checked) if anchors else {}))
-    checked.findings.extend(_apart(settings, checked))
-    return len(list(logs_in(settings.log_dir))) if settings.log_dir.is_dir() else 0
+    checked.findings.extend(check_logs(anchors, settings.log_dir, _find_erased(settings, checked) if anchors else {}))
+    checked.findings.extend(_compare_with_logs(settings, checked))
+    return len(list(list_logs(settings.log_dir))) if settings.log_dir.is_dir() else 0
 
 
-def _erased(settings: Settings, checked: "Verified") -> dict[str, str]:
+def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]:
     """Who was erased, and when last; nobody by the word of a journal that is not whole."""
     from orchestrator.reports.erasing import OPS  # noqa: PLC0415 - see verify
-    from orchestrator.reports.reading import paged  # noqa: PLC0415 - see verify
+    from orchestrator.reports.reading import read_stream  # noqa: PLC0415 - see verify
 
-    if exit_code(checked.findings) != WHOLE:
+    if compute_exit_code(checked.findings) != WHOLE:
         return {}
-    with opened_reader(settings) as store:
-        return {event.data["person"]: event.ts for event in paged(store, f"session:{OPS}") if event.type == "PersonErased"}
+    with open_database_reader(settings) as store:
+        return {event.data["person"]: event.ts for event in read_stream(store, f"session:{OPS}") if event.type == "PersonErased"}
 
 
-def _apart(settings: Settings, checked: "Verified") -> "Iterator[Finding]":
+def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterator[Finding]":
     """Where journal and logs tell of different times: one is an older copy, or belongs elsewhere."""
-    if exit_code(checked.findings) != WHOLE:
+    if compute_exit_code(checked.findings) != WHOLE:
         return  # a damaged journal cannot be read through, and there is worse to look at
-    with opened_reader(settings) as store:
-        yield from _without_log(settings, store)
-        yield from _without_turn(settings, store)
+    with open_database_reader(settings) as store:
+        yield from _find_missing_logs(settings, store)
+        yield from _find_unknown_turns(settings, store)
 
 
-def _without_log(settings: Settings, store: "Store") -> "Iterator[Finding]":
+def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]":
     """A note for each person whose turns the journal tells of while LOG_DIR has nothing of them, not even a lock file."""
-    from orchestrator.reports.reading import paged  # noqa: PLC0415 - see verify
+    from orchestrator.reports.reading import read_stream  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
-    from state.interaction_log import users  # noqa: PLC0415 - see verify
+    from state.interaction_log import list_users  # noqa: PLC0415 - see verify
 
-    logged = set(users(settings.log_dir))
-    for stream in store.streams():
+    logged = set(list_users(settings.log_dir))
+    for stream in store.list_streams():
         person = stream.removeprefix("session:")
         turns = stream.startswith("session:tg:") and person not in logged
-        if turns and any(_asked(event, person) for event in paged(store, stream)):
+        if turns and any(_is_request(event, person) for event in read_stream(store, stream)):
             yield Finding(kind="note", place=stream, why=f"{person} had turns, and LOG_DIR has no audit log: `sdelka logs rebuild`")
 
 
-def _without_turn(settings: Settings, store: "Store") -> "Iterator[Finding]":
+def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding]":
     """Each log whose newest turn the journal does not know. A turn is stored before it is logged, so the journal has lost its end."""
     from state.findings import Finding  # noqa: PLC0415 - see verify
-    from state.interaction_log import log_path, users  # noqa: PLC0415 - see verify
-    from state.sql.commit import stream_of  # noqa: PLC0415 - see verify
+    from state.interaction_log import build_log_path, list_users  # noqa: PLC0415 - see verify
+    from state.sql.commit import to_stream  # noqa: PLC0415 - see verify
 
-    for user in users(settings.log_dir):
-        path = log_path(settings.log_dir, user)
-        turn = _newest_turn(path)
-        if turn is not None and not _holds(store, stream_of(str(turn["session"])), turn["turn_id"]):
+    for user in list_users(settings.log_dir):
+        path = build_log_path(settings.log_dir, user)
+        turn = _find_newest_turn(path)
+        if turn is not None and not _has_turn(store, to_stream(str(turn["session"])), turn["turn_id"]):
             told = f"the log tells of a turn at {turn['timestamp']} (record {turn['chain']['n']}) that the journal does not know"
             why = f"{told}: an older copy of the database was put back, or these are the logs of another one"
             yield Finding(kind="inconsistent", place=user, seq=turn["chain"]["n"], why=why, file=path.name)
 
 
-def _newest_turn(path: Path) -> "Mapping[str, Any] | None":
+def _find_newest_turn(path: Path) -> "Mapping[str, Any] | None":
     from state.log_following import Follower  # noqa: PLC0415 - see verify
 
     log = Follower(path, last=_RECENT)
@@ -152,18 +154,18 @@ def _newest_turn(path: Path) -> "Mapping[str, Any] | None":
     return found[-1] if found else None
 
 
-def _holds(store: "Store", stream: str, turn_id: str) -> bool:
+def _has_turn(store: "Store", stream: str, turn_id: str) -> bool:
     """Whether one of its records names the turn; looked for from its end."""
-    head, _ = store.head(stream)
-    pages = (store.unopened(stream, max(0, end - _PAGE), _PAGE) for end in range(head, 0, -_PAGE))
+    head, _ = store.read_head(stream)
+    pages = (store.read_encrypted(stream, max(0, end - _PAGE), _PAGE) for end in range(head, 0, -_PAGE))
     return any(f'"turn_id":"{turn_id}"' in data for page in pages for _, _, data in page)
 
 
-def _asked(event: "StoredEvent", person: str) -> bool:
+def _is_request(event: "StoredEvent", person: str) -> bool:
     return event.type == "MessageReceived" and event.actor == person and not event.erased
 
 
-def _progress() -> Callable[[int], None]:
+def _build_progress_counter() -> Callable[[int], None]:
     """Tells on stderr how far it is, now and then, so that a long check does not look like a dead one."""
     seen, told = 0, time.monotonic()
 
@@ -177,20 +179,20 @@ def _progress() -> Callable[[int], None]:
     return count
 
 
-def _print(checked: "Verified", logs: int, *, as_json: bool) -> None:
+def _write_result(checked: "JournalReport", logs: int, *, as_json: bool) -> None:
     counts = {"streams": checked.streams, "records": checked.records, "effects": checked.effects, "logs": logs}
-    rows = [_row(finding) for finding in checked.findings]
+    rows = [_build_row(finding) for finding in checked.findings]
     if as_json:
-        print_lines([*rows, {"checked": counts, "exit_code": exit_code(checked.findings)}])
+        write_json_lines([*rows, {"checked": counts, "exit_code": compute_exit_code(checked.findings)}])
         return
     if rows:
         names = ("kind", "place", "seq", "what", "file", "offset")
-        print_table(names, [["" if row[name] is None else row[name] for name in names] for row in rows])
-    verdict = {WHOLE: "whole", DAMAGED: "NOT whole", CUT: "the end is missing"}[exit_code(checked.findings)]
+        write_table(names, [["" if row[name] is None else row[name] for name in names] for row in rows])
+    verdict = {WHOLE: "whole", DAMAGED: "NOT whole", CUT: "the end is missing"}[compute_exit_code(checked.findings)]
     sys.stdout.write(", ".join(f"{number:,} {name}" for name, number in counts.items()) + f": {verdict}\n")
 
 
-def _row(finding: "Finding") -> dict[str, Any]:
+def _build_row(finding: "Finding") -> dict[str, Any]:
     from bitrix.masking import mask  # noqa: PLC0415 - see verify
 
     place = {"file": finding.file, "offset": finding.offset}

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from bot.cli.journal.common import JournalReader
     from state.store import StoredEvent
 
-_WHAT = "The id of a call or a card (or its first or last characters), a trace id, or a record: deal 481, contact 12, task 5, item 177 3."
+_WHAT_HELP = (
+    "The id of a call or a card (or its first or last characters), a trace id, or a record: deal 481, contact 12, task 5, item 177 3."
+)
 
 
 def add(app: typer.Typer) -> None:
@@ -21,67 +24,67 @@ def add(app: typer.Typer) -> None:
 
 
 def why(
-    what: Annotated[list[str], typer.Argument(metavar="WHAT…", help=_WHAT)],
+    what: Annotated[list[str], typer.Argument(metavar="WHAT…", help=_WHAT_HELP)],
     field: str = typer.Option("", help="Of a record: only changes of this field, such as OPPORTUNITY."),
     since: str = typer.Option("", help="Only what happened from then on: 2026-11-21, '2026-11-21 14:05', '7 days ago'."),
     *,
     as_json: bool = typer.Option(False, "--json", help="One JSON object a call instead of pages."),
 ) -> None:
     """Who asked for a call, what the model proposed, what the gate said, who approved which text, what Bitrix24 answered; newest first."""
-    from bot.cli.journal.common import WRONG, Reader, opened, refused  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from bot.cli.journal.why_page import pages  # noqa: PLC0415 - see above
-    from bot.cli.ops import print_lines  # noqa: PLC0415 - see above
-    from orchestrator.reports.moments import read_time  # noqa: PLC0415 - see above
+    from bot.cli.journal.common import WRONG_USE, fail_with, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from bot.cli.journal.why_page import render_pages  # noqa: PLC0415 - see above
+    from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
+    from orchestrator.reports.moments import parse_time  # noqa: PLC0415 - see above
     from orchestrator.reports.reading import NotFound  # noqa: PLC0415 - see above
-    from orchestrator.reports.sightings import sightings  # noqa: PLC0415 - see above
-    from orchestrator.reports.stories import story_of  # noqa: PLC0415 - see above
-    from orchestrator.reports.touching import record_named  # noqa: PLC0415 - see above
-    from orchestrator.reports.why import about_id, about_record  # noqa: PLC0415 - see above
-    from state.clock import iso  # noqa: PLC0415 - see above
-    from state.sql.sifting import sieve  # noqa: PLC0415 - see above
+    from orchestrator.reports.sightings import list_portal_changes  # noqa: PLC0415 - see above
+    from orchestrator.reports.stories import build_story  # noqa: PLC0415 - see above
+    from orchestrator.reports.touching import parse_record  # noqa: PLC0415 - see above
+    from orchestrator.reports.why import find_by_id, find_by_record  # noqa: PLC0415 - see above
+    from state.clock import format_iso  # noqa: PLC0415 - see above
+    from state.sql.sifting import open_search  # noqa: PLC0415 - see above
 
-    def stories(reader: Reader) -> tuple[str, list[dict[str, Any]], str]:
-        catalogue = reader.catalogue()
-        record = record_named(what, catalogue)
+    def stories(reader: "JournalReader") -> tuple[str, list[dict[str, Any]], str]:
+        catalogue = reader.load_catalogue()
+        record = parse_record(what, catalogue)
         if not record and len(what) > 1:
-            raise refused(f"{' '.join(what)!r} names no record: write a kind and a number, such as deal 481", WRONG)
+            raise fail_with(f"{' '.join(what)!r} names no record: write a kind and a number, such as deal 481", WRONG_USE)
         if record:
-            with sieve(reader.settings.database.get_secret_value()) as sift:
-                found = about_record(reader.store, record, catalogue, field_name=field, sift=sift)
+            with open_search(reader.settings.database.get_secret_value()) as sift:
+                found = find_by_record(reader.store, record, catalogue, field_name=field, sift=sift)
         else:
-            found = about_id(reader.store, what[0])
-        told = [story_of(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in found.trails]
-        every = [*told, *sightings(found, record, told, catalogue, field_name=field)]
-        return record, every, _unassigned([event for event in found.unassigned if event.ts >= start])
+            found = find_by_id(reader.store, what[0])
+        told = [build_story(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in found.trails]
+        every = [*told, *list_portal_changes(found, record, told, catalogue, field_name=field)]
+        return record, every, _describe_unassigned([event for event in found.unassigned if event.ts >= start])
 
-    with opened() as reader:
-        start = iso(read_time(since, reader.now)) if since else ""
+    with open_journal() as reader:
+        start = format_iso(parse_time(since, reader.now)) if since else ""
         record, every, unassigned = stories(reader)
         shown = sorted((story for story in every if story["at"] >= start), key=lambda story: str(story["at"]), reverse=True)
         if not shown:
             raise NotFound(
-                _nothing(record or what[0], field=field, since=start, streams=len(reader.store.streams()))
+                _describe_nothing_found(record or what[0], field=field, since=start, streams=len(reader.store.list_streams()))
                 + (f"; {unassigned}" if unassigned else "")
             )
         if as_json:
-            print_lines(shown)
+            write_json_lines(shown)
             return
-        for line in pages(record or what[0], shown, reader.translator, unassigned=unassigned):
+        for line in render_pages(record or what[0], shown, reader.translator, unassigned=unassigned):
             sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
 
-def _unassigned(calls: Sequence["StoredEvent"]) -> str:
+def _describe_unassigned(calls: Sequence["StoredEvent"]) -> str:
     """Calls that were sent and of which nobody can say any more what they were about."""
-    from orchestrator.reports.unreadable import CANNOT, Unreadable  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from orchestrator.reports.unreadable import UNREADABLE_TEXT, UnreadableEvent  # noqa: PLC0415 - heavy; `--help` needs none of it
 
-    damaged = sum(isinstance(call, Unreadable) for call in calls)
-    parts = ((len(calls) - damaged, "of erased people"), (damaged, CANNOT))
+    damaged = sum(isinstance(call, UnreadableEvent) for call in calls)
+    parts = ((len(calls) - damaged, "of erased people"), (damaged, UNREADABLE_TEXT))
     told = [f"{count} call{'' if count == 1 else 's'} {whose}" for count, whose in parts if count]
     return f"{' and '.join(told)} cannot be assigned to a record" if told else ""
 
 
-def _nothing(what: str, *, field: str, since: str, streams: int) -> str:
+def _describe_nothing_found(what: str, *, field: str, since: str, streams: int) -> str:
     limits = [f"of {field}" if field else "", f"since {since}" if since else ""]
     extra = " ".join(limit for limit in limits if limit)
     looked = f"looked through the calls, cards, plans and looks of {streams} sessions"

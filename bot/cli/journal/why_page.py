@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bot.cli.journal.common import when
+from bot.cli.journal.common import format_moment
 from bot.i18n.translate import Translator
-from bot.rendering.cards import card_text
-from bot.rendering.spans import plain
-from orchestrator.reports.reading import one_line
-from orchestrator.reports.unreadable import CANNOT
-from orchestrator.reports.words import CLASSES, WAYS, call_in_words, seconds_in_words, short
+from bot.rendering.cards import render_card
+from bot.rendering.spans import to_plain_text
+from orchestrator.reports.reading import to_one_line
+from orchestrator.reports.unreadable import UNREADABLE_TEXT
+from orchestrator.reports.words import CLASSES, WAYS, describe_call, format_seconds, to_short_id
 
 _WIDTH = 11
 _MAX_CHANGES = 20
@@ -36,7 +36,7 @@ _DEEDS = (
 )
 
 
-def pages(what: str, stories: Sequence[Story], translator: Translator, *, unassigned: str = "") -> Iterator[str]:
+def render_pages(what: str, stories: Sequence[Story], translator: Translator, *, unassigned: str = "") -> Iterator[str]:
     """Everything, newest first, each call as one page; `unassigned` says what cannot be told of any record."""
     calls = sum(story["kind"] == "call" for story in stories)
     others = len(stories) - calls
@@ -47,25 +47,25 @@ def pages(what: str, stories: Sequence[Story], translator: Translator, *, unassi
     for number, story in enumerate(stories, start=1):
         yield ""
         if story["kind"] == "call":
-            yield from _call(number, story, translator)
+            yield from _render_call(number, story, translator)
         else:
-            yield from _sighting(number, story)
+            yield from _render_sighting(number, story)
 
 
-def _call(number: int, story: Story, translator: Translator) -> Iterator[str]:
+def _render_call(number: int, story: Story, translator: Translator) -> Iterator[str]:
     outcome = _OUTCOMES.get(story["outcome"], story["outcome"])
-    yield f"{number}. {_deed(story)}: {outcome} · {one_line(story['method'])} · {when(story['at'])}"
+    yield f"{number}. {_describe_deed(story)}: {outcome} · {to_one_line(story['method'])} · {format_moment(story['at'])}"
     parts: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
-        ("change", lambda: _changes(story["changes"])),
-        ("asked by", lambda: _asked(story["asked"])),
+        ("change", lambda: _render_changes(story["changes"])),
+        ("asked by", lambda: _render_request(story["asked"])),
         ("undo of", lambda: iter([f"call {story['undoes']}"] if story["undoes"] else ())),
-        ("proposed", lambda: _proposed(story["proposed"])),
-        ("gate", lambda: _judged(story)),
-        ("card", lambda: _card(story["card"], translator)),
-        ("decision", lambda: _decision(story["card"])),
-        ("Bitrix24", lambda: _run(story["run"])),
-        ("doubt", lambda: _doubt(story["doubt"])),
-        ("place", lambda: _place(story)),
+        ("proposed", lambda: _render_proposal(story["proposed"])),
+        ("gate", lambda: _render_verdict(story)),
+        ("card", lambda: _render_card(story["card"], translator)),
+        ("decision", lambda: _render_decision(story["card"])),
+        ("Bitrix24", lambda: _render_run(story["run"])),
+        ("doubt", lambda: _render_doubt(story["doubt"])),
+        ("place", lambda: _render_place(story)),
     )
     for title, lines in parts:
         head = title
@@ -74,12 +74,12 @@ def _call(number: int, story: Story, translator: Translator) -> Iterator[str]:
             head = ""
 
 
-def _deed(story: Story) -> str:
+def _describe_deed(story: Story) -> str:
     """ "Change of deal 481"; what a method that ends in no verb does is not guessed."""
     method = str(story["method"]).strip().lower()
-    records = [one_line(record.replace(":", " ")) for record in story["records"]]
+    records = [to_one_line(record.replace(":", " ")) for record in story["records"]]
     made = dict.fromkeys(str(change["record"]).removeprefix("new ") for change in story["changes"] if change["record"].startswith("new "))
-    about = ", ".join(records[:3] or [one_line(kind) for kind in made]) + (" …" if len(records) > 3 else "")  # noqa: PLR2004 - a heading
+    about = ", ".join(records[:3] or [to_one_line(kind) for kind in made]) + (" …" if len(records) > 3 else "")  # noqa: PLR2004 - a heading
     if method == "batch":
         return f"Several calls at once{f' about {about}' if about else ''}"
     deed = next((words for ending, words in _DEEDS if method.endswith(ending)), "Call about")
@@ -88,7 +88,7 @@ def _deed(story: Story) -> str:
     return f"{deed} {about}" if about else {"New": "New record"}.get(deed, "Call")
 
 
-def _changes(changes: Sequence[Story]) -> Iterator[str]:
+def _render_changes(changes: Sequence[Story]) -> Iterator[str]:
     for change in changes[:_MAX_CHANGES]:
         record = f"{change['record']} " if change["record"] else ""
         name = change["name"] if change["name"] == change["field"] else f"{change['name']} ({change['field']})"
@@ -100,133 +100,133 @@ def _changes(changes: Sequence[Story]) -> Iterator[str]:
         yield f"… and {len(changes) - _MAX_CHANGES} more, see --json"
 
 
-def _asked(asked: Story | None) -> Iterator[str]:
+def _render_request(asked: Story | None) -> Iterator[str]:
     if asked is None:
         yield "the journal does not say"
         return
     words = f": “{asked['words']}”" if asked["words"] else ""
     foreign = ", with text of somebody else" if asked.get("with_foreign_text") else ""
-    yield f"{asked['person']}{', ' + when(asked['at']) if asked['at'] else ''}{words}{foreign}"
+    yield f"{asked['person']}{', ' + format_moment(asked['at']) if asked['at'] else ''}{words}{foreign}"
 
 
-def _proposed(proposed: Story | None) -> Iterator[str]:
+def _render_proposal(proposed: Story | None) -> Iterator[str]:
     if proposed is None:
         return
     step = proposed["step"]
-    at = f", {when(proposed['at'])}" if proposed["at"] else ""
+    at = f", {format_moment(proposed['at'])}" if proposed["at"] else ""
     yield f"by {proposed['model'] or 'the model'}, iteration {proposed['iteration']}{at}"
     if step:
-        yield f"step: {call_in_words(step.get('method'), step.get('params'), limit=300)}"
+        yield f"step: {describe_call(step.get('method'), step.get('params'), limit=300)}"
         if step.get("comment"):
-            yield f"comment: {one_line(step['comment'])}"
+            yield f"comment: {to_one_line(step['comment'])}"
     if proposed["thought"]:
         yield f"thought: {proposed['thought']}"
 
 
-def _judged(story: Story) -> Iterator[str]:
+def _render_verdict(story: Story) -> Iterator[str]:
     judged = story["judged"]
     kinds = ", ".join(CLASSES.get(letter, letter) for letter in story["class"])
     details = "; ".join(part for part in (f"mode {judged['mode']}" if judged["mode"] else "", kinds) if part)
     yield f"{judged['decision']}{f' ({details})' if details else ''}: {'; '.join(judged['reasons'])}"
 
 
-def _card(card: Story | None, translator: Translator) -> Iterator[str]:
+def _render_card(card: Story | None, translator: Translator) -> Iterator[str]:
     if card is None:
         return
-    instead = f", instead of card {short(card['replaces'])}" if card.get("replaces") else ""
+    instead = f", instead of card {to_short_id(card['replaces'])}" if card.get("replaces") else ""
     hands = ", a second person must approve" if card.get("four_eyes") else ", two taps" if (card.get("taps") or 1) > 1 else ""
-    shown = f"{card['confirmation_id']}, shown {when(card['requested_at'])}{instead}{hands}"
+    shown = f"{card['confirmation_id']}, shown {format_moment(card['requested_at'])}{instead}{hands}"
     if card["erased"]:
         yield f"{shown}; its words are erased or cannot be read"
         return
     yield f"{shown}, here in English and UTC:"
-    for line in plain(card_text(card, translator)).split("\n"):
+    for line in to_plain_text(render_card(card, translator)).split("\n"):
         if line.strip():
-            yield f"│ {one_line(line, limit=400)}"
+            yield f"│ {to_one_line(line, limit=400)}"
 
 
-def _decision(card: Story | None) -> Iterator[str]:
+def _render_decision(card: Story | None) -> Iterator[str]:
     if card is None:
         return
     decided = card["decided"]
     if decided is None:
-        yield f"nobody has decided yet; open until {when(card['expires_at'])}"
+        yield f"nobody has decided yet; open until {format_moment(card['expires_at'])}"
         return
     who = f" by {decided['person']}" if decided["person"] else ""
-    via = f" {WAYS.get(decided['via'], one_line(decided['via']))}" if decided["via"] else ""
+    via = f" {WAYS.get(decided['via'], to_one_line(decided['via']))}" if decided["via"] else ""
     why = f": {decided['reason']}" if decided["reason"] else ""
-    yield f"{decided['status']}{who}{via}, {when(decided['at'])}, after {seconds_in_words(decided['waited_seconds'])}{why}"
+    yield f"{decided['status']}{who}{via}, {format_moment(decided['at'])}, after {format_seconds(decided['waited_seconds'])}{why}"
     later = decided.get("superseded")
     if later:
-        yield f"but not run: {later['why']}, {when(later['at'])}; a new card took its place"
+        yield f"but not run: {later['why']}, {format_moment(later['at'])}; a new card took its place"
 
 
-def _run(run: Story | None) -> Iterator[str]:
+def _render_run(run: Story | None) -> Iterator[str]:
     if run is None:
         yield "nothing was sent"
         return
     if not run["started_at"] and run["outcome"] == "refused":
         yield f"nothing was sent: {run['answer']}"
         return
-    began = f"called {when(run['started_at'])}" if run["started_at"] else "read"
+    began = f"called {format_moment(run['started_at'])}" if run["started_at"] else "read"
     match run["outcome"]:
         case "started":
             yield f"{began}; no answer is recorded yet"
         case "unknown":
             yield f"{began}; no answer came: {run['answer']}"
         case "refused":
-            yield f"{began}; turned down after {seconds_in_words(run['seconds'] or 0)}: {run['answer']}"
+            yield f"{began}; turned down after {format_seconds(run['seconds'] or 0)}: {run['answer']}"
         case _:
-            yield f"{began}; answered after {seconds_in_words(run['seconds'] or 0)}: {run['answer']}"
-            yield from _read_back(run)
+            yield f"{began}; answered after {format_seconds(run['seconds'] or 0)}: {run['answer']}"
+            yield from _render_read_back(run)
 
 
-def _read_back(run: Story) -> Iterator[str]:
+def _render_read_back(run: Story) -> Iterator[str]:
     if run["unchanged"]:
-        yield f"read back: Bitrix24 said yes and left as they were: {one_line(', '.join(run['unchanged']))}"
+        yield f"read back: Bitrix24 said yes and left as they were: {to_one_line(', '.join(run['unchanged']))}"
     for command in run["commands"]:
-        error = f": {one_line(command['error'])}" if command.get("error") else ""
-        yield f"{one_line(command['key'])} {one_line(command['method'])} {command['status']}{error}"
+        error = f": {to_one_line(command['error'])}" if command.get("error") else ""
+        yield f"{to_one_line(command['key'])} {to_one_line(command['method'])} {command['status']}{error}"
 
 
-def _doubt(doubt: Story | None) -> Iterator[str]:
+def _render_doubt(doubt: Story | None) -> Iterator[str]:
     if doubt is None:
         return
-    yield f"outcome unknown since {when(doubt['at'])}: {doubt['detail']}"
+    yield f"outcome unknown since {format_moment(doubt['at'])}: {doubt['detail']}"
     for look in doubt["looks"]:
-        yield f"looked up {when(look['at'])}: {_VERDICTS[look['verdict']]}{' (' + look['detail'] + ')' if look['detail'] else ''}"
+        yield f"looked up {format_moment(look['at'])}: {_VERDICTS[look['verdict']]}{' (' + look['detail'] + ')' if look['detail'] else ''}"
     if not doubt["looks"]:
         yield "no later look has settled it"
 
 
-def _place(story: Story) -> Iterator[str]:
+def _render_place(story: Story) -> Iterator[str]:
     gone = "; its person was erased, so words and values are gone" if story["erased"] else ""
-    gone += f"; some of it {CANNOT.strip('()')}" if story["unreadable"] else ""
-    yield f"session {one_line(story['session'])}, call {story['effect_id']}{gone}"
+    gone += f"; some of it {UNREADABLE_TEXT.strip('()')}" if story["unreadable"] else ""
+    yield f"session {to_one_line(story['session'])}, call {story['effect_id']}{gone}"
 
 
-def _sighting(number: int, story: Story) -> Iterator[str]:
+def _render_sighting(number: int, story: Story) -> Iterator[str]:
     record = ", ".join(story["records"])
     match story["kind"]:
         case "portal_event":
-            yield f"{number}. {story['words']} · {when(story['at'])}"
+            yield f"{number}. {story['words']} · {format_moment(story['at'])}"
         case "gone":
-            yield f"{number}. {record} was not to be seen in the portal any more · {when(story['at'])}"
+            yield f"{number}. {record} was not to be seen in the portal any more · {format_moment(story['at'])}"
         case "first_seen":
-            yield f"{number}. {record} seen in the portal for the first time · {when(story['at'])}"
+            yield f"{number}. {record} seen in the portal for the first time · {format_moment(story['at'])}"
             yield from (f"   {'':<{_WIDTH}}{change['name']} ({change['field']}): {change['after']}" for change in story["changes"])
         case _:
-            yield f"{number}. {record} had changed in the portal · {when(story['at'])}"
+            yield f"{number}. {record} had changed in the portal · {format_moment(story['at'])}"
             for change in story["changes"]:
                 yield f"   {'change':<{_WIDTH}}{change['name']} ({change['field']}): {change['before'] or '—'} → {change['after'] or '—'}"
-                yield f"   {'by':<{_WIDTH}}{_author(change)}"
+                yield f"   {'by':<{_WIDTH}}{_describe_author(change)}"
 
 
-def _author(change: Story) -> str:
+def _describe_author(change: Story) -> str:
     if change["through"]:
-        return f"{change['by'] or 'somebody'} through the bot, call {short(change['through'])}"
+        return f"{change['by'] or 'somebody'} through the bot, call {to_short_id(change['through'])}"
     if change["perhaps_unreadable"]:
-        return f"perhaps by a call that {CANNOT.strip('()')}: the bot cannot tell"
+        return f"perhaps by a call that {UNREADABLE_TEXT.strip('()')}: the bot cannot tell"
     if change["perhaps_erased"]:
         return "perhaps by a call of an erased person: the bot cannot tell"
     return "no call of the bot wrote this: changed in Bitrix24 itself, whose history knows by whom"

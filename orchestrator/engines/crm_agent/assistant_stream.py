@@ -2,7 +2,7 @@
 
 import re
 
-from orchestrator.engines.crm_agent.grammar import FOREIGN, HEADER, HEADER_PREFIXES, OPENING_FENCE, word_of
+from orchestrator.engines.crm_agent.grammar import FOREIGN, HEADER, HEADER_PREFIXES, OPENING_FENCE, extract_word
 
 _FENCE_TAIL = re.compile(r"`{1,3}\s{0,32}")
 _LONGEST_FENCE_LINE = 40
@@ -38,7 +38,7 @@ class AssistantStream:
         """Return what was held back at the end of the answer and has turned out to be text. Never fails."""
         rest, self._undecided = self._undecided, ""
         is_fence = self._fenced and _FENCE_TAIL.fullmatch(rest)
-        return "" if is_fence or self._over else self._visible(rest)
+        return "" if is_fence or self._over else self._extract_visible(rest)
 
     def _begin(self, text: str) -> str:
         """Skip blanks and a fence before THOUGHT; return what follows its header."""
@@ -52,7 +52,7 @@ class AssistantStream:
         if not text or text in HEADER_PREFIXES or text in {"`", "``"}:
             return self._wait(text, bearable=True)
         header = HEADER.match(text)
-        if header is None or word_of(header) != "THOUGHT":
+        if header is None or extract_word(header) != "THOUGHT":
             return self._wait("", bearable=False)
         self._enter("THOUGHT")
         return text[header.end() :]
@@ -69,12 +69,12 @@ class AssistantStream:
                     self._undecided = text[cursor:]
                     break
                 if header := HEADER.match(text, cursor):
-                    self._enter(word_of(header))
+                    self._enter(extract_word(header))
                     cursor = header.end()
                     continue
             newline = text.find("\n", cursor)
             stop = len(text) if newline < 0 else newline + 1
-            shown.append(self._visible(text[cursor:stop]))
+            shown.append(self._extract_visible(text[cursor:stop]))
             self._at_line_start = newline >= 0
             cursor = stop
         return "".join(shown)
@@ -92,7 +92,7 @@ class AssistantStream:
         self._block = word
         self._at_line_start = False
 
-    def _visible(self, piece: str) -> str:
+    def _extract_visible(self, piece: str) -> str:
         if self._block != "ASSISTANT":
             return ""
         if not self._shown:

@@ -16,8 +16,8 @@ from orchestrator.engines.crm_agent.grammar import (
     LINE_HEADER,
     NEAR_HEADER,
     OPENING_FENCE,
-    violation,
-    word_of,
+    build_format_error,
+    extract_word,
 )
 from orchestrator.engines.crm_agent.lenient_json import read_array
 from orchestrator.errors import ModelClientError
@@ -58,13 +58,13 @@ def parse(text: str) -> Blocks:
     break inside a string. The reason of the error is written for the model: what, where, how to mend it.
     """
     if odd := _UNSTORABLE.search(text):
-        raise violation(text, odd.start(), "a NUL or half of a surrogate pair", "Send plain Unicode text.")
+        raise build_format_error(text, odd.start(), "a NUL or half of a surrogate pair", "Send plain Unicode text.")
     start, end = _unwrap(text)
-    headers = _headers(text, start, end)
-    thought = _section(text, headers, "THOUGHT", end)
-    _refuse_lost_plan(text, headers["THOUGHT"].end(), end=_end_of("THOUGHT", headers, end))
-    assistant = _section(text, headers, "ASSISTANT", end)
-    return Blocks(thought=thought, steps=_steps(text, headers, end), assistant=assistant)
+    headers = _find_headers(text, start, end)
+    thought = _extract_section(text, headers, "THOUGHT", end)
+    _refuse_lost_plan(text, headers["THOUGHT"].end(), end=_find_end("THOUGHT", headers, end))
+    assistant = _extract_section(text, headers, "ASSISTANT", end)
+    return Blocks(thought=thought, steps=_parse_steps(text, headers, end), assistant=assistant)
 
 
 def _unwrap(text: str) -> tuple[int, int]:
@@ -75,64 +75,64 @@ def _unwrap(text: str) -> tuple[int, int]:
         return start, len(text)
     closing = CLOSING_FENCE.search(text, opening.end() - 1)
     if closing is None:
-        raise violation(text, start, "the code fence around the answer is not closed", "Send the answer without a fence.")
+        raise build_format_error(text, start, "the code fence around the answer is not closed", "Send the answer without a fence.")
     inner = text[opening.end() :]
     return opening.end() + len(inner) - len(inner.lstrip()), closing.start()
 
 
-def _headers(text: str, start: int, end: int) -> dict[str, re.Match[str]]:
+def _find_headers(text: str, start: int, end: int) -> dict[str, re.Match[str]]:
     """Return the header of each block; refuse a missing, doubled, misplaced or foreign one."""
     first = HEADER.match(text, start, end)
-    if first is None or word_of(first) != "THOUGHT":
+    if first is None or extract_word(first) != "THOUGHT":
         cure = "Begin with THOUGHT:, then ACTION: and ASSISTANT:, each at the start of its line."
-        raise violation(text, start, "the answer does not begin with THOUGHT:", cure)
+        raise build_format_error(text, start, "the answer does not begin with THOUGHT:", cure)
     headers = {"THOUGHT": first}
     for header in LINE_HEADER.finditer(text, first.end(), end):
-        word = word_of(header)
+        word = extract_word(header)
         if word in FOREIGN:
             cure = "Results of calls are given to you later: end with ASSISTANT: and wait for them."
-            raise violation(text, header.start(), f"the block {word}: does not belong to the format", cure)
+            raise build_format_error(text, header.start(), f"the block {word}: does not belong to the format", cure)
         if word in headers:
             cure = "Write each block once; inside a text no line begins with a header word."
-            raise violation(text, header.start(), f"a second {word}: header", cure)
+            raise build_format_error(text, header.start(), f"a second {word}: header", cure)
         if "ASSISTANT" in headers:
-            raise violation(text, header.start(), f"{word}: stands after ASSISTANT:", "Put ACTION: before ASSISTANT:.")
+            raise build_format_error(text, header.start(), f"{word}: stands after ASSISTANT:", "Put ACTION: before ASSISTANT:.")
         headers[word] = header
     if "ASSISTANT" not in headers:
         cure = "End the answer with ASSISTANT: and a text for the person."
-        raise violation(text, end, "there is no ASSISTANT: block; the answer may have been cut off", cure)
+        raise build_format_error(text, end, "there is no ASSISTANT: block; the answer may have been cut off", cure)
     return headers
 
 
-def _end_of(word: str, headers: dict[str, re.Match[str]], end: int) -> int:
+def _find_end(word: str, headers: dict[str, re.Match[str]], end: int) -> int:
     own = headers[word].start()
     return min((header.start() for header in headers.values() if header.start() > own), default=end)
 
 
-def _section(text: str, headers: dict[str, re.Match[str]], word: str, end: int) -> str:
-    body = text[headers[word].end() : _end_of(word, headers, end)].strip()
+def _extract_section(text: str, headers: dict[str, re.Match[str]], word: str, end: int) -> str:
+    body = text[headers[word].end() : _find_end(word, headers, end)].strip()
     if not body:
-        raise violation(text, headers[word].start(), f"the block {word}: is empty", "Write at least one sentence in it.")
+        raise build_format_error(text, headers[word].start(), f"the block {word}: is empty", "Write at least one sentence in it.")
     return body
 
 
 def _refuse_lost_plan(text: str, start: int, *, end: int) -> None:
     if near := NEAR_HEADER.search(text, start, end):
         cure = "Write THOUGHT:, ACTION: and ASSISTANT: plainly, with a colon."
-        raise violation(text, near.start(), f"{near[0].strip()!r} looks like a header but is none", cure)
+        raise build_format_error(text, near.start(), f"{near[0].strip()!r} looks like a header but is none", cure)
 
 
-def _steps(text: str, headers: dict[str, re.Match[str]], end: int) -> tuple[Step, ...]:
+def _parse_steps(text: str, headers: dict[str, re.Match[str]], end: int) -> tuple[Step, ...]:
     if "ACTION" not in headers:
         return ()
-    start, stop = _trim(text, headers["ACTION"].end(), _end_of("ACTION", headers, end))
+    start, stop = _trim(text, headers["ACTION"].end(), _find_end("ACTION", headers, end))
     if fence := _ACTION_FENCE.match(text, start, stop):
         if not text.endswith(_FENCE, fence.end(), stop):
-            raise violation(text, start, "the code fence of ACTION is not closed", "Write the array without a fence.")
+            raise build_format_error(text, start, "the code fence of ACTION is not closed", "Write the array without a fence.")
         start, stop = _trim(text, fence.end(), stop - len(_FENCE))
     if start == stop:
         return ()
-    return tuple(_step(raw, number) for number, raw in enumerate(read_array(text, start, stop), start=1))
+    return tuple(_parse_step(raw, number) for number, raw in enumerate(read_array(text, start, stop), start=1))
 
 
 def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
@@ -153,35 +153,35 @@ _TYPES: dict[str, type] = {
 _TYPE_NAMES: dict[type, str] = {str: "a string", dict: "an object", bool: "true or false"}
 
 
-def _step(raw: object, number: int) -> Step:
+def _parse_step(raw: object, number: int) -> Step:
     if not isinstance(raw, dict):
-        raise _bad_step(number, "is not an object", 'Write it as {"method": ..., "params": {...}, "comment": ...}.')
+        raise _build_step_error(number, "is not an object", 'Write it as {"method": ..., "params": {...}, "comment": ...}.')
     for key, value in raw.items():
         if key not in _TYPES:
-            raise _bad_step(number, f"has the unknown key {key[:40]!r}", f"Known keys: {', '.join(_TYPES)}.")
+            raise _build_step_error(number, f"has the unknown key {key[:40]!r}", f"Known keys: {', '.join(_TYPES)}.")
         if not isinstance(value, _TYPES[key]):
-            raise _bad_step(number, f"has a wrong {key!r}", f"It must be {_TYPE_NAMES[_TYPES[key]]}; leave it out if unused.")
+            raise _build_step_error(number, f"has a wrong {key!r}", f"It must be {_TYPE_NAMES[_TYPES[key]]}; leave it out if unused.")
     if not raw.get("method", "").strip():
-        raise _bad_step(number, "has no method", 'Name the Bitrix24 method, for example "crm.deal.get".')
+        raise _build_step_error(number, "has no method", 'Name the Bitrix24 method, for example "crm.deal.get".')
     choices = {
-        "http_method": _choice(raw, "http_method", ("GET", "POST"), number),
-        "confirmation_decision": _choice(raw, "confirmation_decision", ("deny", "approve"), number),
+        "http_method": _parse_choice(raw, "http_method", ("GET", "POST"), number),
+        "confirmation_decision": _parse_choice(raw, "confirmation_decision", ("deny", "approve"), number),
     }
     step = Step(**{**raw, **choices})
     if step.confirmed and step.confirmation_decision == "deny":
-        raise _bad_step(number, "is both confirmed and denied", "Keep one of the two.")
+        raise _build_step_error(number, "is both confirmed and denied", "Keep one of the two.")
     return step
 
 
-def _choice(raw: dict[str, Any], key: str, allowed: tuple[str, ...], number: int) -> str | None:
+def _parse_choice(raw: dict[str, Any], key: str, allowed: tuple[str, ...], number: int) -> str | None:
     """Return the allowed spelling of `raw[key]`, whatever its case, or None when the key is absent."""
     if key not in raw:
         return None
     for spelling in allowed:
         if raw[key].lower() == spelling.lower():
             return spelling
-    raise _bad_step(number, f"has an unknown {key} {raw[key][:40]!r}", f"Allowed: {', '.join(allowed)}.")
+    raise _build_step_error(number, f"has an unknown {key} {raw[key][:40]!r}", f"Allowed: {', '.join(allowed)}.")
 
 
-def _bad_step(number: int, what: str, cure: str) -> ModelClientError:
+def _build_step_error(number: int, what: str, cure: str) -> ModelClientError:
     return ModelClientError(f"Format error in ACTION, step {number}: it {what}. {cure}")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from orchestrator.engines.base import EndReason, TurnEnd
-from orchestrator.engines.crm_agent.replies import with_tables
-from orchestrator.engines.crm_agent.work import Work
+from orchestrator.engines.crm_agent.replies import insert_tables
+from orchestrator.engines.crm_agent.work import TurnWork
 from orchestrator.messages import Notice, Reply
 
 WITHHELD = "[answer contained text from the CRM; it is not repeated here]"
@@ -12,24 +12,24 @@ NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
 NOT_DONE = "[written before its steps were judged: what waits for a person is not done]"
 
 
-def ended(work: Work, reason: EndReason, *, assistant: str, turn_id: str) -> TurnEnd:
+def finish_turn(work: TurnWork, reason: EndReason, *, assistant: str, turn_id: str) -> TurnEnd:
     """The end of the turn with the model's last words and what code knows of its steps (S004-15)."""
     reply = Reply(
-        parts=with_tables(assistant if not work.planned else "", work.tables),
-        notices=tuple(_unique(_notices(work, assistant))),
+        parts=insert_tables(assistant if not work.planned else "", work.tables),
+        notices=tuple(_drop_duplicates(_build_notices(work, assistant))),
         confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
         turn_id=turn_id,
     )
     return TurnEnd(
         reason=reason,
         reply=reply,
-        history=_remembered(work, assistant),
+        history=_build_history(work, assistant),
         next_planned_actions=(*work.left, *work.rest),
         targets=frozenset(work.targets),
     )
 
 
-def _notices(work: Work, assistant: str) -> list[Notice]:
+def _build_notices(work: TurnWork, assistant: str) -> list[Notice]:
     notices = list(work.notices)
     if work.planned:
         items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
@@ -42,7 +42,7 @@ def _notices(work: Work, assistant: str) -> list[Notice]:
     return notices
 
 
-def _remembered(work: Work, assistant: str) -> str:
+def _build_history(work: TurnWork, assistant: str) -> str:
     """What later prompts may know of the answer: nothing that prose may have dictated, no claim of what did not happen."""
     if work.prose:
         return WITHHELD
@@ -53,7 +53,7 @@ def _remembered(work: Work, assistant: str) -> str:
     return assistant
 
 
-def _unique(notices: Sequence[Notice]) -> list[Notice]:
+def _drop_duplicates(notices: Sequence[Notice]) -> list[Notice]:
     kept: list[Notice] = []
     for notice in notices:
         if notice not in kept:

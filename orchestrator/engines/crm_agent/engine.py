@@ -10,10 +10,18 @@ from orchestrator.engines.base import EndReason, ModelRequest, TurnContext, Turn
 from orchestrator.engines.crm_agent import observing, prompt
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, Step, parse
-from orchestrator.engines.crm_agent.ending import ended
+from orchestrator.engines.crm_agent.ending import finish_turn
 from orchestrator.engines.crm_agent.fence import Fence
-from orchestrator.engines.crm_agent.plan import Asking, Planned, ask_person, entry_of, plan_of, question_of, resume_question
-from orchestrator.engines.crm_agent.work import start
+from orchestrator.engines.crm_agent.plan import (
+    NameQuestion,
+    PlannedStep,
+    ask_person,
+    build_state_entry,
+    find_question,
+    plan_steps,
+    resume_question,
+)
+from orchestrator.engines.crm_agent.work import start_work
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Effect, Mode, Notice
 
@@ -32,9 +40,9 @@ class CrmAgent:
         """One turn; raises ModelClientError when the model is unreachable or breaks the format twice."""
         return await _Turn(self, ctx).run()
 
-    def system(self, mode: Mode) -> dict[str, str]:
+    def build_system_message(self, mode: Mode) -> dict[str, str]:
         """The static part of the prompt."""
-        return prompt.system_message(self._constitution, self._protocol, self._methods(mode), mode)
+        return prompt.build_system_message(self._constitution, self._protocol, self._methods(mode), mode)
 
     @property
     def max_iterations(self) -> int:
@@ -51,24 +59,24 @@ class _Turn:
         self._fence = Fence()
         self._asked = 0
         self._dialogue: list[dict[str, str]] = []
-        question = question_of(ctx)
-        self._work = start(question["text"] if question else ctx.turn.text, ctx.turn.quoted, ctx.state)
+        question = find_question(ctx)
+        self._work = start_work(question["text"] if question else ctx.turn.text, ctx.turn.quoted, ctx.state)
 
     async def run(self) -> TurnEnd:
         """Iterations until the turn ends."""
-        base = await self._base()
+        base = await self._build_base_messages()
         for iteration in range(1, self._agent.max_iterations + 1):
-            text, blocks = await self._next(iteration, base)
-            self._note(blocks)
+            text, blocks = await self._find_next_answer(iteration, base)
+            self._record_blocks(blocks)
             if not blocks.steps:
-                return self._end("answered", blocks.assistant)
+                return self._finish("answered", blocks.assistant)
             over = await self._carry_out(iteration, text, blocks)
             if over is not None:
                 return over
         self._work.notices.append(Notice(code="iteration-limit", args={"limit": self._agent.max_iterations}))
-        return self._end("limit", "")
+        return self._finish("limit", "")
 
-    async def _base(self) -> list[dict[str, str]]:
+    async def _build_base_messages(self) -> list[dict[str, str]]:
         ctx = self._ctx
         when = await ctx.query("when", actor=ctx.actor)
         current = await ctx.query("current", state=ctx.state, actor=ctx.actor)
@@ -76,27 +84,27 @@ class _Turn:
         if history and history[-1]["role"] == "user" and history[-1]["text"] == self._work.text:
             history.pop()  # the present message stands at the end of the prompt
         return [
-            self._agent.system(ctx.mode),
-            prompt.state_message(ctx.state, ctx.actor, ctx.mode, when, current),
-            *prompt.history_messages(history),
-            prompt.user_message(self._work.text, ctx.turn.quoted, self._fence),
+            self._agent.build_system_message(ctx.mode),
+            prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
+            *prompt.build_history_messages(history),
+            prompt.build_user_message(self._work.text, ctx.turn.quoted, self._fence),
         ]
 
-    async def _next(self, iteration: int, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
+    async def _find_next_answer(self, iteration: int, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
         """The answer to carry out: after a choice the recorded one comes first, and the model is not asked again for it."""
-        if iteration == 1 and question_of(self._ctx):
+        if iteration == 1 and find_question(self._ctx):
             text = await resume_question(self._ctx, self._work)
             return text, parse(text)
-        return await self._answer(base)
+        return await self._ask_parsed(base)
 
-    async def _answer(self, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
+    async def _ask_parsed(self, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
         """One parsed answer, with one repair request when the first cannot be read (S004-20)."""
         messages = [*base, *self._dialogue]
         text = await self._ask(messages)
         try:
             return text, parse(text)
         except ModelClientError as error:
-            mended = await self._ask([*messages, {"role": "assistant", "content": text}, prompt.repair_message(error.reason)])
+            mended = await self._ask([*messages, {"role": "assistant", "content": text}, prompt.build_repair_message(error.reason)])
             return mended, parse(mended)
 
     async def _ask(self, messages: Sequence[Mapping[str, str]]) -> str:
@@ -108,7 +116,7 @@ class _Turn:
             fresh = stream.feed(delta)
             if fresh:
                 shown += fresh
-                await self._ctx.partial(shown)
+                await self._ctx.show_partial(shown)
 
         request = ModelRequest(iteration=self._asked, messages=messages, prose=self._work.prose)
         answer = await self._ctx.ask_model(request, on_delta)
@@ -118,54 +126,54 @@ class _Turn:
 
     async def _carry_out(self, iteration: int, text: str, blocks: Blocks) -> TurnEnd | None:
         """Run the plan of one iteration; a TurnEnd when the turn is over."""
-        plan = await plan_of(self._ctx, self._work, iteration=iteration, steps=blocks.steps)
-        if isinstance(plan, Asking):
+        plan = await plan_steps(self._ctx, self._work, iteration=iteration, steps=blocks.steps)
+        if isinstance(plan, NameQuestion):
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
-        self._work.take_up([(planned.step.method, planned.step.params) for planned in plan])
+        self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
         observed = await self._run_steps(plan)
         if any(line["status"] == "unknown" for line in observed):
-            return self._end("answered", "")  # nobody goes on from a call that may or may not have happened
+            return self._finish("answered", "")  # nobody goes on from a call that may or may not have happened
         if self._work.pending or self._work.planned:
-            return self._end("waiting" if self._work.pending else "planned", blocks.assistant)
+            return self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
         self._dialogue.append({"role": "assistant", "content": text})
-        self._dialogue.append(prompt.observation_message(iteration, observed, self._fence))
+        self._dialogue.append(prompt.build_observation_message(iteration, observed, self._fence))
         return None
 
-    async def _run_steps(self, plan: Sequence[Planned]) -> list[observing.Line]:
+    async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[observing.ObservationLine]:
         """One line for every step; where the policy says so, those behind the first that does not run are left for later."""
-        observed: list[observing.Line] = []
+        observed: list[observing.ObservationLine] = []
         halted = False
         for number, planned in enumerate(plan, start=1):
-            line = observing.not_begun() if halted else await self._run_step(number, planned)
+            line = observing.build_skipped_line() if halted else await self._run_step(number, planned)
             observed.append({"step": number, "method": planned.step.method} | line)
             if halted:
-                self._work.rest.append(entry_of(planned, self._work))
+                self._work.rest.append(build_state_entry(planned, self._work))
             elif line["status"] != "ok":
-                self._work.left.append(entry_of(planned, self._work))
+                self._work.left.append(build_state_entry(planned, self._work))
                 halted = self._ctx.halt_on_block and line["status"] != "planned"
         return observed
 
-    async def _run_step(self, number: int, planned: Planned) -> observing.Line:
+    async def _run_step(self, number: int, planned: PlannedStep) -> observing.ObservationLine:
         if planned.problem is not None:
-            return observing.not_run(self._work, planned.problem)
-        result = await self._ctx.submit(self._effect(planned.step, planned.slot))
+            return observing.build_unresolved_line(self._work, planned.problem)
+        result = await self._ctx.submit(self._build_effect(planned.step, planned.slot))
         return await observing.observe(self._ctx, self._work, number=number, result=result)
 
-    def _effect(self, step: Step, slot: str) -> Effect:
+    def _build_effect(self, step: Step, slot: str) -> Effect:
         return Effect(
             method=step.method,
             params=step.params,
             comment=step.comment,
-            provenance=self._work.provenance(),
+            provenance=self._work.build_provenance(),
             requires_confirmation=step.requires_confirmation,
             confirmed=step.confirmed,
             confirmation_decision=step.confirmation_decision,
             slot=slot,
         )
 
-    def _note(self, blocks: Blocks) -> None:
+    def _record_blocks(self, blocks: Blocks) -> None:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]
-        self._ctx.note_iteration(self._asked, {"thought": blocks.thought, "action": steps, "assistant": blocks.assistant})
+        self._ctx.record_iteration(self._asked, {"thought": blocks.thought, "action": steps, "assistant": blocks.assistant})
 
-    def _end(self, reason: EndReason, assistant: str) -> TurnEnd:
-        return ended(self._work, reason, assistant=assistant, turn_id=self._ctx.turn.turn_id)
+    def _finish(self, reason: EndReason, assistant: str) -> TurnEnd:
+        return finish_turn(self._work, reason, assistant=assistant, turn_id=self._ctx.turn.turn_id)

@@ -21,10 +21,10 @@ class Fence:
 
     def wrap(self, text: str) -> str:
         """`text` between the fence lines, defused."""
-        return f"<<<DATA {self.marker}\n{defuse(text)}\nDATA {self.marker}>>>"
+        return f"<<<DATA {self.marker}\n{escape_headers(text)}\nDATA {self.marker}>>>"
 
 
-def defuse(text: str) -> str:
+def escape_headers(text: str) -> str:
     """`text` in which no line can pass for a header or a fence, and nothing is invisible."""
     visible = _RARE.sub(lambda rare: "·" if unicodedata.category(rare[0]) in _INVISIBLE else rare[0], text)
     return _HEADER.sub(r"\1·\2", _MARKER.sub("‹›", visible))

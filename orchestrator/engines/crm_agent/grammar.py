@@ -49,12 +49,12 @@ HEADER_LITERALS = frozenset(
 HEADER_PREFIXES = frozenset(literal[:size] for literal in HEADER_LITERALS for size in range(1, len(literal)))
 
 
-def word_of(header: re.Match[str]) -> str:
+def extract_word(header: re.Match[str]) -> str:
     """Return the header word of a match of `HEADER` or `LINE_HEADER`."""
     return str(header[header.lastgroup or 0])
 
 
-def violation(text: str, at: int, what: str, cure: str) -> ModelClientError:
+def build_format_error(text: str, at: int, what: str, cure: str) -> ModelClientError:
     """Build the error that tells the model what is wrong at offset `at`, where that is, and how to mend it."""
     line = text.count("\n", 0, at) + 1
     column = at - text.rfind("\n", 0, at)

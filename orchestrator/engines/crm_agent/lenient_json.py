@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from orchestrator.engines.crm_agent.grammar import violation
+from orchestrator.engines.crm_agent.grammar import build_format_error
 
 MAX_DEPTH = 32
 MAX_TOKENS = 10_000
@@ -42,39 +42,39 @@ _ODD = {
 
 def read_array(text: str, start: int, end: int) -> list[Any]:
     """Return the JSON array that is all of `text[start:end]`; raise `ModelClientError` on anything else (S004-20)."""
-    cleaned = _blank(text, start, end, _surplus(text, start, end))
+    cleaned = _blank_spans(text, start, end, _find_surplus(text, start, end))
     try:
         value = json.loads(cleaned, strict=False, object_pairs_hook=_Pairs)
     except json.JSONDecodeError as error:
-        raise violation(text, start + error.pos, f"not valid JSON ({error.msg})", "Correct the JSON.") from None
-    return _plain_list(value, text, start)
+        raise build_format_error(text, start + error.pos, f"not valid JSON ({error.msg})", "Correct the JSON.") from None
+    return _to_plain_list(value, text, start)
 
 
 class _Pairs(list[tuple[str, Any]]):
     """An object as its pairs, so that a doubled key is still visible."""
 
 
-def _plain_list(value: list[Any], text: str, start: int) -> list[Any]:
-    return [_plain(item, text, start) for item in value]
+def _to_plain_list(value: list[Any], text: str, start: int) -> list[Any]:
+    return [_to_plain(item, text, start) for item in value]
 
 
-def _plain(value: Any, text: str, start: int) -> Any:
+def _to_plain(value: Any, text: str, start: int) -> Any:
     if isinstance(value, _Pairs):
-        plain = {key: _plain(item, text, start) for key, item in value}
+        plain = {key: _to_plain(item, text, start) for key, item in value}
         if len(plain) != len(value):
             double = Counter(key for key, _ in value).most_common(1)[0][0]
-            raise violation(text, start, f"the key {_short(double)} stands twice in one object", "Keep one of the two.")
+            raise build_format_error(text, start, f"the key {_shorten(double)} stands twice in one object", "Keep one of the two.")
         return plain
-    return _plain_list(value, text, start) if isinstance(value, list) else value
+    return _to_plain_list(value, text, start) if isinstance(value, list) else value
 
 
-def _surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Check every token of the array and return the spans to blank out: comments and trailing commas."""
     spans: list[tuple[int, int]] = []
     depth, begun, after_value, comma = 0, False, False, -1
     for count, token in enumerate(_TOKEN.finditer(text, start, end)):
         if count == MAX_TOKENS:
-            raise violation(text, token.start(), f"the plan has more than {MAX_TOKENS} parts", "Propose fewer steps.")
+            raise build_format_error(text, token.start(), f"the plan has more than {MAX_TOKENS} parts", "Propose fewer steps.")
         kind = token.lastgroup
         if kind == "comment":
             spans.append(token.span())
@@ -92,11 +92,11 @@ def _surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
         after_value = kind not in ("comma", "open")
     if depth or not begun:
         cure = "Send the whole answer again, shorter; a cut-off plan is never completed by guessing."
-        raise violation(text, end, "the JSON array of ACTION ends before it is closed", cure)
+        raise build_format_error(text, end, "the JSON array of ACTION ends before it is closed", cure)
     return sorted(spans)
 
 
-def _blank(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> str:
+def _blank_spans(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> str:
     """Return `text[start:end]` with `spans` overwritten by spaces, so that offsets stay true."""
     pieces: list[str] = []
     cursor = start
@@ -108,13 +108,13 @@ def _blank(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> str
 
 def _check_top(text: str, token: re.Match[str], *, begun: bool) -> None:
     if begun:
-        raise violation(text, token.start(), "something follows the JSON array", "Put all steps into one array.")
+        raise build_format_error(text, token.start(), "something follows the JSON array", "Put all steps into one array.")
     if token[0] == "[":
         return
     if token[0] == "{":
-        raise violation(text, token.start(), "ACTION is a bare object", "Wrap the step in an array: [ { ... } ].")
+        raise build_format_error(text, token.start(), "ACTION is a bare object", "Wrap the step in an array: [ { ... } ].")
     cure = "Write one JSON array of steps; with nothing to do write []."
-    raise violation(text, token.start(), f"ACTION is not a JSON array but begins with {_short(token[0])}", cure)
+    raise build_format_error(text, token.start(), f"ACTION is not a JSON array but begins with {_shorten(token[0])}", cure)
 
 
 def _check_token(text: str, token: re.Match[str], depth: int) -> None:
@@ -124,16 +124,16 @@ def _check_token(text: str, token: re.Match[str], depth: int) -> None:
         case "word":
             _check_word(text, token.start(), token[0])
         case "open" if depth == MAX_DEPTH:
-            raise violation(text, token.start(), f"the JSON is nested deeper than {MAX_DEPTH} levels", "Flatten it.")
+            raise build_format_error(text, token.start(), f"the JSON is nested deeper than {MAX_DEPTH} levels", "Flatten it.")
         case "odd":
             what, cure = _ODD[token[0]]
-            raise violation(text, token.start(), what, cure)
+            raise build_format_error(text, token.start(), what, cure)
 
 
 def _check_string(text: str, token: re.Match[str]) -> None:
     literal = token[0]
     if _RAW_CONTROL.search(literal):
-        raise violation(text, token.start(), "a control character inside a string", "Remove it.")
+        raise build_format_error(text, token.start(), "a control character inside a string", "Remove it.")
     if not _RISKY_ESCAPE.search(literal):
         return
     try:
@@ -142,20 +142,20 @@ def _check_string(text: str, token: re.Match[str]) -> None:
         return  # the full reader meets it again and knows the exact place
     if _UNSTORABLE.search(value):
         cure = "Write the character itself instead of \\u escapes."
-        raise violation(text, token.start(), "half of a surrogate pair, or NUL, inside a string", cure)
+        raise build_format_error(text, token.start(), "half of a surrogate pair, or NUL, inside a string", cure)
 
 
 def _check_word(text: str, at: int, word: str) -> None:
     number = _NUMBER.fullmatch(word)
     if number is None:
         cure = "JSON knows numbers, strings in double quotes, true, false and null."
-        raise violation(text, at, f"{_short(word)} is not a JSON value", cure)
-    if not _keeps_value(word, whole=number[1] is None and number[2] is None):
+        raise build_format_error(text, at, f"{_shorten(word)} is not a JSON value", cure)
+    if not _is_storable_number(word, whole=number[1] is None and number[2] is None):
         cure = "Send a long number as a string, an amount with a sane number of digits."
-        raise violation(text, at, f"the number {_short(word)} cannot be stored exactly", cure)
+        raise build_format_error(text, at, f"the number {_shorten(word)} cannot be stored exactly", cure)
 
 
-def _keeps_value(word: str, *, whole: bool) -> bool:
+def _is_storable_number(word: str, *, whole: bool) -> bool:
     """Tell whether the number survives storage: none beyond 2**53, no overflow, no tiny number that becomes zero."""
     if whole:
         return len(word) <= len(str(-SAFE_INTEGER)) and abs(int(word)) <= SAFE_INTEGER
@@ -165,6 +165,6 @@ def _keeps_value(word: str, *, whole: bool) -> bool:
     return abs(value) < SAFE_INTEGER and not vanished
 
 
-def _short(word: str) -> str:
+def _shorten(word: str) -> str:
     limit = 40
     return repr(word if len(word) <= limit else word[:limit] + "…")

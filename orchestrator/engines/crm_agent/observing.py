@@ -3,26 +3,26 @@
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from orchestrator.directory.answers import Presented, Unresolved
+from orchestrator.directory.answers import OutcomeView, Unresolved
 from orchestrator.engines.base import TurnContext
-from orchestrator.engines.crm_agent.work import Work
+from orchestrator.engines.crm_agent.work import TurnWork
 from orchestrator.messages import Outcome, Pending
 
-Line = dict[str, Any]
+ObservationLine = dict[str, Any]
 
 
-def not_run(work: Work, problem: Unresolved) -> Line:
+def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLine:
     """The line of a step whose name fits nothing."""
     work.notices.append(problem.notice)
     return {"status": "refused", "text": problem.detail}
 
 
-def not_begun() -> Line:
+def build_skipped_line() -> ObservationLine:
     """The line of a step that the plan did not come to."""
     return {"status": "not_begun", "text": "the plan stopped before this step"}
 
 
-async def observe(ctx: TurnContext, work: Work, *, number: int, result: Outcome | Pending) -> Line:
+async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending) -> ObservationLine:
     """The line of step `number`, which was submitted; `work` has taken in what it showed."""
     if isinstance(result, Pending):
         work.pending.append(result)
@@ -47,11 +47,11 @@ async def observe(ctx: TurnContext, work: Work, *, number: int, result: Outcome 
             assert_never(result.status)
 
 
-async def _learn(ctx: TurnContext, work: Work, *, number: int, outcome: Outcome) -> Mapping[str, Any]:
+async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome) -> Mapping[str, Any]:
     """Take in what a successful call showed: labels, prose, created and named records."""
     if outcome.created:
         work.targets.add(outcome.created)
-    seen: Presented = await ctx.query("present", outcome=outcome, actor=ctx.actor)
+    seen: OutcomeView = await ctx.query("present", outcome=outcome, actor=ctx.actor)
     work.labels.extend(seen.labels)
     work.prose = work.prose or seen.prose
     if seen.table is not None:

@@ -19,12 +19,12 @@ MODE_TEXT: Mapping[Mode, str] = {
 }
 
 
-def system_message(constitution: str, protocol: str, methods: str, mode: Mode) -> dict[str, str]:
+def build_system_message(constitution: str, protocol: str, methods: str, mode: Mode) -> dict[str, str]:
     """The static part, the same for every turn of a mode, so that providers can cache it (S004-2, S004-3)."""
     return {"role": "system", "content": "\n\n".join((constitution, protocol, "# Methods of this mode\n" + methods, MODE_TEXT[mode]))}
 
 
-def state_message(
+def build_state_message(
     state: Mapping[str, Any], actor: Actor, mode: Mode, when: Mapping[str, Any], current: Mapping[str, Any]
 ) -> dict[str, str]:
     """The serialised agent_state with who speaks and what day it is (S004-4, S004-19)."""
@@ -32,12 +32,12 @@ def state_message(
         "me": {"name": actor.name, "bitrix_user_id": actor.bitrix_user_id, "role": actor.role, "mode": mode},
         **when,
         "current": current,
-        "state": trimmed(state["agent"]),
+        "state": trim_state(state["agent"]),
     }
     return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False, sort_keys=True)}
 
 
-def trimmed(agent: Mapping[str, Any]) -> dict[str, Any]:
+def trim_state(agent: Mapping[str, Any]) -> dict[str, Any]:
     """agent_state as the prompt carries it: what is newest, how much more there is, no customers' texts."""
     waiting = [item for item in agent["confirmations"].values() if item["status"] == "requested"]
     planned, bindings = agent["next_planned_actions"], agent["event_bindings"]
@@ -52,45 +52,45 @@ def trimmed(agent: Mapping[str, Any]) -> dict[str, Any]:
             "done": [item["description"] for item in agent["done"][-KEEP_DONE:]],
             "objects": {key: value for key, value in agent["objects"].items() if key != "links"},
             # One plan, to be gone on with from its beginning.
-            "next_planned_actions": [_proposal(item, prose=bool(item.get("prose"))) for item in planned[:KEEP_PLANNED]],
+            "next_planned_actions": [_build_proposal(item, prose=bool(item.get("prose"))) for item in planned[:KEEP_PLANNED]],
             "waiting_for_a_person": [
-                _proposal(item, prose=bool((item.get("provenance") or {}).get("prose"))) for item in waiting[-KEEP_WAITING:]
+                _build_proposal(item, prose=bool((item.get("provenance") or {}).get("prose"))) for item in waiting[-KEEP_WAITING:]
             ],
             "event_bindings": bindings[-KEEP_BINDINGS:],
         }
-        | _not_shown(left_out)
+        | _build_not_shown(left_out)
     )
 
 
-def _not_shown(left_out: Mapping[str, int]) -> dict[str, Any]:
+def _build_not_shown(left_out: Mapping[str, int]) -> dict[str, Any]:
     more = {name: count for name, count in left_out.items() if count > 0}
     return {"not_shown": more} if more else {}
 
 
-def _proposal(item: Mapping[str, Any], *, prose: bool) -> dict[str, Any]:
+def _build_proposal(item: Mapping[str, Any], *, prose: bool) -> dict[str, Any]:
     """A step that did not run. What was written after prose was read may be the words of that prose: only its method is kept."""
     return {"method": item["method"]} if prose else {"method": item["method"], "params": item["params"]}
 
 
-def history_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def build_history_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Earlier turns of this conversation; what was said after reading customers' prose is kept out where it is recorded."""
     return [{"role": item["role"], "content": item["text"]} for item in history if item["text"]]
 
 
-def user_message(text: str, quoted: str, fence: Fence) -> dict[str, str]:
+def build_user_message(text: str, quoted: str, fence: Fence) -> dict[str, str]:
     """The person's words (S004-5); text of others that came along is fenced."""
     if not quoted:
         return {"role": "user", "content": text}
     return {"role": "user", "content": f"{text}\n\nForwarded or pasted text of somebody else:\n{fence.wrap(quoted)}"}
 
 
-def observation_message(iteration: int, observed: Sequence[Mapping[str, Any]], fence: Fence) -> dict[str, str]:
+def build_observation_message(iteration: int, observed: Sequence[Mapping[str, Any]], fence: Fence) -> dict[str, str]:
     """What became of the steps of an iteration, one JSON line each, fenced."""
     lines = "\n".join(json.dumps(item, ensure_ascii=False, sort_keys=True, default=str) for item in observed)
     return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}"}
 
 
-def repair_message(reason: str) -> dict[str, str]:
+def build_repair_message(reason: str) -> dict[str, str]:
     """The one request to mend a broken reply."""
     return {
         "role": "user",

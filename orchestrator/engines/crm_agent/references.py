@@ -14,14 +14,14 @@ def find_references(value: Any) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def substitute(value: Any, values: Mapping[str, Any]) -> Any:
+def replace_references(value: Any, values: Mapping[str, Any]) -> Any:
     """`value` with the references that `values` knows replaced by their values, types kept."""
     if isinstance(value, str):
         return values.get(value, value)
     if isinstance(value, Mapping):
-        return {key: substitute(item, values) for key, item in value.items()}
+        return {key: replace_references(item, values) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [substitute(item, values) for item in value]
+        return [replace_references(item, values) for item in value]
     return value
 
 

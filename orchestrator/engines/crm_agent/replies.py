@@ -8,7 +8,7 @@ from orchestrator.messages import Table, Text
 _MARKER = re.compile(r"[ \t]*\[\[\s*list\s+(\d{1,3})\s*\]\][ \t]*", re.IGNORECASE)
 
 
-def with_tables(assistant: str, tables: Mapping[int, Table]) -> tuple[Text | Table, ...]:
+def insert_tables(assistant: str, tables: Mapping[int, Table]) -> tuple[Text | Table, ...]:
     """Text and tables in order; a marker without a table disappears."""
     parts: list[Text | Table] = []
     position = 0

@@ -13,7 +13,7 @@ _OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current
 
 
 @dataclass(kw_only=True)
-class Work:
+class TurnWork:
     """Grows while the turn goes on. `prose` never goes back to False within a turn (DESIGN §3, taint)."""
 
     text: str
@@ -30,19 +30,19 @@ class Work:
     tables: dict[int, Table] = field(default_factory=dict)
     resolved: dict[str, Any] = field(default_factory=dict)
 
-    def take_up(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    def begin_iteration(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """A new iteration begins: [[list N]] means its tables, and what it proposes again is no longer the rest of a stopped plan."""
         self.tables.clear()
         self.rest = [entry for entry in self.rest if (entry["method"], entry["params"]) not in steps]
 
-    def provenance(self) -> Provenance:
+    def build_provenance(self) -> Provenance:
         """What the gate is told about the next step."""
         return Provenance(prose=self.prose, targets=frozenset(self.targets), external=tuple(self.labels[-200:]), person_text=self.text)
 
 
-def start(text: str, quoted: str, state: Mapping[str, Any]) -> Work:
+def start_work(text: str, quoted: str, state: Mapping[str, Any]) -> TurnWork:
     """The work at the beginning of a turn: numbers the person wrote, and the trusted current objects."""
-    work = Work(text=text, prose=bool(quoted))
+    work = TurnWork(text=text, prose=bool(quoted))
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state["trusted"])

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.decisions import run_decision
 from orchestrator.messages import Actor, Mode
 from orchestrator.turns import run_turn
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.sql.store import SqlStore, open_store
 from state.store import InboxRow, StoreUnwritable
 from tests.unit.spine_kit import ANNA, CHAT, World, a_world, message, raise_sum, reply, step
@@ -38,14 +38,14 @@ class House:
 
     def store(self) -> SqlStore:
         """The database of the house, opened once more."""
-        return open_store(sqlite_url(self.folder / "sdelka.db"))
+        return open_store(build_sqlite_url(self.folder / "sdelka.db"))
 
     @asynccontextmanager
     async def started(self, *, mode: Mode = "full", policy: Mapping[str, Any] | None = None) -> AsyncIterator[World]:
         """The product as it starts on what is there: what a dead predecessor held is free, as with the embedded database."""
         async with a_world(self.folder, mode=mode, policy=policy, store=self.store(), portal=self.portal) as world:
             world.clock.advance(self.passed)
-            await world.store.void_leases()
+            await world.store.expire_leases()
             yield world
 
     @asynccontextmanager
@@ -60,7 +60,7 @@ class House:
 @cache
 def _empty_database() -> Path:
     path = Path(tempfile.mkdtemp()) / "empty.db"
-    open_store(sqlite_url(path)).close()
+    open_store(build_sqlite_url(path)).close()
     return path
 
 
@@ -80,7 +80,7 @@ async def card_of(world: World, *steps: Mapping[str, Any], **more: Any) -> dict[
 
 def status_of(world: World, entry: Mapping[str, Any]) -> str:
     """Where the effect of a card stands in the database."""
-    row = world.sql.effect(entry["effect_id"])
+    row = world.sql.find_effect(entry["effect_id"])
     return row.status if row else "absent"
 
 
@@ -111,7 +111,7 @@ async def worked(world: World, row: InboxRow) -> None:
     """One input as the worker works it, without the worker's patience with a store that fails."""
     session = await world.session(row.session)
     await world.put(row)
-    taken = await world.store.next_inbox(row.session, row.lane)
+    taken = await world.store.take_inbox(row.session, row.lane)
     if taken is not None:
         await (run_decision if row.kind == "decision" else run_turn)(taken, session, world.tools)
 

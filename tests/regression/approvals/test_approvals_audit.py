@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator import inputs
-from state.clock import new_id
+from state.clock import generate_id
 from state.store import StoreUnwritable
 from tests.regression.approvals.approvals_kit import SECOND_TASK, TASK, UPDATE, House, card_of, cards_of, status_of
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, message, opening_of, press, raise_sum, reply, step
@@ -83,10 +83,10 @@ async def test_without_room_for_the_audit_there_is_no_call(house: House, monkeyp
                 world.model.will(reply(SECOND_TASK))
                 session = await world.session()
                 await world.put(row)
-                taken = await world.store.next_inbox(CHAT, row.lane)
+                taken = await world.store.take_inbox(CHAT, row.lane)
                 assert taken is not None
                 with pytest.raises(StoreUnwritable):
-                    await inputs.work(taken, session, world.orchestrator.tools)
+                    await inputs.run_input(taken, session, world.orchestrator.tools)
             world.model.script.clear()
             assert house.portal.ledger == []
     async with house.started() as world:
@@ -114,7 +114,7 @@ async def test_a_forged_decision_changes_nothing_of_what_is_approved(house: Hous
     async with house.started() as world:
         entry = await card_of(world)
         row = press(entry, actor=BORIS)
-        await world.work(dataclasses.replace(row, id=new_id(), body={**row.body, **more}))
+        await world.work(dataclasses.replace(row, id=generate_id(), body={**row.body, **more}))
         assert house.portal.ledger == []
         assert status_of(world, entry) == "requested"
         noted = [json.loads(line) for line in world.audit().splitlines()]
@@ -130,7 +130,7 @@ async def test_who_loses_the_role_before_the_press_approves_nothing(house: House
     async with house.started() as world:
         entry = await card_of(world)
         now: dict[str, Any] = {VERA.key: VERA.model_copy(update={"role": "manager", "sees": "own"}), ANNA.key: ANNA, BORIS.key: BORIS}
-        tools = dataclasses.replace(world.orchestrator.tools, present=lambda actor: now[actor.key])
+        tools = dataclasses.replace(world.orchestrator.tools, refresh_actor=lambda actor: now[actor.key])
         world.orchestrator.tools = tools
         await world.work(press(entry, actor=VERA), press(entry, actor=BORIS.model_copy(update={"role": "admin", "sees": "all"})))
         assert world.codes().count("toast:not-your-card") == 2

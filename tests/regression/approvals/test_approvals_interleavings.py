@@ -85,7 +85,14 @@ class Life:
         """Its timer, in time or not."""
         body = {"confirmation_id": self.entry["confirmation_id"], "kind": "confirmation_expires"}
         row = InboxRow(
-            id="t", source="t", session=self.key, lane="express", kind="timer", actor={}, body=body, received_at=self.world.clock.now()
+            id="t",
+            source="t",
+            session=self.key,
+            lane="express",
+            kind="timer",
+            actor={},
+            body=body,
+            received_at=self.world.clock.now(),
         )
         await run_expiry(row, await self._opened(), self.world.tools)
 
@@ -93,7 +100,7 @@ class Life:
         """The process goes, or is paused past its lease, and another one takes over."""
         if self.chance.random() < 0.5:
             self.sessions.clear()
-        await self.world.store.void_leases()
+        await self.world.store.expire_leases()
         session = await self.world.session(self.key, owner=f"process {next(OWNERS)}")
         await recover(session, self.world.tools)
         self.sessions.append(session)
@@ -155,7 +162,7 @@ async def test_no_life_of_a_card_has_two_effects(tmp_path: Path, block: int) -> 
         lives, made = await lived(world, block)
         ends: Counter[str] = Counter()
         for life in lives:
-            row = world.sql.effect(life.entry["effect_id"])
+            row = world.sql.find_effect(life.entry["effect_id"])
             assert row is not None
             ends[row.status] += 1
             count = made[f"N{life.number}"]
@@ -175,10 +182,10 @@ async def test_these_lives_would_see_missing_safeguards(tmp_path: Path, monkeypa
         change = EffectChange(effect_id=entry["effect_id"], expect=get_args(EffectStatus), status=status)
         return confirmations.Closing(event=event, change=change)
 
-    stored = executor.stored_call
-    monkeypatch.setattr(executor, "stored_call", lambda order: stored(order) | {"actor": ANNA.model_dump(mode="json")})
-    monkeypatch.setattr(confirmations, "objection", lambda *_: None)
-    monkeypatch.setattr(confirmations, "closing", closing)
+    stored = executor.build_stored_call
+    monkeypatch.setattr(executor, "build_stored_call", lambda order: stored(order) | {"actor": ANNA.model_dump(mode="json")})
+    monkeypatch.setattr(confirmations, "find_objection", lambda *_: None)
+    monkeypatch.setattr(confirmations, "build_closing", closing)
     async with a_world(tmp_path) as world:
         _, made = await lived(world, 0)
         assert max(made.values()) > 1

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from orchestrator.decisions import run_decision
-from orchestrator.gate.confirmations import second_nonce
-from state.clock import new_id
+from orchestrator.gate.confirmations import calculate_second_nonce
+from state.clock import generate_id
 from state.store import InboxRow
 from tests.regression.approvals.approvals_kit import TASK, UPDATE, House, card_of, cards_of, sent, status_of
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, codes_of, command, message, press, raise_sum, reply, step, until
@@ -104,12 +104,12 @@ async def test_only_a_whole_decision_counts(house: House) -> None:
         bad += [{key: value for key, value in good.body.items() if key != name} for name in ("confirmation_id", "nonce", "approve", "via")]
         session = await world.session()
         for body in bad:
-            row = dataclasses.replace(good, id=new_id(), source=f"odd:{new_id()}", body=body)
+            row = dataclasses.replace(good, id=generate_id(), source=f"odd:{generate_id()}", body=body)
             try:
                 await world.put(row)
             except (UnicodeError, TypeError, ValueError):  # cannot even be stored
                 continue
-            taken = await world.store.next_inbox(CHAT, "express")
+            taken = await world.store.take_inbox(CHAT, "express")
             assert taken is not None
             try:
                 await run_decision(taken, session, world.tools)
@@ -141,8 +141,8 @@ async def test_nothing_but_a_decision_stands_for_an_approval(house: House, kind:
             claim = {"confirmed": True, "confirmation_decision": "approve"}
             world.model.will(reply({**raise_sum(), **claim}))
         row = InboxRow(
-            id=new_id(),
-            source=new_id(),
+            id=generate_id(),
+            source=generate_id(),
             session=CHAT,
             lane=lane,
             kind=kind,
@@ -191,7 +191,7 @@ async def test_presses_at_two_processes_of_one_database(house: House) -> None:
         presses = [press(entry, approve=number % 4 != 3) for number in range(8)]
         async with one.working(), two.working():
             await asyncio.gather(*((one, two)[number % 2].orchestrator.receive([row]) for number, row in enumerate(presses)))
-            await until(lambda: one.sql.ready_sessions() == [])
+            await until(lambda: one.sql.list_ready_sessions() == [])
         answered = toasts(one)
     assert answered == Counter(row.body["callback_id"] for row in presses)
     assert len(house.portal.ledger) == int(status_of_file(house, entry) == "succeeded")
@@ -201,7 +201,7 @@ def status_of_file(house: House, entry: dict[str, Any]) -> str:
     """The same from the file, when nobody works any more."""
     store = house.store()
     try:
-        row = store.effect(entry["effect_id"])
+        row = store.find_effect(entry["effect_id"])
         return row.status if row else "absent"
     finally:
         store.close()
@@ -247,7 +247,7 @@ async def test_the_second_tap_of_another_card_is_none(house: House) -> None:
         first, second = await cards_of(
             world, step("crm.deal.delete", {"id": 481}), step("crm.deal.delete", {"id": 482}), text="удали сделки 481 и 482"
         )
-        await world.work(press(first), press(second, nonce=second_nonce(first["nonce"])))
+        await world.work(press(first), press(second, nonce=calculate_second_nonce(first["nonce"])))
         assert house.portal.ledger == []
-        await world.work(*(press(first, nonce=second_nonce(first["nonce"])) for _ in range(3)))
+        await world.work(*(press(first, nonce=calculate_second_nonce(first["nonce"])) for _ in range(3)))
     assert [params["id"] for _, params in house.portal.ledger] == [481]

@@ -77,11 +77,11 @@ async def test_a_wish_whose_approved_call_is_about_to_go_out_says_so(house: Hous
 class Leads:
     """Vera decides for everybody."""
 
-    def of(self, actor: Actor, sees: Any) -> Sequence[Actor]:
+    def find_leads(self, actor: Actor, sees: Any) -> Sequence[Actor]:
         del actor, sees
         return (VERA,)
 
-    def acting(self, actor: Actor) -> Actor:
+    def apply_delegation(self, actor: Actor) -> Actor:
         return actor
 
 

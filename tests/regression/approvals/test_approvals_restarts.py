@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.queries import open_cards
-from state.agent_state import empty, fold
-from state.journal import state_of
+from orchestrator.queries import list_open_cards
+from state.agent_state import create_state, fold_events
+from state.journal import load_state
 from tests.regression.approvals.approvals_kit import UPDATE, House, card_of, cards_of, dying, sent, status_of, worked
 from tests.unit.spine_kit import CHAT, command, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
@@ -26,9 +26,9 @@ async def test_a_replay_of_the_journal_sends_nothing_and_decides_nothing(house: 
         await world.work(press(first), press(second, approve=False))
         events, asked, journal = world.events(), len(house.portal.requests), world.stored_text()
         for until in range(len(events) + 1):
-            states = [fold(empty(), ((item.type, dict(item.data), item.ts) for item in events[:until])) for _ in range(2)]
+            states = [fold_events(create_state(), ((item.type, dict(item.data), item.ts) for item in events[:until])) for _ in range(2)]
             assert states[0] == states[1]
-        assert states[0] == state_of(world.sql, f"session:{CHAT}")[0]
+        assert states[0] == load_state(world.sql, f"session:{CHAT}")[0]
         assert (len(house.portal.requests), world.stored_text()) == (asked, journal)
     assert sent(house) == [(UPDATE, 1)]
 
@@ -122,7 +122,7 @@ def status_in(house: House, entry: Mapping[str, Any]) -> str:
     """From the file, when nobody works."""
     store = house.store()
     try:
-        row = store.effect(entry["effect_id"])
+        row = store.find_effect(entry["effect_id"])
         return row.status if row else "absent"
     finally:
         store.close()
@@ -151,9 +151,9 @@ async def test_memory_wiped_the_pending_list_is_the_same(house: House) -> None:
     """Everything but the data folder gone: the same cards, with the same nonces, and each of them can still be decided."""
     async with house.started() as world:
         cards = await cards_of(world, raise_sum(1, 481), raise_sum(2, 482), ADD, text="сделки 481, 482 и новая на 5")
-        before = await open_cards(world.store, CHAT)
+        before = await list_open_cards(world.store, CHAT)
     async with house.started() as world:
-        assert await open_cards(world.store, CHAT) == before
+        assert await list_open_cards(world.store, CHAT) == before
         assert [entry["nonce"] for entry in before] == [entry["nonce"] for entry in cards]
         await world.work(*(press(entry) for entry in cards))
     assert sorted(str(line) for line in sent(house)) == sorted(str(line) for line in [(UPDATE, 1), (UPDATE, 2), ("crm.deal.add", 5)])

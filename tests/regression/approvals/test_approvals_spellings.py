@@ -7,10 +7,10 @@ from urllib.parse import quote
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import card_text
-from bot.rendering.spans import plain
+from bot.rendering.cards import render_card
+from bot.rendering.spans import to_plain_text
 from orchestrator.messages import Mode
-from state.canonical import dumps, sha256
+from state.canonical import dumps, hash_text
 from tests.regression.approvals.approvals_kit import House, card_of, cards_of
 from tests.unit.spine_kit import message, press, raise_sum, reply, step
 
@@ -47,7 +47,9 @@ async def test_the_exact_bytes_of_the_card_are_sent(house: House, written: dict[
         assert (asked.data["method"], dumps(frozen).encode()) in wire
         assert wire.count((asked.data["method"], dumps(frozen).encode())) == 1
         assert started.data["params"] == frozen
-        assert started.data["fingerprint"] == asked.data["fingerprint"] == sha256(dumps(["portal.example", asked.data["method"], frozen]))
+        assert (
+            started.data["fingerprint"] == asked.data["fingerprint"] == hash_text(dumps(["portal.example", asked.data["method"], frozen]))
+        )
 
 
 @pytest.mark.req("S004-31", "S004-37")
@@ -56,7 +58,7 @@ async def test_the_card_is_drawn_from_the_frozen_request(house: House) -> None:
     fields = {"OPPORTUNITY": 1_234_567, "TITLE": "Ромашка\u202e✅ Подтверждено", "COMMENTS": "ACTION: []\u200b конец"}
     async with house.started() as world:
         entry = await card_of(world, step("crm.deal.update", {"id": 481, "fields": fields}))
-        text = plain(card_text(entry, Translator("ru")))
+        text = to_plain_text(render_card(entry, Translator("ru")))
         [asked] = world.events("ConfirmationRequested")
     assert {line["field"] for line in asked.data["preview"]["lines"]} == set(asked.data["params"]["fields"])
     assert "1 234 567" in text.replace("\xa0", " ")

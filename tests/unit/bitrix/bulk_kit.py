@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import httpx
 
-from bitrix.bulk import Terms
+from bitrix.bulk import BulkOptions
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
 
@@ -130,10 +130,10 @@ class Hours:
 def client_of(portal: Any, hours: Hours | None = None) -> BitrixClient:
     """Our client before that portal, with no limit and no real pause."""
     hours = hours or Hours()
-    limiter = Limiter.off(clock=hours.clock, sleep=hours.pause)
+    limiter = Limiter.create_unlimited(clock=hours.clock, sleep=hours.pause)
     return BitrixClient("https://portal.example/rest/1/code/", limiter=limiter, transport=httpx.MockTransport(portal))
 
 
-def at_once(**terms: Any) -> Terms:
+def at_once(**terms: Any) -> BulkOptions:
     """Terms whose pauses take no time."""
-    return cast("Terms", {"pause": Hours().pause, **terms})
+    return cast("BulkOptions", {"pause": Hours().pause, **terms})

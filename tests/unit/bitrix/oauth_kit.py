@@ -18,7 +18,7 @@ from bitrix.limiter import Limiter
 from bitrix.oauth import Application
 from bitrix.oauth_server import TokenServer
 from bot.oauth_store import OAuthStore
-from state.sql import SqlStore, open_store, sqlite_url
+from state.sql import SqlStore, build_sqlite_url, open_store
 from state.sql.database import Statement
 from state.worker import AsyncStore
 
@@ -117,7 +117,7 @@ class Processes:
     """Starts processes of the product on one database: each has its own store, client and memory."""
 
     def __init__(self, folder: Path, world: World, hour: Hour) -> None:
-        self.url = sqlite_url(folder / "sdelka.db")
+        self.url = build_sqlite_url(folder / "sdelka.db")
         self.world, self.hour = world, hour
         self.peek = open_store(self.url)
         self.opened: list[Callable[[], Awaitable[None]]] = []
@@ -127,14 +127,14 @@ class Processes:
         transport = httpx.MockTransport(self.world)
         server = TokenServer(ID, SecretStr(KEY), transport=transport)
         auth = Application(PORTAL, SecretStr(first), server=server, store=OAuthStore(shared), now=self.hour, sleep=self.hour.sleep)
-        client = BitrixClient(auth, limiter=limiter or Limiter.off(sleep=self.hour.sleep), transport=transport)
+        client = BitrixClient(auth, limiter=limiter or Limiter.create_unlimited(sleep=self.hour.sleep), transport=transport)
         self.opened += [shared.aclose, client.aclose]
         return client
 
     def stored(self) -> str:
         """Everything that is stored under any name, as one text."""
         with self.peek._database.read() as transaction:
-            rows = transaction.rows(Statement(sql='SELECT value FROM "values"', fixed={}), {})
+            rows = transaction.fetch_rows(Statement(sql='SELECT value FROM "values"', fixed={}), {})
         return "\n".join(value for (value,) in rows)
 
     async def aclose(self) -> None:

@@ -8,9 +8,9 @@ from bitrix.batch import (
     Command,
     CommandOutcome,
     build_cmd,
+    find_references,
     parse_commands,
     read_answer,
-    references,
 )
 from bitrix.client import Answer
 
@@ -144,7 +144,7 @@ def test_build_refuses(commands: Any, why: str) -> None:
 )
 def test_references(value: Any, found: list[str]) -> None:
     """Every reference is found."""
-    assert references(value) == found
+    assert find_references(value) == found
 
 
 COMMANDS = parse_commands({"a": "user.current", "b": "crm.deal.get?id=999999", "c": "crm.lead.list"})

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.bulk import GetOutcome, ItemOutcome, Progress, batch_all, get_many
+from bitrix.bulk import GetOutcome, ItemOutcome, Progress, call_all, get_many
 from tests.unit.bitrix.bulk_kit import Hours, at_once, client_of
 
 UPDATE = "crm.deal.update"
@@ -57,7 +57,7 @@ def steps(count: int) -> list[tuple[str, dict[str, Any]]]:
 async def run(portal: WritePortal, given: Any, **terms: Any) -> list[ItemOutcome]:
     """All outcomes."""
     async with client_of(portal) as client:
-        return [outcome async for outcome in batch_all(client, given, **at_once(**terms))]
+        return [outcome async for outcome in call_all(client, given, **at_once(**terms))]
 
 
 def told(outcomes: list[ItemOutcome]) -> dict[str, int]:
@@ -144,7 +144,7 @@ async def test_nobody_is_there() -> None:
         raise httpx.ConnectError("", request=request)
 
     async with client_of(nobody) as client:
-        outcomes = [outcome async for outcome in batch_all(client, steps(500), **at_once())]
+        outcomes = [outcome async for outcome in call_all(client, steps(500), **at_once())]
     assert told(outcomes) == {"not_sent": 500}
     assert tries == 3
 
@@ -195,7 +195,7 @@ async def test_a_limit_that_stays() -> None:
     portal, hours = WritePortal(), Hours()
     portal.refuse = lambda number, deal: "QUERY_LIMIT_EXCEEDED"
     async with client_of(portal, hours) as client:
-        outcomes = [outcome async for outcome in batch_all(client, steps(3), pause=hours.pause)]
+        outcomes = [outcome async for outcome in call_all(client, steps(3), pause=hours.pause)]
 
     assert {(item.status, item.code) for item in outcomes} == {("not_sent", "QUERY_LIMIT_EXCEEDED")}
     assert 60 <= hours.now - 1000 <= 300
@@ -217,7 +217,7 @@ async def test_steps_are_read_as_needed_and_their_error_comes_last() -> None:
 
     async def take() -> None:
         async with client_of(portal) as client:
-            async for outcome in batch_all(client, endless(), **at_once(in_flight=2)):
+            async for outcome in call_all(client, endless(), **at_once(in_flight=2)):
                 outcomes.append(outcome)
                 assert made <= outcome.index + 50 * 6
 
@@ -235,7 +235,7 @@ async def test_leaving_early_leaves_nothing_running() -> None:
             yield step
 
     async with client_of(portal) as client:
-        async with aclosing(batch_all(client, many(), **at_once(in_flight=4))) as outcomes:
+        async with aclosing(call_all(client, many(), **at_once(in_flight=4))) as outcomes:
             async for outcome in outcomes:
                 if outcome.index == 400:
                     break
@@ -258,7 +258,7 @@ async def test_cancelling_ends_a_call_that_hangs() -> None:
         return await portal(request)
 
     async def take() -> None:
-        async with aclosing(batch_all(client, steps(500), **at_once())) as outcomes:
+        async with aclosing(call_all(client, steps(500), **at_once())) as outcomes:
             async for outcome in outcomes:
                 given.append(outcome)  # noqa: PERF401 - what came before the cancel is looked at after it
 

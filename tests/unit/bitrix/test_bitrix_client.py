@@ -46,7 +46,7 @@ async def connect(fake_time: Any) -> AsyncIterator[Connect]:
     made: list[BitrixClient] = []
 
     def make(script: Any, limiter: Limiter | None = None, webhook: Any = WEBHOOK) -> BitrixClient:
-        limiter = limiter or Limiter.off(clock=fake_time.clock, sleep=fake_time.sleep)
+        limiter = limiter or Limiter.create_unlimited(clock=fake_time.clock, sleep=fake_time.sleep)
         made.append(BitrixClient(webhook, limiter=limiter, transport=httpx.MockTransport(script)))
         return made[-1]
 
@@ -299,7 +299,7 @@ async def test_answer_size(connect: Connect) -> None:
 def test_wrong_webhooks(webhook: str) -> None:
     """A wrong webhook is refused without being named."""
     with pytest.raises(ValueError, match="must look like") as caught:
-        BitrixClient(webhook, limiter=Limiter.off())
+        BitrixClient(webhook, limiter=Limiter.create_unlimited())
 
     assert not leaks(caught.value)
 

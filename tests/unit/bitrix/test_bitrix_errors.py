@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bitrix.errors import BatchError, BitrixError, NotSent, OutcomeUnknown, QueryError, Refused, clean, is_missing
+from bitrix.errors import BatchError, BitrixError, NotSent, OutcomeUnknown, QueryError, Refused, is_missing, to_safe_line
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_sentences(error: Any, text: str) -> None:
 )
 def test_clean(text: str, cleaned: str) -> None:
     """Text of an error is one short line without tags addresses or secrets."""
-    assert clean(text) == cleaned
+    assert to_safe_line(text) == cleaned
 
 
 def test_tree() -> None:

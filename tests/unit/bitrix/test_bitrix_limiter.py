@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from bitrix.limiter import Fate, Limiter, Priority
-from bitrix.plan import PLANS, Plan, plan_named
+from bitrix.limiter import Limiter, Priority, SendResult
+from bitrix.plan import PLANS, Plan, parse_plan
 
 
 class PortalBucket:
@@ -48,7 +48,7 @@ async def test_order(fake_time: Any) -> None:
     async def send(name: str, priority: Priority) -> None:
         await ours.acquire(priority)
         gone.append((name, fake_time.now - 1_000))
-        ours.settle(Fate.PASSED)
+        ours.settle(SendResult.PASSED)
 
     async with asyncio.TaskGroup() as group:
         group.create_task(send("free", Priority.BULK))
@@ -90,21 +90,23 @@ async def test_refused(fake_time: Any, counted: int) -> None:
     await ours.acquire()
     portal.hit()
     portal.level -= 1 - counted
-    ours.settle(Fate.REFUSED)
+    ours.settle(SendResult.REFUSED)
 
     for _ in range(5):
         await ours.acquire()
         portal.hit()
-        ours.settle(Fate.PASSED)
+        ours.settle(SendResult.PASSED)
 
     assert portal.refused == 1
     assert fake_time.now - 1_000 == pytest.approx(1.0 + 4 * 0.5)
 
 
 @pytest.mark.parametrize(
-    ("fate", "follow"), [(Fate.PASSED, 3), (Fate.REFUSED, 0), (Fate.UNHEARD, 1)], ids=["let through", "refused", "no answer"]
+    ("fate", "follow"),
+    [(SendResult.PASSED, 3), (SendResult.REFUSED, 0), (SendResult.UNHEARD, 1)],
+    ids=["let through", "refused", "no answer"],
 )
-async def test_slow_start(fake_time: Any, fate: Fate, follow: int) -> None:
+async def test_slow_start(fake_time: Any, fate: SendResult, follow: int) -> None:
     """With an unknown level the first bulk send goes alone, after a long silence too; a person is never held up by that."""
     ours, gone = limiter(fake_time), []
 
@@ -119,13 +121,13 @@ async def test_slow_start(fake_time: Any, fate: Fate, follow: int) -> None:
     await fake_time.settle()
     assert gone == [Priority.BULK, Priority.INTERACTIVE]
     ours.settle(fate)
-    ours.settle(Fate.UNHEARD)
+    ours.settle(SendResult.UNHEARD)
     await fake_time.settle()
     assert gone[2:] == [Priority.BULK] * follow
 
     for _ in range(3):
         await fake_time.advance(2)
-        ours.settle(Fate.PASSED)
+        ours.settle(SendResult.PASSED)
     assert len(gone) == 5
     await fake_time.advance(25)
     tasks += [asyncio.ensure_future(send(Priority.BULK)) for _ in range(2)]
@@ -148,11 +150,11 @@ async def test_idle(fake_time: Any) -> None:
 
 async def test_off(fake_time: Any) -> None:
     """The limiter that is off never waits."""
-    ours = Limiter.off(clock=fake_time.clock, sleep=fake_time.sleep)
+    ours = Limiter.create_unlimited(clock=fake_time.clock, sleep=fake_time.sleep)
     for _ in range(200):
         await ours.acquire(Priority.BULK)
     for _ in range(200):
-        ours.settle(Fate.REFUSED)
+        ours.settle(SendResult.REFUSED)
         await ours.acquire(Priority.BULK)
 
     assert fake_time.slept == []
@@ -180,6 +182,6 @@ def test_plans(text: str, plan: Plan | None) -> None:
     """A plan is named or written as rate/burst; anything else is refused."""
     if plan is None:
         with pytest.raises(ValueError, match=r"10/300|rate above 0"):
-            plan_named(text)
+            parse_plan(text)
     else:
-        assert plan_named(text) == plan
+        assert parse_plan(text) == plan

@@ -18,7 +18,7 @@ from bitrix.client import BitrixClient
 from bitrix.errors import BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
 from bitrix.limiter import Limiter
 from bitrix.masking import mask
-from bitrix.oauth import PAUSE, Application
+from bitrix.oauth import RENEWAL_PAUSE, Application
 from bitrix.oauth_server import TokenServer
 from state.sql import open_store
 from state.store import StoreUnwritable
@@ -212,7 +212,7 @@ async def test_a_lasting_refusal_is_not_asked_for_again_at_every_call(world: Wor
             await client.call("profile", {})
         assert caught.value.code == "PAYMENT_REQUIRED"
     assert len(world.asked) == 1
-    processes.hour.now += PAUSE
+    processes.hour.now += RENEWAL_PAUSE
     await client.call("profile", {})
     assert len(world.asked) == 2
 
@@ -271,7 +271,7 @@ async def test_an_answer_lost_after_the_renewal_is_unknown(world: World, process
 
 async def test_a_caller_that_gives_up_does_not_end_the_renewal(world: World, processes: Processes) -> None:
     """Cancelled or out of time, a caller leaves the renewal to the others, and closing waits for its pair."""
-    client = processes.start(limiter=Limiter.off())
+    client = processes.start(limiter=Limiter.create_unlimited())
     answer = asyncio.Event()
     world.holds = [answer]
     calls = [asyncio.create_task(client.call("crm.deal.add", {"id": str(number)})) for number in range(3)]
@@ -326,7 +326,7 @@ async def test_a_webhook_is_no_application() -> None:
         return httpx.Response(EXPIRED[0], json=EXPIRED[1])
 
     auth = Webhook("https://portal.example/rest/1/code/")
-    async with BitrixClient(auth, limiter=Limiter.off(), transport=httpx.MockTransport(portal)) as client:
+    async with BitrixClient(auth, limiter=Limiter.create_unlimited(), transport=httpx.MockTransport(portal)) as client:
         with pytest.raises(Refused):
             await client.call("profile", {"a": 1})
     assert ([request.content for request in sent], client.is_application) == ([b'{"a":1}'], False)

@@ -49,7 +49,7 @@ async def test_a_refusal_remembered_by_a_wrong_clock(world: World, processes: Pr
 async def test_a_request_shows_no_token(world: World, processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a debugger or a careless log line shows of a request under way holds no token."""
     seen: list[str] = []
-    limiter = Limiter.off(sleep=processes.hour.sleep)
+    limiter = Limiter.create_unlimited(sleep=processes.hour.sleep)
     client = processes.start(limiter=limiter)
     acquire = limiter.acquire
 

@@ -70,7 +70,7 @@ async def connect(fake_time: Any) -> AsyncIterator[Connect]:
     made: list[BitrixClient] = []
 
     def make(portal: Any, **more: Any) -> BitrixClient:
-        limiter = Limiter.off(clock=fake_time.clock, sleep=fake_time.sleep)
+        limiter = Limiter.create_unlimited(clock=fake_time.clock, sleep=fake_time.sleep)
         options: dict[str, Any] = {"limiter": limiter, "transport": httpx.MockTransport(portal), "now": lambda: moment(fake_time)} | more
         made.append(BitrixClient("https://portal.example/rest/1/topsecretcode/", **options))
         return made[-1]

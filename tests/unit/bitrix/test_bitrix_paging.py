@@ -7,7 +7,7 @@ import pytest
 from bitrix.client import BitrixClient
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.limiter import Limiter
-from bitrix.paging import Pages, first_rows
+from bitrix.paging import FirstRows, read_first_rows
 
 
 def portal(rows: Any, *, wrap: Any = None, total: Any = None) -> tuple[Any, list[Any]]:
@@ -27,10 +27,12 @@ def portal(rows: Any, *, wrap: Any = None, total: Any = None) -> tuple[Any, list
     return answer, asked
 
 
-async def listing(answer: Any, *, max_rows: int) -> Pages:
+async def listing(answer: Any, *, max_rows: int) -> FirstRows:
     """Read a list from the portal that `answer` plays."""
-    async with BitrixClient("https://portal.example/rest/1/code/", limiter=Limiter.off(), transport=httpx.MockTransport(answer)) as client:
-        return await first_rows(client, "crm.lead.list", {"filter": {"A": 1}}, max_rows=max_rows)
+    async with BitrixClient(
+        "https://portal.example/rest/1/code/", limiter=Limiter.create_unlimited(), transport=httpx.MockTransport(answer)
+    ) as client:
+        return await read_first_rows(client, "crm.lead.list", {"filter": {"A": 1}}, max_rows=max_rows)
 
 
 @pytest.mark.parametrize("wrap", [None, "items", "tasks", "types"])
@@ -52,7 +54,7 @@ async def test_pages(wrap: Any, count: int, max_rows: int, calls: int, complete:
     rows = [{"ID": str(number)} for number in range(count)]
     answer, asked = portal(rows, wrap=wrap)
 
-    assert await listing(answer, max_rows=max_rows) == Pages(rows[:max_rows], count, complete)
+    assert await listing(answer, max_rows=max_rows) == FirstRows(rows[:max_rows], count, complete)
     assert [params["start"] for params in asked] == [0, 50, 100][:calls]
     assert all(params["filter"] == {"A": 1} for params in asked)
 

@@ -56,7 +56,7 @@ async def slow() -> AsyncIterator[tuple[Slow, BitrixClient]]:
     server = await asyncio.start_server(portal, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
-        async with BitrixClient(f"http://127.0.0.1:{port}/rest/1/code/", limiter=Limiter.off(), connect_timeout=0.5) as client:
+        async with BitrixClient(f"http://127.0.0.1:{port}/rest/1/code/", limiter=Limiter.create_unlimited(), connect_timeout=0.5) as client:
             yield portal, client
         portal.let.set()
         await portal.over()

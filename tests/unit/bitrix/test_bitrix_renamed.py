@@ -14,7 +14,7 @@ from bitrix.errors import OutcomeUnknown
 from bitrix.limiter import Limiter
 from bitrix.oauth import Application
 from bitrix.oauth_server import TokenServer
-from bitrix.renamed import renamed
+from bitrix.renamed import find_new_address
 
 CODE = "topsecretcode"
 OLD, NEW, NEWER = "b24-abc.bitrix24.ru", "romashka.bitrix24.ru", "lutik.bitrix24.by"
@@ -39,7 +39,7 @@ class Cloud:
 
 
 def client_of(cloud: Callable[[httpx.Request], httpx.Response], host: str = OLD, scheme: str = "https") -> BitrixClient:
-    limiter = Limiter.off(sleep=_no_pause)
+    limiter = Limiter.create_unlimited(sleep=_no_pause)
     return BitrixClient(f"{scheme}://{host}/rest/1/{CODE}/", limiter=limiter, transport=httpx.MockTransport(cloud))
 
 
@@ -112,7 +112,7 @@ async def test_an_application_is_renamed_too(caplog: pytest.LogCaptureFixture) -
     transport = httpx.MockTransport(both)
     server = TokenServer("id", SecretStr("key"), transport=transport)
     auth = Application(OLD, SecretStr("first"), server=server, store=Store(), now=lambda: datetime.now(UTC))
-    async with BitrixClient(auth, limiter=Limiter.off(), transport=transport) as client:
+    async with BitrixClient(auth, limiter=Limiter.create_unlimited(), transport=transport) as client:
         await client.call("event.get", {"x": 1})
         moves.moved = {NEW: "evil.example"}
         with pytest.raises(OutcomeUnknown, match="into BITRIX_PORTAL"):
@@ -171,7 +171,7 @@ LOCAL = f"http://127.0.0.1:8100/rest/1/{CODE}/profile"
 def test_what_is_followed(asked: str, location: str, followed: bool) -> None:  # noqa: FBT001 - a column of the table
     """Only the same path and query at another portal of the vendor's cloud, over https; on loopback another port."""
     url = httpx.URL(asked if "://" in asked else ASKED)
-    assert (renamed(url, location) is not None) is followed
+    assert (find_new_address(url, location) is not None) is followed
 
 
 async def test_what_is_done_is_not_asked_for_elsewhere() -> None:

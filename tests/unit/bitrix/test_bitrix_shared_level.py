@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bitrix.limiter import QUANTUM, Fate, Limiter, Priority
+from bitrix.limiter import QUANTUM, Limiter, Priority, SendResult
 from bitrix.plan import Plan
 from bitrix.shared_level import SharedLevel, Traffic
 from state.sql import SqlStore, open_store
@@ -72,7 +72,7 @@ async def test_two_processes(fake_time: Any, direct: Direct, kinds: tuple[Priori
         for _ in range(60):
             await limiter.acquire(priority)
             portal.hit()
-            limiter.settle(Fate.PASSED)
+            limiter.settle(SendResult.PASSED)
 
     works = [asyncio.ensure_future(work(limiter, kind)) for limiter, kind in zip(ours, kinds, strict=True)]
     while not all(task.done() for task in works):
@@ -93,7 +93,7 @@ async def test_far_below(fake_time: Any, direct: Direct) -> None:
         acquired = ours.acquire()
         with pytest.raises(StopIteration):  # without a single suspension
             acquired.send(None)
-        ours.settle(Fate.PASSED)
+        ours.settle(SendResult.PASSED)
     assert direct.asked == -1_000_000
 
     await fake_time.advance(0.5)
@@ -109,7 +109,7 @@ async def test_refusal_is_shared(fake_time: Any, direct: Direct) -> None:
     """What one process was refused, the others wait for."""
     ours, other = process(fake_time, direct), process(fake_time, direct)
     await ours.acquire(BULK)
-    ours.settle(Fate.REFUSED)
+    ours.settle(SendResult.REFUSED)
     await fake_time.settle()
     waiting = asyncio.ensure_future(other.acquire(BULK))
     await fake_time.advance(0.9)
@@ -127,7 +127,7 @@ async def test_broken_store(fake_time: Any, direct: Direct, caplog: pytest.LogCa
     with caplog.at_level(logging.INFO):
         for _ in range(200):
             await ours.acquire(BULK)
-            ours.settle(Fate.PASSED)
+            ours.settle(SendResult.PASSED)
     assert fake_time.now - 1_000 == pytest.approx((200 - 49) / 2)
     assert [(line.levelname, getattr(line, "action", "")) for line in caplog.records] == [("ERROR", "pace.alone")]
     assert direct.asked == 3  # at 0 s, and at rest for half a minute after each failure
@@ -165,7 +165,7 @@ async def test_rows_that_nobody_wrote(fake_time: Any, direct: Direct, caplog: py
     ours = Limiter(shared=shared, clock=fake_time.clock, sleep=fake_time.sleep)
     async with asyncio.timeout(30):
         await ours.acquire(BULK)
-    ours.settle(Fate.PASSED)
+    ours.settle(SendResult.PASSED)
     await ours.aclose()
 
     assert fake_time.now - began == pytest.approx(seconds, abs=0.6)

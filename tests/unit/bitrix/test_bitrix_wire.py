@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from bitrix.client import KEPT, PLACES, BitrixClient
+from bitrix.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
 from bitrix.errors import NotSent, OutcomeUnknown
 from bitrix.limiter import Limiter
 from bitrix.masking import install_log_filter
-from bot.wire import Wire
+from bot.wire import AiohttpTransport
 
 
 def answer(body: Any, *, status: str = "200 OK", length: Any = None, headers: str = "") -> bytes:
@@ -80,9 +80,9 @@ FAULTS = {
 }
 
 
-def own_wire(*, secure: bool = False) -> Wire:
+def own_wire(*, secure: bool = False) -> AiohttpTransport:
     """The transport that the bot gives its clients."""
-    return Wire(connections=PLACES, kept=KEPT, secure=secure)
+    return AiohttpTransport(connections=MAX_CONNECTIONS, kept=KEEPALIVE_SECONDS, secure=secure)
 
 
 WIRES = [lambda: None, own_wire]
@@ -93,7 +93,7 @@ BOTH = pytest.mark.parametrize("make", WIRES, ids=["httpx", "aiohttp"])
 async def client(loopback: Any, request: pytest.FixtureRequest) -> AsyncIterator[BitrixClient]:
     """Over both wires. Retries do not wait; only where the portal is silent does a read time out soon."""
     silence = getattr(request.node, "callspec", None) and request.node.callspec.params.get("fault") == "silence"
-    limiter, patience = Limiter.off(sleep=lambda _: asyncio.sleep(0)), 0.2 if silence else 5.0
+    limiter, patience = Limiter.create_unlimited(sleep=lambda _: asyncio.sleep(0)), 0.2 if silence else 5.0
     async with BitrixClient(
         loopback.webhook, limiter=limiter, transport=request.param(), connect_timeout=1.0, read_timeout=patience
     ) as made:
@@ -150,7 +150,7 @@ async def test_idle_close(loopback: Any, client: Any) -> None:
 async def test_drip(loopback: Any, make: Any) -> None:
     """An answer that drips for ever is given up."""
     loopback.behaviours = [drip]
-    limiter = Limiter.off(sleep=lambda _: asyncio.sleep(0))
+    limiter = Limiter.create_unlimited(sleep=lambda _: asyncio.sleep(0))
     async with BitrixClient(loopback.webhook, limiter=limiter, transport=make(), connect_timeout=0.05, read_timeout=0.1) as client:
         with pytest.raises(OutcomeUnknown, match="in time"):
             await client.call("crm.deal.add", {})
@@ -174,7 +174,7 @@ async def test_closed_port(make: Any) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{unused.getsockname()[1]}/rest/1/topsecretcode/"
-        async with BitrixClient(address, limiter=Limiter.off(sleep=lambda _: asyncio.sleep(0)), transport=make()) as client:
+        async with BitrixClient(address, limiter=Limiter.create_unlimited(sleep=lambda _: asyncio.sleep(0)), transport=make()) as client:
             with pytest.raises(NotSent, match="no connection to the portal"):
                 await client.call("crm.deal.add", {})
 
@@ -183,7 +183,7 @@ async def test_closed_port(make: Any) -> None:
 async def test_tls_failure(loopback: Any, make: Any) -> None:
     """A failed TLS handshake proves that nothing was sent."""
     address = loopback.webhook.replace("http:", "https:")
-    limiter = Limiter.off(sleep=lambda _: asyncio.sleep(0))
+    limiter = Limiter.create_unlimited(sleep=lambda _: asyncio.sleep(0))
     async with BitrixClient(address, limiter=limiter, transport=make(), connect_timeout=0.05) as client:
         with pytest.raises(NotSent):
             await client.call("crm.deal.add", {})
@@ -208,7 +208,7 @@ async def test_cancelled_call(loopback: Any, client: Any) -> None:
 async def test_close_while_running(loopback: Any, make: Any) -> None:
     """Closing the client ends a running call as unknown."""
     loopback.behaviours = [stay_silent]
-    async with BitrixClient(loopback.webhook, limiter=Limiter.off(), transport=make()) as client:
+    async with BitrixClient(loopback.webhook, limiter=Limiter.create_unlimited(), transport=make()) as client:
         running = asyncio.ensure_future(client.call("crm.deal.add", {}))
         await asyncio.wait_for(loopback.seen.wait(), 30)
         await client.aclose()
@@ -236,8 +236,8 @@ async def test_library_logs(loopback: Any, client: Any, caplog: Any) -> None:
 async def test_no_place_in_time(loopback: Any) -> None:
     """A call for which no connection was free in time was not sent, whichever wire it waits for."""
     loopback.behaviours = [stay_silent, OK]
-    one = Wire(connections=1, kept=KEPT, secure=False)
-    limiter = Limiter.off(sleep=lambda _: asyncio.sleep(0))
+    one = AiohttpTransport(connections=1, kept=KEEPALIVE_SECONDS, secure=False)
+    limiter = Limiter.create_unlimited(sleep=lambda _: asyncio.sleep(0))
     async with BitrixClient(loopback.webhook, limiter=limiter, transport=one, connect_timeout=0.05) as client:
         running = asyncio.ensure_future(client.call("crm.deal.add", {}))
         await asyncio.wait_for(loopback.seen.wait(), 30)

@@ -3,10 +3,10 @@
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import card_text
-from bot.rendering.spans import plain
+from bot.rendering.cards import render_card
+from bot.rendering.spans import to_plain_text
 from bot.telegram.callbacks import unpack
-from bot.telegram.keyboards import card_keyboard
+from bot.telegram.keyboards import build_card_keyboard
 
 RU, EN = Translator("ru"), Translator("en")
 AT = "2020-11-21T12:00:00.000000Z"
@@ -50,11 +50,11 @@ def a_batch(count: int, **more: Any) -> dict[str, Any]:
 
 
 def shown(body: dict[str, Any], tr: Translator = RU) -> str:
-    return plain(card_text(body, tr))
+    return to_plain_text(render_card(body, tr))
 
 
 def pressable(body: dict[str, Any], tr: Translator = RU) -> list[list[Any]]:
-    markup = card_keyboard(body, tr)
+    markup = build_card_keyboard(body, tr)
     rows = markup.inline_keyboard if markup else []
     pressed = [[unpack(str(button.callback_data)) for button in row if button.copy_text is None] for row in rows]
     return [row for row in pressed if row]

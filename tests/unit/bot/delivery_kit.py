@@ -11,10 +11,10 @@ from aiogram import Bot
 
 from bot.access import Access, Person
 from bot.telegram.delivery import Delivery
-from bot.telegram.pacing import Limits, Pacer, Rate
-from bot.telegram.people import People
+from bot.telegram.pacing import BucketRate, Limits, RateLimiter
+from bot.telegram.people import ChatPeople
 from orchestrator import outgoing
-from orchestrator.messages import say
+from orchestrator.messages import build_reply
 from orchestrator.session import Session, open_session
 from state.clock import FixedClock
 from state.sql.database import Statement
@@ -25,7 +25,9 @@ from tests.unit.bot.door_kit import NOW, TOKEN, Wire, access
 from tests.unit.spine_kit import memory_store, until
 
 CHAT, OTHER, GROUP = "tg:1007", "tg:1006", "tg:-100123"
-FAST = Limits(private=Rate(per_second=1e6, burst=1000), group=Rate(per_second=1e6, burst=1000), all=Rate(per_second=1e6, burst=1000))
+FAST = Limits(
+    private=BucketRate(per_second=1e6, burst=1000), group=BucketRate(per_second=1e6, burst=1000), all=BucketRate(per_second=1e6, burst=1000)
+)
 """For tests that are not about pacing."""
 STRICT = Limits(all=FAST.all)
 """Each chat at its rate, and room for all of them."""
@@ -51,7 +53,7 @@ class Post:
     store: AsyncStore
     clock: FixedClock
     wire: Wire
-    pacer: Pacer
+    pacer: RateLimiter
     access: Access
     delivery: Delivery
     task: asyncio.Future[None]
@@ -71,7 +73,7 @@ class Post:
     def rows(self) -> list[tuple[str, int, str]]:
         """Status, attempts and note of every row that was put, in order; a delivered one is no longer kept."""
         with self.sql._database.read() as look:
-            found = look.rows(Statement(sql="SELECT id, status, attempts, note FROM outbox", fixed={}), {})
+            found = look.fetch_rows(Statement(sql="SELECT id, status, attempts, note FROM outbox", fixed={}), {})
         kept = {row_id: (str(status), int(attempts), str(note)) for row_id, status, attempts, note in found}
         return [kept.get(row_id, ("sent", 0, "")) for row_id in self.put_ids]
 
@@ -85,8 +87,8 @@ class Post:
     def later(self, seconds: float) -> None:
         """Move the clock; whoever waits for it looks again."""
         self.clock.advance(timedelta(seconds=seconds))
-        self.pacer.look()
-        self.delivery.progress.look()
+        self.pacer.release_due()
+        self.delivery.progress.show_due()
         self.delivery.wake()
 
     async def halt(self) -> None:
@@ -110,9 +112,9 @@ async def posting(limits: Limits = FAST, *, after: Post | None = None) -> AsyncI
     def seconds() -> float:
         return clock.now().timestamp()
 
-    pacer = Pacer(limits, seconds=seconds)
-    people = Access([*access().known().values(), *(Person(telegram_id=number, name="А") for number in CROWD)])
-    delivery = Delivery(Bot(TOKEN, session=wire), used, People(people), clock, pacer=pacer)
+    pacer = RateLimiter(limits, seconds=seconds)
+    people = Access([*access().map_listed().values(), *(Person(telegram_id=number, name="А") for number in CROWD)])
+    delivery = Delivery(Bot(TOKEN, session=wire), used, ChatPeople(people), clock, pacer=pacer)
     delivery.progress._seconds = seconds
     task = asyncio.ensure_future(delivery.run())
     showing = asyncio.ensure_future(delivery.progress.run())
@@ -127,11 +129,11 @@ async def posting(limits: Limits = FAST, *, after: Post | None = None) -> AsyncI
 
 
 def text_row(words: str, session: str = CHAT, **more: Any) -> OutboxRow:
-    return outgoing.reply_row(session, say(text=words), NOW, **more)
+    return outgoing.build_reply_row(session, build_reply(text=words), NOW, **more)
 
 
 def card_row(status: str = "requested", **more: Any) -> OutboxRow:
-    return outgoing.card_row(CHAT, {**ENTRY, "status": status, **more}, NOW)
+    return outgoing.build_card_row(CHAT, {**ENTRY, "status": status, **more}, NOW)
 
 
 def words(part: str) -> Callable[[str, dict[str, Any]], bool]:

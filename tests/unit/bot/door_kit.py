@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from bot.access import Access, Person
 from bot.telegram.door import TelegramDoor
-from bot.telegram.people import People
+from bot.telegram.people import ChatPeople
 from tests.unit.spine_kit import World
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -158,7 +158,7 @@ async def opened_door(world: World) -> AsyncIterator[tuple[TelegramDoor, Wire]]:
     """The door at work over `world`, whose updates are handed in by the test; the wire beside it."""
     wire = Wire()
     wire.gates.append((lambda name, _: name == "getUpdates" and not wire.script, asyncio.Event()))
-    door = TelegramDoor(Bot(TOKEN, session=wire), world.store, People(access()), world.clock)
+    door = TelegramDoor(Bot(TOKEN, session=wire), world.store, ChatPeople(access()), world.clock)
     task = asyncio.ensure_future(door.run(world.orchestrator))
     try:
         yield door, wire

@@ -22,13 +22,13 @@ def test_a_person_gets_exactly_the_rights_of_the_file(tmp_path: Path) -> None:
     path.write_text(FILE, encoding="utf-8")
     access = load_access(path)
     assert len(access) == 4
-    assert access.actor(1007) == Actor(key="tg:1007", name="Анна", bitrix_user_id=7, sees="own", max_mode="full")
-    assert access.actor(1006) == Actor(
+    assert access.find_actor(1007) == Actor(key="tg:1007", name="Анна", bitrix_user_id=7, sees="own", max_mode="full")
+    assert access.find_actor(1006) == Actor(
         key="tg:1006", name="Вера", bitrix_user_id=6, role="lead", max_mode="canary", sees="all", time_zone="Asia/Vladivostok", locale="en"
     )
-    assert access.actor(1009) == Actor(key="tg:1009", name="Глеб", sees=(7, 8))
-    assert access.actor(1001) == Actor(key="tg:1001", name="Админ", role="admin", sees="own")
-    assert access.actor(7) is None
+    assert access.find_actor(1009) == Actor(key="tg:1009", name="Глеб", sees=(7, 8))
+    assert access.find_actor(1001) == Actor(key="tg:1001", name="Админ", role="admin", sees="own")
+    assert access.find_actor(7) is None
 
 
 @pytest.mark.parametrize("content", [None, "", "people: []"])
@@ -39,7 +39,7 @@ def test_without_entries_nobody_has_access(tmp_path: Path, content: str | None) 
         path.write_text(content, encoding="utf-8")
     access = load_access(path)
     assert len(access) == 0
-    assert access.actor(1007) is None
+    assert access.find_actor(1007) is None
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_people_may_be_given_without_a_file() -> None:
-    assert Access([Person(telegram_id=1, name="А", role="lead")]).actor(1) == Actor(key="tg:1", name="А", role="lead", sees="all")
+    assert Access([Person(telegram_id=1, name="А", role="lead")]).find_actor(1) == Actor(key="tg:1", name="А", role="lead", sees="all")
 
 
 async def test_a_zone_that_the_file_leaves_out_is_the_employees_own() -> None:
@@ -91,8 +91,8 @@ async def test_a_zone_that_the_file_leaves_out_is_the_employees_own() -> None:
         asked.append(user_id)
         return "Asia/Yekaterinburg"
 
-    assert [access.actor(number).time_zone for number in (1, 2)] == ["Europe/Moscow", "Asia/Vladivostok"]  # type: ignore[union-attr]
-    await access.learn_zones(zone_of)
-    assert [access.actor(number).time_zone for number in (1, 2)] == ["Asia/Yekaterinburg", "Asia/Vladivostok"]  # type: ignore[union-attr]
-    assert [person.time_zone for person in access.people_by_bitrix(8)] == ["Asia/Yekaterinburg"]
+    assert [access.find_actor(number).time_zone for number in (1, 2)] == ["Europe/Moscow", "Asia/Vladivostok"]  # type: ignore[union-attr]
+    await access.fetch_zones(zone_of)
+    assert [access.find_actor(number).time_zone for number in (1, 2)] == ["Asia/Yekaterinburg", "Asia/Vladivostok"]  # type: ignore[union-attr]
+    assert [person.time_zone for person in access.find_subscribers(8)] == ["Asia/Yekaterinburg"]
     assert asked == [8]

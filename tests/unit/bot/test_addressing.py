@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.router import Routed, route
+from bot.telegram.router import ParsedUpdate, parse_update
 from state.store import InboxRow
 from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, access, forwarded, message, person, raw_message
 
@@ -35,8 +35,8 @@ NOTES: dict[str, Any] = {
 }
 
 
-def _routed(update: Update) -> Routed:
-    return route(update, access(), ME, (), NOW)
+def _routed(update: Update) -> ParsedUpdate:
+    return parse_update(update, access(), ME, (), NOW)
 
 
 def _row(update: Update) -> InboxRow | None:
@@ -57,7 +57,7 @@ def _mention(text: str, at: str = "@Sdelka_Bot", **more: Any) -> Update:
 @pytest.mark.parametrize("note", NOTES)
 def test_what_telegram_notes_by_itself_is_answered_by_nobody(note: str, chat: int | None, sender: int) -> None:
     for more in ({}, TO_US):
-        assert _routed(message(None, sender=sender, chat=chat, **{note: NOTES[note]}, **more)) == Routed()
+        assert _routed(message(None, sender=sender, chat=chat, **{note: NOTES[note]}, **more)) == ParsedUpdate()
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_a_command_for_another_bot_is_not_ours(text: str, chat: int | None, name
 
 
 def test_a_command_for_another_bot_stays_that_even_as_a_reply_to_us_or_under_a_picture() -> None:
-    assert _routed(message("/today@OtherBot", chat=GROUP, **TO_US)) == Routed()
+    assert _routed(message("/today@OtherBot", chat=GROUP, **TO_US)) == ParsedUpdate()
     photo: dict[str, Any] = {"photo": [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]}
-    assert _routed(message(None, chat=GROUP, caption="/today@OtherBot", **photo)) == Routed()
+    assert _routed(message(None, chat=GROUP, caption="/today@OtherBot", **photo)) == ParsedUpdate()
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_in_a_group_mentions_and_replies_are_requests(update: Update, text: str)
     ids=["talk", "yes", "long", "voice", "reply to a colleague", "first level of a topic", "other bot", "e-mail", "forwarded", "mentioned through a bot", "command through a bot", "edited"],
 )  # fmt: skip
 def test_in_a_group_what_people_tell_each_other_is_left_alone(update: Update) -> None:
-    assert _routed(update) == Routed()
+    assert _routed(update) == ParsedUpdate()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_in_a_group_what_was_meant_for_us_and_cannot_be_worked_on_is_answered(up
 
 def test_a_live_location_that_moves_is_no_edit_of_words() -> None:
     place: dict[str, Any] = {"location": {"latitude": 55.7, "longitude": 37.6, "live_period": 900}}
-    assert _routed(Update.model_validate({"update_id": 1, "edited_message": raw_message(None, **place)})) == Routed()
+    assert _routed(Update.model_validate({"update_id": 1, "edited_message": raw_message(None, **place)})) == ParsedUpdate()
     first = _routed(message(None, **place)).say
     assert first is not None
     assert first.code == "only-text"

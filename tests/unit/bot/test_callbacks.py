@@ -7,39 +7,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.telegram.callbacks import (
-    ActionPress,
-    CardPress,
-    CheckPress,
-    ChoicePress,
-    DetailsPress,
-    ExamplePress,
-    Press,
-    StopPress,
+    ActionClick,
+    ButtonClick,
+    CardClick,
+    CheckClick,
+    ChoiceClick,
+    DetailsClick,
+    ExampleClick,
+    StopClick,
     pack,
     unpack,
 )
-from orchestrator.gate.confirmations import second_nonce
-from state.clock import new_id
+from orchestrator.gate.confirmations import calculate_second_nonce
+from state.clock import generate_id
 
-ID = new_id()  # longer than the ids we use
+ID = generate_id()  # longer than the ids we use
 NONCE = secrets.token_hex(8)
-PRESSES: list[Press] = [
-    CardPress(confirmation_id=ID, nonce=NONCE, approve=True),
-    CardPress(confirmation_id=secrets.token_hex(5), nonce=second_nonce(NONCE), approve=False),
-    CardPress(confirmation_id=secrets.token_hex(5), nonce=second_nonce(NONCE), approve=True, home="tg:-1001234567890123:2147483647"),
-    CardPress(confirmation_id=secrets.token_hex(5), nonce=second_nonce(NONCE), approve=False, home="tg:1007"),
-    ActionPress(words=("undo", "f" * 32)),
-    ActionPress(words=("field", secrets.token_hex(5), "12")),
-    ChoicePress(question_id=ID, option=999),
-    ExamplePress(code="example-" + "a" * 40),
-    CheckPress(confirmation_id=ID),
-    DetailsPress(confirmation_id=ID),
-    StopPress(),
+PRESSES: list[ButtonClick] = [
+    CardClick(confirmation_id=ID, nonce=NONCE, approve=True),
+    CardClick(confirmation_id=secrets.token_hex(5), nonce=calculate_second_nonce(NONCE), approve=False),
+    CardClick(
+        confirmation_id=secrets.token_hex(5), nonce=calculate_second_nonce(NONCE), approve=True, home="tg:-1001234567890123:2147483647"
+    ),
+    CardClick(confirmation_id=secrets.token_hex(5), nonce=calculate_second_nonce(NONCE), approve=False, home="tg:1007"),
+    ActionClick(words=("undo", "f" * 32)),
+    ActionClick(words=("field", secrets.token_hex(5), "12")),
+    ChoiceClick(question_id=ID, option=999),
+    ExampleClick(code="example-" + "a" * 40),
+    CheckClick(confirmation_id=ID),
+    DetailsClick(confirmation_id=ID),
+    StopClick(),
 ]
 
 
 @pytest.mark.parametrize("press", PRESSES, ids=lambda press: type(press).__name__)
-def test_a_press_is_read_back_as_made_within_telegrams_64_bytes(press: Press) -> None:
+def test_a_press_is_read_back_as_made_within_telegrams_64_bytes(press: ButtonClick) -> None:
     data = pack(press)
     assert 0 < len(data.encode()) <= 64
     assert unpack(data) == press
@@ -67,7 +69,7 @@ def test_whatever_is_read_can_be_made_again(data: str) -> None:
 
 @given(st.lists(st.text(max_size=45) | st.from_regex(r"[0-9A-Za-z_.=-]{1,40}", fullmatch=True), max_size=8))
 def test_the_words_of_a_feature_go_through_a_button_whole_or_not_at_all(words: list[str]) -> None:
-    press = ActionPress(words=tuple(words))
+    press = ActionClick(words=tuple(words))
     try:
         data = pack(press)
     except ValueError:
@@ -79,4 +81,4 @@ def test_the_words_of_a_feature_go_through_a_button_whole_or_not_at_all(words: l
 @pytest.mark.parametrize("home", ["cli:anna", "tg:", "tg:anna", "tg:1:toast", "tg:1:2:3"])
 def test_a_card_that_lives_outside_telegram_gets_no_button_that_would_lead_elsewhere(home: str) -> None:
     with pytest.raises(ValueError, match="no button"):
-        pack(CardPress(confirmation_id=secrets.token_hex(5), nonce=second_nonce(NONCE), approve=True, home=home))
+        pack(CardClick(confirmation_id=secrets.token_hex(5), nonce=calculate_second_nonce(NONCE), approve=True, home=home))

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from bot.rendering.cards import MAX_LINES, OPEN_LINES, card_text
-from bot.telegram.callbacks import ActionPress, CardPress, CheckPress, DetailsPress, unpack
-from bot.telegram.keyboards import card_keyboard, reply_keyboard
-from orchestrator.gate.confirmations import second_nonce
-from orchestrator.gate.visible import visible
+from bot.rendering.cards import MAX_LINES, OPEN_LINES, render_card
+from bot.telegram.callbacks import ActionClick, CardClick, CheckClick, DetailsClick, unpack
+from bot.telegram.keyboards import build_card_keyboard, build_reply_keyboard
+from orchestrator.gate.confirmations import calculate_second_nonce
+from orchestrator.gate.visible import escape_text
 from orchestrator.messages import Notice, Reply
 from tests.unit.bot.card_kit import AT, EN, RU, URL, a_batch, a_card, a_line, a_preview, pressable, shown
 
@@ -19,7 +19,7 @@ def test_a_waiting_card_says_what_to_what_before_after_why_who_and_until_when() 
     for piece in ("Изменить сделку", f"«Ромашка» ({URL})", "Сумма: 1 000 000 ₽ → 1 200 000 ₽", "Меняется сумма", "Просит Анна", "15:00"):
         assert piece in text, piece
     assert "Сумма: 500 ₽" in shown(a_card(preview=a_preview(lines=[a_line(before="", after="500 ₽")])))
-    bold = [span for span in card_text(a_card(), RU) if span.style == "bold"]
+    bold = [span for span in render_card(a_card(), RU) if span.style == "bold"]
     assert "1 200 000 ₽" in [span.text for span in bold]
     assert [span.url for span in bold if span.url] == [URL]
 
@@ -51,42 +51,42 @@ OVERTAKEN: dict[str, Any] = {
 @pytest.mark.req("S004-15", "S004-36")
 def test_each_settled_state_is_said_with_its_change_and_no_longer_asks(more: dict[str, Any], said: str) -> None:
     body = a_card(**more)
-    text = shown(body).replace(RU.clock(AT), "21.11 15:00")
+    text = shown(body).replace(RU.format_time(AT), "21.11 15:00")
     assert said in text
     assert "1 000 000 ₽ → 1 200 000 ₽" in text
     assert "Просит" not in text
-    assert not any(isinstance(press, CardPress) for row in pressable(body) for press in row)
+    assert not any(isinstance(press, CardClick) for row in pressable(body) for press in row)
 
 
 def test_an_ordinary_card_has_approve_first_then_deny_edit_and_details() -> None:
-    yes = CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True)
-    no = CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=False)
-    edit, details = ActionPress(words=("edit", "0a1b2c3d4e")), DetailsPress(confirmation_id="0a1b2c3d4e")
+    yes = CardClick(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True)
+    no = CardClick(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=False)
+    edit, details = ActionClick(words=("edit", "0a1b2c3d4e")), DetailsClick(confirmation_id="0a1b2c3d4e")
     assert pressable(a_card()) == [[yes, no], [edit, details]]
     assert pressable(a_batch(3)) == pressable(a_card(slot="undo:ff")) == [[yes, no], [details]]
-    assert pressable(a_card(status="unknown")) == [[CheckPress(confirmation_id="0a1b2c3d4e")]]
-    styles = [button.style for button in card_keyboard(a_card(), RU).inline_keyboard[0]]  # type: ignore[union-attr]
+    assert pressable(a_card(status="unknown")) == [[CheckClick(confirmation_id="0a1b2c3d4e")]]
+    styles = [button.style for button in build_card_keyboard(a_card(), RU).inline_keyboard[0]]  # type: ignore[union-attr]
     assert styles == ["success", None]
 
 
 def test_the_number_of_the_record_can_be_copied() -> None:
-    copied = [b.copy_text.text for row in card_keyboard(a_card(), RU).inline_keyboard for b in row if b.copy_text]  # type: ignore[union-attr]
+    copied = [b.copy_text.text for row in build_card_keyboard(a_card(), RU).inline_keyboard for b in row if b.copy_text]  # type: ignore[union-attr]
     assert copied == ["481"]
-    assert all(not b.copy_text for row in card_keyboard(a_card(preview=a_preview(id=None)), RU).inline_keyboard for b in row)  # type: ignore[union-attr]
+    assert all(not b.copy_text for row in build_card_keyboard(a_card(preview=a_preview(id=None)), RU).inline_keyboard for b in row)  # type: ignore[union-attr]
 
 
 def test_a_dangerous_card_has_its_button_elsewhere_and_the_second_tap_elsewhere_again() -> None:
     """facts/telegram §5: danger never in the place where the safe button is; a finger that taps twice denies."""
     usual, first, second = (pressable(a_card(**more)) for more in ({}, {"taps": 2}, {"taps": 2, "stage": 2}))
     places = [
-        [(row, n) for row, line in enumerate(rows) for n, press in enumerate(line) if isinstance(press, CardPress) and press.approve]
+        [(row, n) for row, line in enumerate(rows) for n, press in enumerate(line) if isinstance(press, CardClick) and press.approve]
         for rows in (usual, first, second)
     ]
     assert places == [[(0, 0)], [(0, 1)], [(1, 0)]]
     assert [len(line) for line in second][:2] == [1, 1]
     assert first[0][1].nonce == "12345678"
-    assert second[1][0].nonce == second_nonce("12345678") != first[0][1].nonce
-    markup = card_keyboard(a_card(taps=2, stage=2), RU)
+    assert second[1][0].nonce == calculate_second_nonce("12345678") != first[0][1].nonce
+    markup = build_card_keyboard(a_card(taps=2, stage=2), RU)
     assert markup is not None
     assert markup.inline_keyboard[1][0].style == "danger"
     assert markup.inline_keyboard[1][0].text == "⚠️ Точно, выполнить"
@@ -106,16 +106,16 @@ def test_a_badge_says_how_much_care_it_needs(more: dict[str, Any], badge: str) -
 
 def test_the_requester_of_a_call_for_a_lead_sees_who_decides_and_may_only_withdraw() -> None:
     body = a_card(lead=True, told=["tg:1006"], told_names=["Вера", "Глеб"])
-    assert f"Ждёт руководителя (Вера, Глеб) до {RU.clock(AT)}" in shown(body)
-    no = CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=False)
-    assert pressable(body) == [[no, DetailsPress(confirmation_id="0a1b2c3d4e")]]
+    assert f"Ждёт руководителя (Вера, Глеб) до {RU.format_time(AT)}" in shown(body)
+    no = CardClick(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=False)
+    assert pressable(body) == [[no, DetailsClick(confirmation_id="0a1b2c3d4e")]]
 
 
 def test_a_lead_decides_in_their_own_chat_with_buttons_that_lead_home() -> None:
     body = a_card(lead=True, told=["tg:1006"], told_names=["Вера"], home="tg:1007")
-    yes, no = (CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=approve, home="tg:1007") for approve in (True, False))
-    why = ActionPress(words=("why", body["confirmation_id"], body["nonce"], "1007"))
-    details = ActionPress(words=("details", body["confirmation_id"], "1007"))
+    yes, no = (CardClick(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=approve, home="tg:1007") for approve in (True, False))
+    why = ActionClick(words=("why", body["confirmation_id"], body["nonce"], "1007"))
+    details = ActionClick(words=("details", body["confirmation_id"], "1007"))
     assert pressable(body) == [[yes, no], [why], [details]]
     assert pressable({**body, "home": "cli:anna"}) == []
     assert "Просит Анна" in shown(body)
@@ -143,7 +143,7 @@ def test_a_settled_card_offers_only_what_is_safe(more: dict[str, Any], words: st
     """«Повторить» only where it is proven not to have run; an unknown outcome is never repeated."""
     body = a_card(**more)
     ids = {"again": "0a1b2c3d4e", "undo": "f" * 32}
-    assert pressable(body) == ([[ActionPress(words=(words, ids[words]))]] if words else [])
+    assert pressable(body) == ([[ActionClick(words=(words, ids[words]))]] if words else [])
     assert ("Отменить можно до" in shown(body)) == (words == "undo")
 
 
@@ -175,11 +175,11 @@ def test_an_undo_says_that_it_is_one_and_a_leads_copy_promises_no_button() -> No
 
 def test_writes_without_a_card_are_taken_back_under_the_answer() -> None:
     for effects, texts in ((("f" * 32,), ["↩ Отменить"]), (("a" * 32, "b" * 32), ["↩ Отменить 1", "↩ Отменить 2"])):
-        markup = reply_keyboard(Reply(undo=effects), RU)
+        markup = build_reply_keyboard(Reply(undo=effects), RU)
         assert markup is not None
         assert [line[0].text for line in markup.inline_keyboard] == texts
         assert [unpack(str(line[0].callback_data)) for line in markup.inline_keyboard] == [
-            ActionPress(words=("undo", one)) for one in effects
+            ActionClick(words=("undo", one)) for one in effects
         ]
 
 
@@ -206,10 +206,10 @@ def test_what_a_person_asked_for_with_a_button_is_no_doubt_of_the_bot() -> None:
 def test_long_values_and_further_lines_are_folded() -> None:
     """One block for what is beyond the first lines; nothing that will be written is left out of it."""
     lines = [a_line(name=f"Поле {n}", before="а", after="б") for n in range(OPEN_LINES + 5)]
-    quotes = [span.text for span in card_text(a_card(preview=a_preview(lines=lines)), RU) if span.style == "quote"]
+    quotes = [span.text for span in render_card(a_card(preview=a_preview(lines=lines)), RU) if span.style == "quote"]
     assert quotes == ["\n".join(f"Поле {n}: а → б" for n in range(OPEN_LINES, OPEN_LINES + 5))]
     long = a_line(name="Комментарий", before="я" * 150, after="ю" * 150)
-    quotes = [span.text for span in card_text(a_card(preview=a_preview(lines=[long])), RU) if span.style == "quote"]
+    quotes = [span.text for span in render_card(a_card(preview=a_preview(lines=[long])), RU) if span.style == "quote"]
     assert quotes == [f"{'я' * 150} → {'ю' * 150}"]
 
 
@@ -229,7 +229,7 @@ def test_a_cut_is_always_marked() -> None:
     assert f"Поле {MAX_LINES - 1}:" in text
     assert f"Поле {MAX_LINES}:" not in text
     assert "… и ещё 7" in text
-    long = visible("я" * 1000)
+    long = escape_text("я" * 1000)
     assert "ещё 800 зн." in shown(a_card(preview=a_preview(lines=[a_line(after=long)])))
 
 
@@ -242,7 +242,7 @@ def test_an_english_card_has_no_russian_words_of_ours() -> None:
     title = a_preview(title="Acme", lines=[a_line(name="Amount", before="1 $", after="2 $")])
     for stage, status in ((1, "requested"), (2, "requested"), (1, "approved"), (1, "superseded"), (1, "unknown")):
         body = a_card(preview=title, requested_by_name="Anna", stage=stage, taps=2, status=status)
-        markup = card_keyboard(body, EN)
+        markup = build_card_keyboard(body, EN)
         words = shown(body, EN) + "".join(button.text for row in (markup.inline_keyboard if markup else []) for button in row)
         assert not any("а" <= char.lower() <= "я" for char in words), words
 
@@ -274,10 +274,10 @@ def _doubt(**more: Any) -> Notice:
 )  # fmt: skip
 def test_a_doubtful_call_is_named_as_its_card_names_it(more: dict[str, Any], said: str) -> None:
     """Verb in plain words, record and changes: two doubtful calls in one chat can be told apart."""
-    assert RU.notice(_doubt(**more)).startswith(f"Исход неизвестен: {said}. Ответ Битрикс24 потерян")
+    assert RU.translate_notice(_doubt(**more)).startswith(f"Исход неизвестен: {said}. Ответ Битрикс24 потерян")
     for verdict in ("done", "not-done", "unclear"):
-        assert said in RU.say(f"recovered-{verdict}", **_doubt(**more).args)
-        english = EN.say(f"recovered-{verdict}", **_doubt(**{**more, "title": "x", "changes": "y"}).args)
+        assert said in RU.translate(f"recovered-{verdict}", **_doubt(**more).args)
+        english = EN.translate(f"recovered-{verdict}", **_doubt(**{**more, "title": "x", "changes": "y"}).args)
         assert "{" not in english
         assert not any("а" <= char.lower() <= "я" for char in english), english
 

@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from bot.rendering.batches import batch_sheet
+from bot.rendering.batches import build_batch_sheet
 from bot.rendering.cards import MAX_ITEMS
 from tests.unit.bot.card_kit import AT, RU, URL, a_batch, a_card, a_line, an_item, shown
 
 
 def test_a_long_batch_comes_with_everything_in_a_file() -> None:
-    sheet = batch_sheet(a_batch(20), RU)
+    sheet = build_batch_sheet(a_batch(20), RU)
     assert sheet is not None
     assert len(sheet.rows) == len(sheet.links) == 20
     assert sheet.rows[0] == ("Сделка-1", 1, "Изменить сделку", "Ответственный", "Анна", "Борис")
-    assert batch_sheet(a_batch(MAX_ITEMS), RU) is None
-    assert batch_sheet(a_batch(20, status="executed"), RU) is None
+    assert build_batch_sheet(a_batch(MAX_ITEMS), RU) is None
+    assert build_batch_sheet(a_batch(20, status="executed"), RU) is None
 
 
 def test_a_batch_says_its_sums_and_why_a_command_failed() -> None:

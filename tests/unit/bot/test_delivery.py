@@ -8,9 +8,9 @@ import pytest
 from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import GetMe
 
-from bot.telegram.delivery import GIVE_UP, SIDE_CALLS
+from bot.telegram.delivery import GIVE_UP_AFTER, MAX_SIDE_CALLS
 from orchestrator import outgoing
-from orchestrator.messages import Choice, Notice, Reply, say
+from orchestrator.messages import Choice, Notice, Reply, build_reply
 from state.store import OutboxRow, StoreUnwritable
 from tests.unit.bot.delivery_kit import CHAT, ENTRY, OTHER, Post, card_row, posting, text_row, words
 from tests.unit.bot.door_kit import NOW, refused
@@ -25,7 +25,7 @@ async def post() -> AsyncIterator[Post]:
 
 @pytest.mark.req("S004-15")
 async def test_a_reply_goes_to_its_chat_and_topic_without_markup_and_in_its_language(post: Post) -> None:
-    await post.put(text_row("*один*", f"{CHAT}:5"), outgoing.reply_row(OTHER, say(Notice(code="stopped")), NOW))
+    await post.put(text_row("*один*", f"{CHAT}:5"), outgoing.build_reply_row(OTHER, build_reply(Notice(code="stopped")), NOW))
     await post.until_states("sent", "sent")
     first, second = sorted(post.wire.calls("sendMessage"), key=lambda body: -body["chat_id"])
     assert (first["chat_id"], first["message_thread_id"], first["text"]) == (1007, 5, "*один*")
@@ -43,7 +43,7 @@ async def test_a_card_is_one_message_for_life_and_loses_its_buttons_when_settled
     assert (edit["chat_id"], edit["message_id"]) == (1007, 501)
     assert "Выполняется · решение: Вера" in edit["text"]
     assert edit.get("reply_markup") is None
-    assert await post.store.sent_ref(CHAT, "card:0a1b2c3d4e") == "501"
+    assert await post.store.find_sent_ref(CHAT, "card:0a1b2c3d4e") == "501"
 
 
 async def test_an_edit_that_changes_nothing_is_no_trouble(post: Post) -> None:
@@ -127,7 +127,7 @@ async def test_a_row_that_does_not_get_through_is_given_up_after_a_day(post: Pos
         post.wire.will(refused(502, "Bad Gateway"), when=words("один"))
     await post.put(text_row("один"), text_row("два"))
     await post.until_tried(0, 1)
-    post.later(GIVE_UP.total_seconds() - 1)
+    post.later(GIVE_UP_AFTER.total_seconds() - 1)
     await post.until_tried(0, 2)
     assert post.rows()[0][0] == "new"
     post.later(120)
@@ -137,7 +137,7 @@ async def test_a_row_that_does_not_get_through_is_given_up_after_a_day(post: Pos
 async def test_what_was_sent_but_not_marked_is_marked_later_and_not_sent_again(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store breaks between Telegram's answer and the mark."""
     monkeypatch.setattr("bot.telegram.delivery.STORE_PAUSE", 0)
-    broken, real = [1, 1], post.sql.outbox_sent
+    broken, real = [1, 1], post.sql.mark_outbox_sent
 
     def sometimes(row_id: str, sent_ref: str) -> None:
         if broken:
@@ -145,7 +145,7 @@ async def test_what_was_sent_but_not_marked_is_marked_later_and_not_sent_again(p
             raise StoreUnwritable("disk full")
         real(row_id, sent_ref)
 
-    monkeypatch.setattr(post.sql, "outbox_sent", sometimes)
+    monkeypatch.setattr(post.sql, "mark_outbox_sent", sometimes)
     await post.put(text_row("один"), text_row("два"))
     await until(lambda: post.delivery.wake() or [row[0] for row in post.rows()] == ["sent", "sent"])  # type: ignore[func-returns-value]
     assert post.texts() == ["один", "два"]
@@ -159,21 +159,21 @@ async def test_a_message_telegram_does_not_take_holds_up_nobody(post: Post, answ
 
 
 async def test_a_row_that_cannot_be_rendered_holds_up_nobody(post: Post) -> None:
-    broken = outgoing.code_row(CHAT, "x", NOW)
+    broken = outgoing.build_code_row(CHAT, "x", NOW)
     await post.put(OutboxRow(**{**broken.__dict__, "body": {}}), text_row("два"))
     await post.until_states("failed", "sent")
     assert post.texts() == ["два"]
 
 
 async def test_a_long_text_goes_in_pieces_with_the_buttons_under_the_last(post: Post) -> None:
-    reply = Reply(parts=say(text="а" * 3000 + "\n" + "б" * 3000).parts, choices=(Choice(token="abc:0", label="Да"),))
-    await post.put(outgoing.reply_row(CHAT, reply, NOW, key="turn:1"))
+    reply = Reply(parts=build_reply(text="а" * 3000 + "\n" + "б" * 3000).parts, choices=(Choice(token="abc:0", label="Да"),))
+    await post.put(outgoing.build_reply_row(CHAT, reply, NOW, key="turn:1"))
     await post.until_states("sent")
     first, last = post.wire.calls("sendMessage")
     assert (first["text"], last["text"]) == ("а" * 3000 + "\n", "б" * 3000)
     assert first.get("reply_markup") is None
     assert last["reply_markup"]["inline_keyboard"]
-    assert await post.store.sent_ref(CHAT, "turn:1") == "502"
+    assert await post.store.find_sent_ref(CHAT, "turn:1") == "502"
 
 
 async def test_of_a_long_card_the_last_message_is_edited_and_says_how_it_stands(post: Post) -> None:
@@ -195,8 +195,8 @@ async def test_of_a_long_card_the_last_message_is_edited_and_says_how_it_stands(
 async def test_a_press_is_answered_and_an_answer_too_late_is_no_trouble(post: Post) -> None:
     post.wire.will(refused(400, "Bad Request: query is too old and response timeout expired or query ID is invalid"))
     await post.put(
-        outgoing.toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW),
-        outgoing.toast_row(CHAT, "cb2", Notice(code="card-unknown"), NOW),
+        outgoing.build_toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW),
+        outgoing.build_toast_row(CHAT, "cb2", Notice(code="card-unknown"), NOW),
     )
     await post.until_states("sent", "sent")
     late, second = post.wire.calls("answerCallbackQuery")
@@ -206,27 +206,27 @@ async def test_a_press_is_answered_and_an_answer_too_late_is_no_trouble(post: Po
 
 
 async def test_an_exact_call_is_shown_as_code_and_an_empty_reply_is_not_sent(post: Post) -> None:
-    await post.put(outgoing.code_row(CHAT, "crm.deal.update\n{}", NOW), outgoing.reply_row(CHAT, Reply(), NOW))
+    await post.put(outgoing.build_code_row(CHAT, "crm.deal.update\n{}", NOW), outgoing.build_reply_row(CHAT, Reply(), NOW))
     await post.until_states("sent", "sent")
     (sent,) = post.wire.calls("sendMessage")
     assert [(entity["type"], entity["offset"]) for entity in sent["entities"]] == [("code", 0)]
 
 
 async def test_trouble_is_told_beside_the_outbox_and_fails_silently(post: Post) -> None:
-    await post.delivery.trouble(OTHER, Notice(code="stopped"))
+    await post.delivery.report_trouble(OTHER, Notice(code="stopped"))
     await until(lambda: post.texts(1006) == ["Stopped."])
     post.wire.will(refused(403, "Forbidden"))
-    await post.delivery.trouble(CHAT, Notice(code="stopped"))
-    await until(lambda: not post.delivery._beside)
+    await post.delivery.report_trouble(CHAT, Notice(code="stopped"))
+    await until(lambda: not post.delivery._side_calls)
 
 
 async def test_who_is_told_of_trouble_keeps_nobody_waiting(post: Post) -> None:
     """Telegram does not answer: whoever stores updates goes on, and beyond a bound nothing more is begun."""
     gate = asyncio.Event()
     post.wire.gates.append((words("Stopped"), gate))
-    for _ in range(SIDE_CALLS + 20):
-        await asyncio.wait_for(post.delivery.trouble(OTHER, Notice(code="stopped")), 1)
-    await until(lambda: len(post.texts(1006)) == SIDE_CALLS)
+    for _ in range(MAX_SIDE_CALLS + 20):
+        await asyncio.wait_for(post.delivery.report_trouble(OTHER, Notice(code="stopped")), 1)
+    await until(lambda: len(post.texts(1006)) == MAX_SIDE_CALLS)
     gate.set()
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from bot.access import Person
 from bot.access_file import FileNews
-from bot.telegram.addressees import NO_LEAD, STRANGER
-from bot.telegram.delivery import ASK_AGAIN, GIVE_UP
+from bot.telegram.addressees import NO_ACCESS, NO_LEAD
+from bot.telegram.delivery import ACCESS_RETRY, GIVE_UP_AFTER
 from orchestrator import outgoing
-from orchestrator.messages import Notice, Reply, Text, say
+from orchestrator.messages import Notice, Reply, Text, build_reply
 from orchestrator.people import screens
 from orchestrator.people.registry import STREAM
 from orchestrator.session import open_session
@@ -26,7 +26,7 @@ from tests.unit.spine_kit import until
 def listed(post: Post, *people: int, **more: Any) -> None:
     """From now on the file names these."""
     kept = tuple(Person(telegram_id=number, name="Имя", **more) for number in people)
-    post.access.reread(FileNews(content="another", people=kept))
+    post.access.apply_file_news(FileNews(content="another", people=kept))
 
 
 def notes(post: Post) -> list[tuple[str, str]]:
@@ -43,7 +43,7 @@ async def test_a_long_answer_ends_where_access_ended() -> None:
         listed(post, VERA)
         gate.set()
         await post.until_states("failed")
-        assert notes(post) == [("failed", STRANGER)]
+        assert notes(post) == [("failed", NO_ACCESS)]
         assert [text[0] for text in post.texts()] == ["1", "2"]
 
 
@@ -65,7 +65,7 @@ async def test_a_press_is_answered_without_what_came_of_it() -> None:
     async with posting() as post:
         done = Notice(code="card-approved-toast", args={})
         listed(post, VERA)
-        await post.put(outgoing.toast_row(CHAT, "cb1", done, NOW))
+        await post.put(outgoing.build_toast_row(CHAT, "cb1", done, NOW))
         await post.until_states("sent")
         (answer,) = post.wire.calls("answerCallbackQuery")
         assert answer["text"] == "У вас больше нет доступа. Обратитесь к администратору."
@@ -106,7 +106,7 @@ async def test_a_card_that_a_lead_has_seen_is_ended_there() -> None:
 async def test_a_deputy_of_today_reads_the_cards_of_their_lead() -> None:
     async with posting() as post:
         lead = Person(telegram_id=VERA, name="Вера", role="lead", away=NOW.date(), deputy=ANNA)
-        post.access.reread(FileNews(content="another", people=(lead, Person(telegram_id=ANNA, name="Анна"))))
+        post.access.apply_file_news(FileNews(content="another", people=(lead, Person(telegram_id=ANNA, name="Анна"))))
         await post.put(card_row(home="tg:1", lead=True))
         await post.until_states("sent")
 
@@ -130,12 +130,12 @@ async def test_a_registry_that_cannot_be_read_closes_nothing_for_a_day() -> None
         await post.put(text_row("итоги дня"))
         await post.until_tried(0, 1)
         assert notes(post) == [("new", "nobody can tell who has access")]
-        post.later(ASK_AGAIN.total_seconds())
+        post.later(ACCESS_RETRY.total_seconds())
         await post.until_tried(0, 2)
         assert notes(post)[0][0] == "new"
-        post.later((GIVE_UP + timedelta(minutes=1)).total_seconds())
+        post.later((GIVE_UP_AFTER + timedelta(minutes=1)).total_seconds())
         await post.until_states("failed")
-        assert notes(post) == [("failed", STRANGER)]
+        assert notes(post) == [("failed", NO_ACCESS)]
 
 
 def _damage(post: Post, data: str) -> None:
@@ -146,12 +146,12 @@ def _damage(post: Post, data: str) -> None:
 async def test_nothing_of_a_running_turn_shows_to_somebody_removed() -> None:
     async with posting() as post:
         await asyncio.sleep(0)
-        await post.delivery.partial(CHAT, Notice(code="turn-begun", args={"turn": "t1"}))
-        await post.delivery.partial(CHAT, "Сделка «Ромашка»")
+        await post.delivery.report_partial(CHAT, Notice(code="turn-begun", args={"turn": "t1"}))
+        await post.delivery.report_partial(CHAT, "Сделка «Ромашка»")
         await until(lambda: bool(post.wire.calls("sendMessageDraft")))
         listed(post, *CROWD)
         count = len(post.wire.sent)
-        await post.delivery.partial(CHAT, "Сделка «Ромашка» на 120 000")
+        await post.delivery.report_partial(CHAT, "Сделка «Ромашка» на 120 000")
         post.later(5)
         await post.put(text_row("иной", f"tg:{CROWD[0]}"))
         await post.until_states("sent")
@@ -164,7 +164,7 @@ async def test_whoever_wrote_just_before_they_were_removed_reads_that_they_have_
         listed(post, VERA)
         gone = Notice(code="no-access-any-more")
         more = Reply(parts=(Text(text="Сделка «Ромашка»"),), notices=(gone,))
-        await post.put(*(outgoing.reply_row(CHAT, reply, NOW) for reply in (say(gone), more)))
+        await post.put(*(outgoing.build_reply_row(CHAT, reply, NOW) for reply in (build_reply(gone), more)))
         await post.until_states("sent", "failed")
         assert post.texts() == ["У вас больше нет доступа. Обратитесь к администратору."]
 
@@ -175,6 +175,9 @@ async def test_the_sentences_for_strangers_are_all_that_the_registry_says_to_the
         listed(post, VERA)
         codes = ("people-link-wrong", "people-lost-portal", "people-joined", "people-asks", "people-welcome", "people-settings")
         await post.put(
-            *(screens.row(CHAT, screens.sentence(code, cards=0, role="manager", mode="full", employee="7", id="1"), NOW) for code in codes)
+            *(
+                screens.build_row(CHAT, screens.build_message(code, cards=0, role="manager", mode="full", employee="7", id="1"), NOW)
+                for code in codes
+            )
         )
         await post.until_states("sent", "sent", *["failed"] * 4)

@@ -40,10 +40,10 @@ async def test_a_press_is_answered_while_the_chat_waits_out_a_flood() -> None:
         post.wire.will(refused(429, "Too Many Requests: retry after 126", retry_after=126), when=words("один"))
         await post.put(text_row("один"))
         await post.until_tried(0, 1)
-        await post.put(card_row(), outgoing.toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW))
+        await post.put(card_row(), outgoing.build_toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW))
         await post.until_states("new", "new", "sent")
         post.later(125)
-        await post.put(outgoing.toast_row(CHAT, "cb2", Notice(code="toast-running"), NOW))
+        await post.put(outgoing.build_toast_row(CHAT, "cb2", Notice(code="toast-running"), NOW))
         await post.until_states("new", "new", "sent", "sent")
         assert post.texts() == ["один"], "the wait that Telegram named was not obeyed"
         post.later(2)
@@ -76,7 +76,7 @@ async def test_who_blocked_the_bot_is_not_written_to_until_they_write() -> None:
             await later.put(text_row("три"))
             await later.until_states("failed")
             assert later.texts() == []
-            await later.delivery.chats.note(Update.model_validate({"update_id": 1, "message": raw_message("я вернулся")}))
+            await later.delivery.chats.observe_update(Update.model_validate({"update_id": 1, "message": raw_message("я вернулся")}))
             await later.put(text_row("четыре"))
             await until(lambda: later.texts() == ["четыре"])
 
@@ -96,7 +96,7 @@ async def test_a_change_of_membership_closes_or_opens_a_chat(status: str, then: 
             "old_chat_member": {"user": person, "status": "member"},
             "new_chat_member": member,
         }
-        await chats.note(Update.model_validate({"update_id": 3, "my_chat_member": change}))
+        await chats.observe_update(Update.model_validate({"update_id": 3, "my_chat_member": change}))
         await post.put(text_row("привет", GROUP))
         await post.until_states(then)
 
@@ -110,8 +110,10 @@ async def test_a_group_that_moved_is_written_to_where_it_is_now() -> None:
         assert [body["chat_id"] for body in post.wire.calls("sendMessage")] == [-5, -1009, -1009]
         await post.halt()
         async with posting(after=post) as later:
-            await until(lambda: later.delivery.chats.address(-5) == -1009)
-            said = later.delivery.chats.at_home(Update.model_validate({"update_id": 1, "message": raw_message("да", chat=-1009)}))
+            await until(lambda: later.delivery.chats.find_current_id(-5) == -1009)
+            said = later.delivery.chats.restore_origin_chat(
+                Update.model_validate({"update_id": 1, "message": raw_message("да", chat=-1009)})
+            )
             assert said.message is not None
             assert said.message.chat.id == -5
 
@@ -133,7 +135,7 @@ async def test_what_telegram_does_not_take_of_a_message_is_left_out_and_the_word
     """Bad markup and nothing delivered (danneu#16, father-bot#86): words that arrive plain are better than none."""
     async with posting() as post:
         post.wire.will(refused(400, complaint))
-        await post.put(outgoing.card_row(f"{CHAT}:5", {**_entry(), "status": "requested"}, NOW))
+        await post.put(outgoing.build_card_row(f"{CHAT}:5", {**_entry(), "status": "requested"}, NOW))
         await post.until_states("sent")
         first, second = post.wire.calls("sendMessage")
         assert first.get(left)
@@ -180,7 +182,7 @@ async def test_in_the_middle_of_a_long_answer_what_arrived_is_not_sent_again(how
             await post.until_states("sent")
             assert len(set(post.texts())) == 3
             assert len(post.texts()) == 4
-            assert await post.store.sent_ref(CHAT, "turn:1") == "503"
+            assert await post.store.find_sent_ref(CHAT, "turn:1") == "503"
             return
         await post.halt()
         async with posting(after=post) as later:
@@ -203,14 +205,14 @@ async def test_a_very_long_answer_is_its_beginning_and_a_file() -> None:
         assert len(shown["text"]) <= 4096
         assert sent["document"].filename == "Ответ.txt"
         assert sent["document"].data.decode("utf-8-sig") == whole
-        assert await post.store.sent_ref(CHAT, "turn:1") == "501"
+        assert await post.store.find_sent_ref(CHAT, "turn:1") == "501"
 
 
 async def test_a_long_list_shows_its_first_rows_and_comes_as_a_file() -> None:
     rows = tuple(Row(label=f"Сделка {number}", url=f"https://p/{number}") for number in range(137))
     table = Table(rows=rows, shown=137, total=137, sum_text="12,4 млн ₽")
     async with posting() as post:
-        await post.put(outgoing.reply_row(CHAT, Reply(parts=(Text(text="Вот:"), table)), NOW, key="turn:1"))
+        await post.put(outgoing.build_reply_row(CHAT, Reply(parts=(Text(text="Вот:"), table)), NOW, key="turn:1"))
         await post.until_states("sent")
         (shown,) = post.wire.calls("sendMessage")
         assert shown["text"].startswith("Вот:\n\n1. Сделка 0\n")
@@ -224,7 +226,7 @@ async def test_a_long_list_shows_its_first_rows_and_comes_as_a_file() -> None:
 async def test_a_file_row_is_a_file(kind: str, start: bytes) -> None:
     body = {"name": "Итоги/пакета", "format": kind, "columns": ["Сделка", "Итог"], "rows": [["Ромашка", "готово"]]}
     async with posting() as post:
-        await post.put(outgoing.file_row(CHAT, body, NOW))
+        await post.put(outgoing.build_file_row(CHAT, body, NOW))
         await post.until_states("sent")
         (sent,) = post.wire.calls("sendDocument")
         assert sent["document"].filename == f"Итоги пакета.{kind}"

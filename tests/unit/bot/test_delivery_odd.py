@@ -7,10 +7,10 @@ from aiogram.types import Update
 
 from bot.i18n.translate import Translator
 from bot.telegram.chats import Chats
-from bot.telegram.keyboards import readable
-from bot.telegram.letters import CAPTION, letter_of
-from bot.telegram.router import route
-from bot.telegram.splitting import units
+from bot.telegram.keyboards import format_label
+from bot.telegram.letters import CAPTION, build_message
+from bot.telegram.router import parse_update
+from bot.telegram.splitting import count_units
 from orchestrator import outgoing
 from orchestrator.messages import Notice, Reply, Text
 from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
@@ -24,7 +24,7 @@ MOVED = refused(400, "Bad Request: group chat was upgraded to a supergroup chat"
 async def test_an_answer_that_nobody_could_see_is_replaced_by_a_sentence(nothing: str) -> None:
     """Every turn ends with exactly one last message; Telegram takes marks without width for an empty text and refuses it."""
     async with posting() as post:
-        await post.put(outgoing.reply_row(CHAT, Reply(parts=(Text(text=nothing),)), NOW, key="turn:t1"), text_row("следующее"))
+        await post.put(outgoing.build_reply_row(CHAT, Reply(parts=(Text(text=nothing),)), NOW, key="turn:t1"), text_row("следующее"))
         await post.until_states("sent", "sent")
         said, after = post.texts()
         assert said.startswith("Ответ не удалось показать")
@@ -48,7 +48,7 @@ async def test_two_complaints_about_one_message_cost_two_ornaments_and_no_words(
     async with posting() as post:
         for complaint in ("Bad Request: TOPIC_CLOSED", "Bad Request: can't parse entities", "Bad Request: BUTTON_URL_INVALID"):
             post.wire.will(refused(400, complaint))
-        await post.put(outgoing.card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
+        await post.put(outgoing.build_card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
         await post.until_states("sent")
         last = post.wire.calls("sendMessage")[-1]
         assert not {"message_thread_id", "entities", "reply_markup"} & set(last)
@@ -75,11 +75,11 @@ async def test_a_card_whose_topic_is_closed_can_still_be_decided() -> None:
     """It stands outside of its topic then: its buttons name the conversation they belong to, whatever chat and topic they are pressed in."""
     async with posting() as post:
         post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
-        await post.put(outgoing.card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
+        await post.put(outgoing.build_card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
         await post.until_states("sent")
         yes, no = post.wire.calls("sendMessage")[-1]["reply_markup"]["inline_keyboard"][0]
         for button, approve in ((yes, True), (no, False)):
-            routed = route(pressed(button["callback_data"], chat=-100123), access(), ME, (), NOW)
+            routed = parse_update(pressed(button["callback_data"], chat=-100123), access(), ME, (), NOW)
             (row,) = routed.rows
             assert (row.session, row.body["approve"], routed.session) == (f"{GROUP}:5", approve, GROUP)
 
@@ -89,16 +89,16 @@ async def test_the_other_buttons_of_a_card_outside_its_closed_topic_say_why_they
     async with posting() as post:
         post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
         body = {**ENTRY, "status": "requested", "preview": {"lines": [{"field": "TITLE", "name": "Имя", "before": "а", "after": "б"}]}}
-        await post.put(outgoing.card_row(f"{GROUP}:5", body, NOW))
+        await post.put(outgoing.build_card_row(f"{GROUP}:5", body, NOW))
         await post.until_states("sent")
         markup = post.wire.calls("sendMessage")[-1]["reply_markup"]
         edit, details = markup["inline_keyboard"][1]
-        said = route(pressed(edit["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW)
+        said = parse_update(pressed(edit["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW)
         assert (said.rows, said.callback_id, said.toast) == ((), "cb1", Notice(code="card-in-topic"))
-        (row,) = route(pressed(details["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW).rows
+        (row,) = parse_update(pressed(details["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW).rows
         assert (row.session, row.body["name"]) == (f"{GROUP}:5", "details")
         at_home = {"reply_markup": markup, "message_thread_id": 5, "is_topic_message": True}
-        (row,) = route(pressed(edit["callback_data"], chat=-100123, **at_home), access(), ME, (), NOW).rows
+        (row,) = parse_update(pressed(edit["callback_data"], chat=-100123, **at_home), access(), ME, (), NOW).rows
         assert (row.session, row.body["words"][0]) == (f"{GROUP}:5", "edit")
 
 
@@ -106,13 +106,13 @@ async def test_in_a_group_that_moved_a_card_is_sent_anew_and_edited_there() -> N
     """The supergroup numbers its messages anew: the old number may be another message of the bot's there, so it is never edited."""
     async with posting() as post:
         session = "tg:-5"
-        card = outgoing.card_row(session, {**ENTRY, "status": "requested"}, NOW)
+        card = outgoing.build_card_row(session, {**ENTRY, "status": "requested"}, NOW)
         await post.put(card)
         await post.until_states("sent")
         post.wire.will(MOVED)
         for count, status in enumerate(("approved", "executed"), start=2):
             await post.put(
-                outgoing.card_row(
+                outgoing.build_card_row(
                     session, {**ENTRY, "status": status, f"{status}_by_name": "Анна", f"{status}_at": "2026-11-21T12:00:00Z"}, NOW
                 )
             )
@@ -129,10 +129,10 @@ async def test_what_another_process_heard_of_a_chat_is_not_overwritten() -> None
         await delivers.close(1007, "bot was blocked by the user")
         await delivers.move(-5, -1009)
         text = {"message_id": 1, "date": 1_795_000_000, "text": "я вернулся", "from": {"id": 1007, "is_bot": False, "first_name": "А"}}
-        await takes.note(Update.model_validate({"update_id": 1, "message": {**text, "chat": {"id": 1007, "type": "private"}}}))
+        await takes.observe_update(Update.model_validate({"update_id": 1, "message": {**text, "chat": {"id": 1007, "type": "private"}}}))
         await delivers.load()
-        assert delivers.closed(1007) == ""
-        assert (takes.home(-1009), delivers.address(-5)) == (-5, -1009)
+        assert delivers.find_closed_reason(1007) == ""
+        assert (takes.find_origin_id(-1009), delivers.find_current_id(-5)) == (-5, -1009)
 
 
 @pytest.mark.parametrize(("inside", "then"), [(True, "sent"), (False, "failed")])
@@ -150,7 +150,7 @@ async def test_who_is_restricted_may_be_inside_or_out(*, inside: bool, then: str
         "new_chat_member": member,
     }
     async with posting() as post:
-        await post.delivery.chats.note(Update.model_validate({"update_id": 3, "my_chat_member": change}))
+        await post.delivery.chats.observe_update(Update.model_validate({"update_id": 3, "my_chat_member": change}))
         await post.put(text_row("привет", GROUP))
         await post.until_states(then)
 
@@ -160,13 +160,13 @@ async def test_a_toast_and_a_caption_keep_telegrams_limits_in_units() -> None:
     long = "😀" * 3000
     async with posting() as post:
         await post.put(
-            outgoing.toast_row(CHAT, "cb1", Notice(code="lead-denied-why", args={"who": long, "what": long, "reason": long}), NOW)
+            outgoing.build_toast_row(CHAT, "cb1", Notice(code="lead-denied-why", args={"who": long, "what": long, "reason": long}), NOW)
         )
         await until(lambda: len(post.wire.calls("answerCallbackQuery")) == 1)
-        assert 0 < units(post.wire.calls("answerCallbackQuery")[0]["text"]) <= 200
+        assert 0 < count_units(post.wire.calls("answerCallbackQuery")[0]["text"]) <= 200
     body = {"columns": ["а"], "rows": [["б"]], "caption": {"code": "lead-denied-why", "args": {"who": long, "what": long, "reason": long}}}
-    (file,) = letter_of(outgoing.file_row(CHAT, body, NOW), Translator("ru")).files
-    assert 0 < units(file.caption) <= CAPTION
+    (file,) = build_message(outgoing.build_file_row(CHAT, body, NOW), Translator("ru")).files
+    assert 0 < count_units(file.caption) <= CAPTION
 
 
 @pytest.mark.parametrize(
@@ -174,5 +174,5 @@ async def test_a_toast_and_a_caption_keep_telegrams_limits_in_units() -> None:
 )
 def test_a_button_always_has_words(label: str, shown: str) -> None:
     """A record without a visible name must not cost the whole question."""
-    assert readable(label) == shown
-    assert units(readable("😀" * 500)) <= 128
+    assert format_label(label) == shown
+    assert count_units(format_label("😀" * 500)) <= 128

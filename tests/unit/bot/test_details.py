@@ -1,14 +1,14 @@
 """«Подробнее» speaks words: what, from what to what, and why it asks; no method and no parameter."""
 
-from bot.rendering.kinds import text_of
-from bot.rendering.spans import plain
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
 from tests.unit.bot.card_kit import RU, a_batch, a_card
 
 
 def test_the_details_of_a_card_are_words() -> None:
     """Record with its number, values, reasons with the rule, who asks."""
     reasons = [{"code": "gate-critical", "args": {"field": "OPPORTUNITY"}}, {"code": "gate-rule", "args": {"why": "Проверьте сумму"}}]
-    text = plain(text_of("details", a_card(reasons=reasons), RU))
+    text = to_plain_text(render_message("details", a_card(reasons=reasons), RU))
     assert "«Ромашка» (https://p/crm/deal/details/481/) №481" in text
     assert "Сумма: 1 000 000 ₽ → 1 200 000 ₽" in text
     assert "Почему спрашиваю\n• Меняется сумма\n• Проверьте сумму" in text
@@ -19,5 +19,5 @@ def test_the_details_of_a_card_are_words() -> None:
 
 def test_the_details_of_a_batch_name_every_record() -> None:
     """As many as its card lists."""
-    text = plain(text_of("details", a_batch(3), RU))
+    text = to_plain_text(render_message("details", a_batch(3), RU))
     assert all(f"Сделка-{number}" in text for number in (1, 2, 3))

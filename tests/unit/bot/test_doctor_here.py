@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.cli.doctor.disk import folder_look
-from bot.cli.doctor.files import files_look
-from bot.cli.doctor.findings import Area, Check, Finding, examined
-from bot.cli.doctor.machine import machine_look
-from bot.cli.doctor.silence import silence
+from bot.cli.doctor.disk import check_folder
+from bot.cli.doctor.files import check_files
+from bot.cli.doctor.findings import Area, Check, Finding, run_checks
+from bot.cli.doctor.machine import check_machine
+from bot.cli.doctor.silence import build_silence
 from bot.settings import Settings
-from bot.settings_look import hushing
+from bot.settings_look import build_secret_filter
 from sandbox.telegram.speech import _checksum
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -82,15 +82,15 @@ async def test_a_check_that_hangs_or_fails_keeps_what_it_found() -> None:
     """What was found before stays, the fault gets a line of its own, and the others are as they would be alone."""
 
     async def hangs() -> AsyncIterator[Finding]:
-        yield AREA.ok("first", "It began well.")
+        yield AREA.report_ok("first", "It began well.")
         await asyncio.Event().wait()
 
     async def breaks() -> AsyncIterator[Finding]:
-        yield AREA.ok("second", "It began well.")
+        yield AREA.report_ok("second", "It began well.")
         raise KeyError("secret-in-an-error")
 
-    looks = [Check(area=AREA, look=hangs, within=0.05), Check(area=AREA, look=breaks, within=5)]
-    found = await examined(looks, lambda text: text)
+    looks = [Check(area=AREA, probe=hangs, within=0.05), Check(area=AREA, probe=breaks, within=5)]
+    found = await run_checks(looks, lambda text: text)
     assert verdicts(found) == {"first": "ok", "in time": "wrong", "second": "ok", "looked at": "wrong"}
     assert "secret-in-an-error" not in str(found)
 
@@ -111,7 +111,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_disk_without_room_is_wrong_before_it_is_full(full_disk: Path) -> None:
     """Below 100 MB the way out is named; the folder itself may still be made."""
-    found = list(folder_look("STATE_DIR", full_disk / "state"))
+    found = list(check_folder("STATE_DIR", full_disk / "state"))
     assert verdicts(found) == {"STATE_DIR": "ok", "STATE_DIR space": "wrong"}
     assert "runbook" in found[1].mending
 
@@ -119,11 +119,11 @@ def test_a_disk_without_room_is_wrong_before_it_is_full(full_disk: Path) -> None
 def test_a_folder_for_everybody_and_one_that_is_a_file(tmp_path: Path) -> None:
     """Rights too wide are a warning with the command that narrows them; a file in the folder's place is wrong."""
     (tmp_path / "logs").mkdir(mode=0o755)
-    assert verdicts(list(folder_look("LOG_DIR", tmp_path / "logs")))["LOG_DIR"] == "warning"
+    assert verdicts(list(check_folder("LOG_DIR", tmp_path / "logs")))["LOG_DIR"] == "warning"
     (tmp_path / "logs").chmod(0o700)
-    assert verdicts(list(folder_look("LOG_DIR", tmp_path / "logs")))["LOG_DIR"] == "ok"
+    assert verdicts(list(check_folder("LOG_DIR", tmp_path / "logs")))["LOG_DIR"] == "ok"
     (tmp_path / "file").touch()
-    assert verdicts(list(folder_look("STATE_DIR", tmp_path / "file" / "state")))["STATE_DIR"] == "wrong"
+    assert verdicts(list(check_folder("STATE_DIR", tmp_path / "file" / "state")))["STATE_DIR"] == "wrong"
 
 
 def test_each_mistake_of_the_owners_files_has_its_line(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_each_mistake_of_the_owners_files_has_its_line(tmp_path: Path) -> None:
     policy, people = tmp_path / "policy.yaml", tmp_path / "access.yaml"
     policy.write_text("open_methods: [crm.deal.delet]\nrefuse_methods: [nothing.such]\n", encoding="utf-8")
     people.write_text("people:\n  - {telegram_id: 7, name: Борис}\n", encoding="utf-8")
-    found = list(files_look(Settings(_env_file=None, policy_file=policy, access_file=people), date(2031, 5, 5)))
+    found = list(check_files(Settings(_env_file=None, policy_file=policy, access_file=people), date(2031, 5, 5)))
     assert [(line.check, line.verdict) for line in found] == [
         ("POLICY_FILE", "wrong"),
         ("POLICY_FILE", "wrong"),
@@ -141,7 +141,7 @@ def test_each_mistake_of_the_owners_files_has_its_line(tmp_path: Path) -> None:
     ]
     assert "data/holidays.yaml does not list yet which days off are moved in 2031" in found[-1].says
     people.write_text("people: [{telegram_id: 7, nam: Борис}]", encoding="utf-8")
-    (line,) = [line for line in files_look(Settings(_env_file=None, access_file=people), date(2026, 5, 5)) if line.check == "ACCESS_FILE"]
+    (line,) = [line for line in check_files(Settings(_env_file=None, access_file=people), date(2026, 5, 5)) if line.check == "ACCESS_FILE"]
     assert (line.verdict, "people.0.nam" in line.says) == ("wrong", True)
 
 
@@ -150,14 +150,14 @@ def test_each_mistake_of_the_owners_files_has_its_line(tmp_path: Path) -> None:
 )
 def test_in_november_the_next_years_moved_days_are_asked_for(today: date, verdict: str) -> None:
     """The decree is out by then: a sentence with the name of the file and the year."""
-    (line,) = [line for line in files_look(Settings(_env_file=None), today) if line.check == "holidays"]
+    (line,) = [line for line in check_files(Settings(_env_file=None), today) if line.check == "holidays"]
     assert (line.verdict, "2028" in line.says) == (verdict, verdict == "warning")
 
 
 def test_an_old_list_of_zones_is_told() -> None:
     """Years later the zones of this release may have changed."""
-    assert verdicts(list(machine_look(datetime(2039, 1, 1, tzinfo=UTC))))["time zones"] == "warning"
-    assert verdicts(list(machine_look(datetime(2026, 11, 1, tzinfo=UTC))))["time zones"] == "ok"
+    assert verdicts(list(check_machine(datetime(2039, 1, 1, tzinfo=UTC))))["time zones"] == "warning"
+    assert verdicts(list(check_machine(datetime(2026, 11, 1, tzinfo=UTC))))["time zones"] == "ok"
 
 
 def test_every_part_of_a_secret_is_hidden() -> None:
@@ -169,13 +169,13 @@ def test_every_part_of_a_secret_is_hidden() -> None:
         bitrix_event_token=SecretStr("first-event-token, second-event-token"),
         database_url=SecretStr("postgresql://sdelka:pass-word-of-db@db/sdelka"),
     )
-    said = hushing(settings)("AAhalfOfTheToken a0webhook0code second-event-token pass-word-of-db and sdelka doctor")
+    said = build_secret_filter(settings)("AAhalfOfTheToken a0webhook0code second-event-token pass-word-of-db and sdelka doctor")
     assert said == "*** *** *** *** and sdelka doctor"
 
 
 def test_the_silence_is_a_sound_file() -> None:
     """Three Ogg pages whose checksums hold, half a second long."""
-    data, pages = silence(), []
+    data, pages = build_silence(), []
     while data:
         count = data[26]
         size = 27 + count + sum(data[27 : 27 + count])

@@ -11,10 +11,10 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramUnauthorizedError
 from pydantic import SecretStr
 
-from bot.http_api.app import make_app
+from bot.http_api.app import build_app
 from bot.telegram.door import TelegramDoor
-from bot.telegram.people import People
-from bot.telegram.webhook import webhook_of
+from bot.telegram.people import ChatPeople
+from bot.telegram.webhook import parse_webhook
 from state.store import InboxRow, StoreUnwritable
 from tests.unit.bot.door_kit import ANNA, STRANGER, TOKEN, Wire, access, chat_of, person, raw_message, refused
 from tests.unit.spine_kit import World, until
@@ -25,7 +25,7 @@ async def _opened(world: World, **more: Any) -> AsyncIterator[tuple[TelegramDoor
     wire = Wire()
     idle = asyncio.Event()
     wire.gates.append((lambda name, _: name == "getUpdates" and not wire.script, idle))
-    door = TelegramDoor(Bot(TOKEN, session=wire), world.store, People(access()), world.clock, **more)
+    door = TelegramDoor(Bot(TOKEN, session=wire), world.store, ChatPeople(access()), world.clock, **more)
     task = asyncio.ensure_future(door.run(world.orchestrator))
     try:
         yield door, wire
@@ -36,7 +36,7 @@ async def _opened(world: World, **more: Any) -> AsyncIterator[tuple[TelegramDoor
 
 
 def _waiting(world: World, session: str = f"tg:{ANNA}") -> list[InboxRow]:
-    return [row for lane in ("express", "turn") for row in world.sql.waiting_inbox(session, lane)]  # type: ignore[arg-type]
+    return [row for lane in ("express", "turn") for row in world.sql.list_waiting_inbox(session, lane)]  # type: ignore[arg-type]
 
 
 async def _came(door: TelegramDoor, update: dict[str, Any]) -> None:
@@ -113,19 +113,21 @@ async def test_a_stopping_door_takes_nothing_more_in_and_confirms_nothing_more(w
     async with _opened(world) as (door, wire):
         await until(lambda: bool(wire.calls("getUpdates")))
         door.close()
-        await until(lambda: door._taking is not None and door._taking.done())
+        await until(lambda: door._intake_task is not None and door._intake_task.done())
         polls = len(wire.calls("getUpdates"))
         await world.orchestrator.receive([])
         assert len(wire.calls("getUpdates")) == polls
 
 
 async def test_by_webhook_the_same_updates_come_and_nobody_polls(world: World) -> None:
-    webhook = webhook_of("https://bot.example.ru/hook", SecretStr("a-secret-of-16-letters"))
+    webhook = parse_webhook("https://bot.example.ru/hook", SecretStr("a-secret-of-16-letters"))
     async with _opened(world, webhook=webhook) as (door, wire):
-        router = door.router()
+        router = door.build_router()
         assert router is not None
         headers = {"X-Telegram-Bot-Api-Secret-Token": "a-secret-of-16-letters"}
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=make_app(router)), base_url="http://bot", headers=headers) as client:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=build_app(router)), base_url="http://bot", headers=headers
+        ) as client:
             await until(lambda: bool(wire.calls("setWebhook")))
             answers = [(await client.post("/hook", json={"update_id": n, "message": raw_message("привет")})).status_code for n in (5, 5)]
             assert answers == [200, 200]
@@ -138,7 +140,7 @@ async def test_by_webhook_the_same_updates_come_and_nobody_polls(world: World) -
 async def test_a_wrong_token_ends_the_door(world: World) -> None:
     wire = Wire()
     wire.will(refused(401, "Unauthorized"), when=lambda name, _: name == "getUpdates")
-    door = TelegramDoor(Bot(TOKEN, session=wire), world.store, People(access()), world.clock)
+    door = TelegramDoor(Bot(TOKEN, session=wire), world.store, ChatPeople(access()), world.clock)
     with pytest.raises(BaseExceptionGroup) as raised:
         await asyncio.wait_for(door.run(world.orchestrator), 30)
     error: BaseException = raised.value

@@ -20,7 +20,7 @@ async def _pressed(door: TelegramDoor, number: int, data: str, under: int, *, wh
 
 
 def _waiting(world: World, session: str) -> list[InboxRow]:
-    return [row for lane in ("express", "turn") for row in world.sql.waiting_inbox(session, lane)]  # type: ignore[arg-type]
+    return [row for lane in ("express", "turn") for row in world.sql.list_waiting_inbox(session, lane)]  # type: ignore[arg-type]
 
 
 def _toasts(wire: Wire) -> dict[str, str]:
@@ -33,7 +33,7 @@ async def test_a_card_that_stands_twice_decides_once_and_the_upper_one_points_do
     async with world.working(), opened_door(world) as (door, wire):
         await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
         await until(lambda: any(call.get("reply_markup") for call in wire.calls("sendMessage")))
-        await asyncio.wait_for(door.delivery.empty(), 30)
+        await asyncio.wait_for(door.delivery.wait_until_empty(), 30)
         card = wire.last_id
         button = wire.calls("sendMessage")[-1]["reply_markup"]["inline_keyboard"][0][0]["callback_data"]
         await _pressed(door, 5, button, card - 1)
@@ -66,10 +66,10 @@ async def test_a_turn_in_a_group_is_stopped_from_the_message_that_stands_for_its
     session = f"tg:{GROUP}"
     async with opened_door(world) as (door, wire):
         await until(lambda: door.delivery.progress._group is not None)
-        await door.delivery.partial(session, Notice(code="turn-begun", args={"turn": "t1"}))
-        show = door.delivery.progress._shows[session]
+        await door.delivery.report_partial(session, Notice(code="turn-begun", args={"turn": "t1"}))
+        show = door.delivery.progress._views[session]
         show.began -= 10
-        door.delivery.progress.look()
+        door.delivery.progress.show_due()
         await until(lambda: show.message == 501)
         await _pressed(door, 5, "s1", under, who=STRANGER, chat=GROUP)
         await _pressed(door, 6, "s1", under, chat=GROUP)

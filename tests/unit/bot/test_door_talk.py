@@ -15,7 +15,7 @@ from tests.unit.spine_kit import World, message, raise_sum, reply, until
 
 
 def _waiting(world: World, session: str) -> list[InboxRow]:
-    return [row for lane in ("express", "turn") for row in world.sql.waiting_inbox(session, lane)]  # type: ignore[arg-type]
+    return [row for lane in ("express", "turn") for row in world.sql.list_waiting_inbox(session, lane)]  # type: ignore[arg-type]
 
 
 @asynccontextmanager
@@ -28,7 +28,7 @@ async def _card_shown(world: World) -> AsyncIterator[Any]:
     async with opened_door(world) as (door, wire):
         await until(lambda: len(wire.calls("sendMessage")) == 2)
         card = wire.last_id
-        await door.delivery.empty()
+        await door.delivery.wait_until_empty()
         yield door, wire, card
 
 
@@ -90,7 +90,7 @@ async def test_a_request_behind_a_long_turn_hears_its_place(world: World, monkey
     monkeypatch.setattr(world.model, "stream_chat", slow)
     world.model.will(reply(), reply())
     async with world.working(), opened_door(world) as (door, wire):
-        door._queue = queueing.Queue(world.store, door.delivery.trouble, after=0.05)
+        door._queue = queueing.QueueNotices(world.store, door.delivery.report_trouble, after=0.05)
         await _came(door, 5, raw_message("покажи сделки"))
         await until(lambda: f"tg:{ANNA}" in world.tools.running)
         await _came(door, 6, raw_message("покажи задачи", message_id=101))

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bot.rendering.files import Sheet, csv_text, sheet_of, xlsx
+from bot.rendering.files import Sheet, build_sheet, render_csv, render_xlsx
 from orchestrator.messages import Row, Table
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -34,10 +34,10 @@ def _cells(content: bytes) -> tuple[list[list[str]], str]:
 def test_no_text_becomes_a_formula(text: str) -> None:
     """A customer's name is somebody else's text: opened in a spreadsheet it must stay one."""
     sheet = Sheet(columns=("Сделка", "Сумма"), rows=((text, -5), ("обычная", 12.5)))
-    rows, raw = _cells(xlsx(sheet, name="Сделки"))
+    rows, raw = _cells(render_xlsx(sheet, name="Сделки"))
     assert "<f>" not in raw
     assert rows[1:] == [[text, "-5"], ["обычная", "12.5"]]
-    written = list(csv.reader(io.StringIO(csv_text(sheet).decode("utf-8-sig")), delimiter=";"))
+    written = list(csv.reader(io.StringIO(render_csv(sheet).decode("utf-8-sig")), delimiter=";"))
     assert written[1] == [f"'{text}", "-5"]
     assert written[2] == ["обычная", "12,5"]
 
@@ -45,7 +45,7 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 @pytest.mark.parametrize("text", RISKY)
 def test_a_label_with_a_link_is_no_formula_either(text: str) -> None:
     """The link is kept beside the cell, not written into it as a formula."""
-    content = xlsx(sheet_of(Table(rows=(Row(label=text, url="https://p/1"),), shown=1, total=1), heading="Запись"), name="Сделки")
+    content = render_xlsx(build_sheet(Table(rows=(Row(label=text, url="https://p/1"),), shown=1, total=1), heading="Запись"), name="Сделки")
     rows, raw = _cells(content)
     assert rows == [["Запись"], [text]]
     assert "<f>" not in raw
@@ -55,7 +55,7 @@ def test_a_label_with_a_link_is_no_formula_either(text: str) -> None:
 def test_csv_opens_in_russian_excel() -> None:
     """A mark for UTF-8, semicolons, CRLF; a semicolon, a quote and a line break inside a cell stay inside it."""
     sheet = Sheet(columns=("А", "Б"), rows=(("x;y", 'ООО "Ромашка"'), ("две\nстроки", "")))
-    content = csv_text(sheet)
+    content = render_csv(sheet)
     assert content.startswith(b"\xef\xbb\xbf")
     assert content.count(b"\r\n") == 3
     assert list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=";"))[1:] == [list(row) for row in sheet.rows]
@@ -63,8 +63,8 @@ def test_csv_opens_in_russian_excel() -> None:
 
 def test_a_list_has_all_its_rows_with_their_addresses_and_only_web_ones_are_links() -> None:
     rows = (*(Row(label=f"Сделка {n}", url=f"https://p/{n}") for n in range(499)), Row(label="чужая", url="file:///etc/passwd"))
-    sheet = sheet_of(Table(rows=rows, shown=500, total=500), heading="Запись")
-    content = xlsx(sheet, name="Мои: сделки/лиды [2026] и очень длинное название листа")
+    sheet = build_sheet(Table(rows=rows, shown=500, total=500), heading="Запись")
+    content = render_xlsx(sheet, name="Мои: сделки/лиды [2026] и очень длинное название листа")
     cells, _ = _cells(content)
     assert cells == [["Запись"], *([row.label] for row in rows)]  # one column: the label is the link
     with zipfile.ZipFile(io.BytesIO(content)) as book:
@@ -79,11 +79,11 @@ def test_a_list_has_all_its_rows_with_their_addresses_and_only_web_ones_are_link
 @pytest.mark.parametrize("odd", ["\x00\x0b текст", "x" * 40_000, "", "😀 👨‍👩‍👧", "﷐￿"])
 def test_odd_texts_make_a_file_that_opens(odd: str) -> None:
     sheet = Sheet(columns=(odd,), rows=((odd,),), links=("https://p/" + "x" * 3000,))
-    cells, _ = _cells(xlsx(sheet, name=odd))
+    cells, _ = _cells(render_xlsx(sheet, name=odd))
     assert len(cells[-1][-1] if cells[-1] else "") <= 32_000
-    assert csv_text(sheet)
+    assert render_csv(sheet)
 
 
 def test_an_empty_list_is_a_file_with_headings() -> None:
-    made: Any = xlsx(Sheet(columns=("А",), rows=()), name="'")
+    made: Any = render_xlsx(Sheet(columns=("А",), rows=()), name="'")
     assert _cells(made)[0] == [["А"]]

@@ -15,13 +15,13 @@ from fluent.syntax import FluentParser
 from fluent.syntax import ast as ftl
 from fluent.syntax.visitor import Visitor
 
-from bot.i18n.translate import Locale, Translator, codes
+from bot.i18n.translate import Locale, Translator, list_message_ids
 from bot.telegram.progress import BEGUN, OVER, STEP
-from orchestrator.commands import FOR_ADMINS, NAMES
+from orchestrator.commands import ADMIN_COMMANDS, COMMANDS
 from orchestrator.gate.reasons import SENTENCES
 from orchestrator.messages import Notice
-from orchestrator.offering import WISHES
-from state.clock import iso
+from orchestrator.offering import FORWARD_REQUESTS
+from state.clock import format_iso
 from state.events import OutcomeReconciled
 
 ROOT = Path(__file__).parents[3]
@@ -31,8 +31,8 @@ BUILT = {
     "which-": ("deal", "lead", "contact", "company", "task"),
     "recovered-": tuple(verdict.replace("_", "-") for verdict in get_args(OutcomeReconciled.model_fields["verdict"].annotation)),
     "card-already-": ("approved", "denied", "expired", "superseded", "executed", "refused", "unknown"),
-    "menu-": (*NAMES, *FOR_ADMINS),
-    "button-make-": WISHES,
+    "menu-": (*COMMANDS, *ADMIN_COMMANDS),
+    "button-make-": FORWARD_REQUESTS,
     "start-": ("deal", "lead", "contact", "company", "task"),
     "step-": ("running", "done", "waiting", "refused", "unknown", "planned"),
 }
@@ -138,7 +138,7 @@ def test_both_languages_have_the_same_sentences_each_once() -> None:
     counts = {locale: Counter(message.id.name for message in _messages(locale)) for locale in LOCALES}
     assert counts["ru"].keys() == counts["en"].keys()
     assert [code for count in counts.values() for code, times in count.items() if times > 1] == []
-    assert codes("ru") == codes("en") == set(counts["ru"])
+    assert list_message_ids("ru") == list_message_ids("en") == set(counts["ru"])
 
 
 def test_a_sentence_refers_only_to_sentences_that_exist() -> None:
@@ -155,7 +155,7 @@ def test_every_code_of_the_program_has_a_sentence_in_both_languages() -> None:
         for code, place in used.items()
         if code not in SIGNS
         for locale in LOCALES
-        if not Translator(locale).knows(code)
+        if not Translator(locale).has_message(code)
     }
     assert missing == set()
 
@@ -204,35 +204,35 @@ def test_every_notice_carries_the_arguments_its_sentence_needs() -> None:
     ],
 )  # fmt: skip
 def test_russian_counts_follow_russian_grammar(count: int, said: str) -> None:
-    assert Translator("ru").say("pending", count=count) == said
+    assert Translator("ru").translate("pending", count=count) == said
 
 
 def test_an_unknown_code_shows_itself_and_arguments_are_never_markup_or_pattern() -> None:
     for locale in LOCALES:
         tr = Translator(locale)
-        assert tr.say("no-such-code", x=1) == "no-such-code"
-        assert tr.say("") == ""
-        assert not tr.knows("no-such-code")
+        assert tr.translate("no-such-code", x=1) == "no-such-code"
+        assert tr.translate("") == ""
+        assert not tr.has_message("no-such-code")
         hostile = "{ $id } { gate-closed } \u2068*x*"
-        assert hostile in tr.notice(Notice(code="stranger", args={"id": hostile}))
+        assert hostile in tr.translate_notice(Notice(code="stranger", args={"id": hostile}))
 
 
 def test_moments_are_told_in_the_persons_zone_with_the_day_when_it_is_another() -> None:
     at = "2026-11-21T22:30:00.000000Z"
     tr = Translator("ru", "Asia/Vladivostok")
-    today = iso(datetime.now(UTC))
-    assert f"Срок истёк в {tr.clock(today)}." in tr.say("card-expired", at=today)
-    assert "Срок истёк 21.11 в 15:00." in Translator("ru").say("card-expired", at="2020-11-21T12:00:00.000000Z")
-    assert "Expired on 21.11 at 15:00." in Translator("en").say("card-expired", at="2020-11-21T12:00:00.000000Z")
-    assert tr.clock(at, datetime(2026, 11, 22, 1, 0, tzinfo=UTC)) == "08:30"
-    assert tr.clock(at, datetime(2026, 11, 21, 1, 0, tzinfo=UTC)) == "22.11 08:30"
-    assert tr.say("card-expired", at="")
+    today = format_iso(datetime.now(UTC))
+    assert f"Срок истёк в {tr.format_time(today)}." in tr.translate("card-expired", at=today)
+    assert "Срок истёк 21.11 в 15:00." in Translator("ru").translate("card-expired", at="2020-11-21T12:00:00.000000Z")
+    assert "Expired on 21.11 at 15:00." in Translator("en").translate("card-expired", at="2020-11-21T12:00:00.000000Z")
+    assert tr.format_time(at, datetime(2026, 11, 22, 1, 0, tzinfo=UTC)) == "08:30"
+    assert tr.format_time(at, datetime(2026, 11, 21, 1, 0, tzinfo=UTC)) == "22.11 08:30"
+    assert tr.translate("card-expired", at="")
 
 
 @pytest.mark.parametrize("length", [10, 1999, 2001, 2501, 30_000])
 def test_a_long_value_is_said_whole(length: int) -> None:
     """Fluent shows «{???}» for a value of more than 2500 characters: a long voice message would be acted on unseen."""
     words = "".join(chr(0x430 + number % 32) for number in range(length))
-    assert Translator("ru").say("heard", words=words) == f"Услышал: «{words}»"
-    told = Translator("ru").say("lead-denied-why", what=words, who="\ue000x\ue001", reason=words)
+    assert Translator("ru").translate("heard", words=words) == f"Услышал: «{words}»"
+    told = Translator("ru").translate("lead-denied-why", what=words, who="\ue000x\ue001", reason=words)
     assert told == f"✖ Отклонено: «{words}» (\ue000x\ue001). Причина: {words}"

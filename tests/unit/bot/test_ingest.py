@@ -9,7 +9,7 @@ from aiogram.exceptions import TelegramConflictError, TelegramNetworkError, Tele
 from aiogram.methods import GetMe
 from aiogram.types import Update
 
-from bot.telegram.ingest import ALLOWED, STORE_PAUSE, Intake, Poller
+from bot.telegram.ingest import ALLOWED_UPDATES, STORE_PAUSE, Poller, UpdateIntake
 from state.store import StoreUnwritable
 from tests.unit.bot.door_kit import TOKEN, Wire, raw_message, refused
 
@@ -26,7 +26,7 @@ class Door:
         self.waited: list[float] = []
         self.polls_while_waiting: set[int] = set()
         bot = Bot(TOKEN, session=self.wire)
-        self.poller = Poller(bot, Intake(bot, self.accept, self.quarantine))
+        self.poller = Poller(bot, UpdateIntake(bot, self.accept, self.quarantine))
 
     async def accept(self, update: Update) -> None:
         if self.faults.get(update.update_id):
@@ -75,7 +75,7 @@ async def test_updates_are_taken_in_order_and_confirmed_by_the_next_poll(door: D
     await door.run()
     assert door.accepted == [5, 6, 9]
     assert door.offsets() == [None, 7, 7, 10]
-    assert door.wire.calls("getUpdates")[0]["allowed_updates"] == ALLOWED
+    assert door.wire.calls("getUpdates")[0]["allowed_updates"] == ALLOWED_UPDATES
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bot import leading
-from bot.leading import Lead
+from bot.leading import LeaderElection
 from state.clock import SystemClock
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 from state.store import StoreUnwritable
 from state.worker import AsyncStore
 
@@ -28,7 +28,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def stores(tmp_path: Path) -> AsyncIterator[list[AsyncStore]]:
     """The stores of two processes."""
-    made = [AsyncStore(open_store(sqlite_url(tmp_path / "x.db"))) for _ in range(2)]
+    made = [AsyncStore(open_store(build_sqlite_url(tmp_path / "x.db"))) for _ in range(2)]
     yield made
     for store in made:
         await store.aclose()
@@ -41,7 +41,7 @@ class Job:
     most = 0
 
     def __init__(self, store: AsyncStore) -> None:
-        self.lead = Lead(store, SystemClock(), NAME)
+        self.lead = LeaderElection(store, SystemClock(), NAME)
         self.begun = asyncio.Event()
         self.task = asyncio.ensure_future(self.lead.run(self.work))
 
@@ -88,7 +88,7 @@ async def test_who_cannot_renew_stops_before_another_begins(stores: list[AsyncSt
     second = Job(stores[1])
     await asyncio.wait_for(second.begun.wait(), 30)
     assert Job.most == 1
-    assert not first.lead.held
+    assert not first.lead.is_leader
     await first.stop()
     await second.stop()
 
@@ -100,7 +100,7 @@ async def test_what_the_work_raises_is_the_leaders_own(stores: list[AsyncStore])
         raise ValueError("token")
 
     with pytest.raises(ValueError, match="token"):
-        await Lead(stores[0], SystemClock(), NAME).run(broken)
+        await LeaderElection(stores[0], SystemClock(), NAME).run(broken)
     after = Job(stores[1])
     await asyncio.wait_for(after.begun.wait(), 0.5)
     await after.stop()
@@ -117,7 +117,7 @@ async def test_a_lease_runs_out_while_the_machine_sleeps(stores: list[AsyncStore
     monkeypatch.setattr("time.clock_gettime", boottime)
     job = Job(stores[0])
     await asyncio.wait_for(job.begun.wait(), 30)
-    assert job.lead.held
+    assert job.lead.is_leader
     slept = 3600.0
-    assert not job.lead.held
+    assert not job.lead.is_leader
     await job.stop()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.access import Access, Person
-from bot.running import _http_door
+from bot.running import _open_http_door
 from bot.settings import Settings
 from orchestrator.errors import SettingsError
 from tests.unit.spine_kit import World
@@ -29,7 +29,7 @@ def settings(**over: Any) -> Settings:
 async def test_without_a_token_no_port_is_opened_and_nothing_is_asked(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         busy = settings(http_port=taken.getsockname()[1], bitrix_event_token=" , ")
-        async with _http_door(busy, world.orchestrator, NO_POSTS, world.clock) as events:
+        async with _open_http_door(busy, world.orchestrator, NO_POSTS, world.clock) as events:
             assert events is None
     assert world.portal.requests == []
 
@@ -38,10 +38,10 @@ async def test_a_busy_port_is_one_sentence_before_anything_begins(world: World) 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         busy = settings(http_port=taken.getsockname()[1], bitrix_event_token="secret-token")
         with pytest.raises(SettingsError, match="HTTP_HOST and HTTP_PORT") as caught:
-            async with _http_door(busy, world.orchestrator, NO_POSTS, world.clock):
+            async with _open_http_door(busy, world.orchestrator, NO_POSTS, world.clock):
                 pass
     assert "secret-token" not in str(caught.value)
-    assert await world.orchestrator.idle()
+    assert await world.orchestrator.is_idle()
 
 
 def test_who_listens_for_an_employee() -> None:
@@ -50,7 +50,7 @@ def test_who_listens_for_an_employee() -> None:
     access = Access(
         [Person(telegram_id=1, name="Анна", bitrix_user_id=7), Person(telegram_id=2, name="Анна дома", bitrix_user_id=7), quiet]
     )
-    assert [actor.key for actor in access.people_by_bitrix(7)] == ["tg:1", "tg:2"]
-    assert access.people_by_bitrix(8) == []
-    assert access.bitrix_users() == [7]
-    assert Access([quiet, Person(telegram_id=4, name="Без номера")]).bitrix_users() == []
+    assert [actor.key for actor in access.find_subscribers(7)] == ["tg:1", "tg:2"]
+    assert access.find_subscribers(8) == []
+    assert access.list_watched_users() == [7]
+    assert Access([quiet, Person(telegram_id=4, name="Без номера")]).list_watched_users() == []

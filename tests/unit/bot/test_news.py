@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.news import news_text
-from bot.rendering.spans import plain
+from bot.rendering.news import render_news
+from bot.rendering.spans import to_plain_text
 
 URL = "https://portal.example/crm/deal/details/481/"
 PETR, IRINA = {"name": "Пётр Иванов", "via": False}, {"name": "Ирина Лебедева", "via": True}
@@ -21,7 +21,7 @@ def item(what: str = "changed", entity: str = "deal", **over: Any) -> dict[str, 
 
 
 def said(*items: dict[str, Any], more: int = 0, locale: Any = "ru") -> str:
-    return plain(news_text({"items": list(items), "more": more}, Translator(locale)))
+    return to_plain_text(render_news({"items": list(items), "more": more}, Translator(locale)))
 
 
 @pytest.mark.parametrize(

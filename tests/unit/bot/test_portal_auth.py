@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from bitrix.auth import Auth
-from bot.portal_auth import portal_auth
+from bot.portal_auth import build_portal_auth
 from bot.settings import load_settings
 from orchestrator.errors import SettingsError
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 from state.worker import AsyncStore
 
 WEBHOOK = {"bitrix_webhook_url": "https://portal.example/rest/1/topsecretcode/"}
@@ -26,13 +26,13 @@ APPLICATION = {
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
     """A database for the tokens."""
-    made = AsyncStore(open_store(sqlite_url(tmp_path / "sdelka.db")))
+    made = AsyncStore(open_store(build_sqlite_url(tmp_path / "sdelka.db")))
     yield made
     await made.aclose()
 
 
 def auth_of(store: AsyncStore, **given: Any) -> Auth:
-    return portal_auth(load_settings(_env_file=None, **given), store, lambda: datetime.now(UTC))
+    return build_portal_auth(load_settings(_env_file=None, **given), store, lambda: datetime.now(UTC))
 
 
 @pytest.mark.req("S004-40", "S004-73")

@@ -27,7 +27,7 @@ class File:
         self.access = Access(list(people))
 
     def present(self, actor: Actor) -> Actor | None:
-        return self.access.present(actor)
+        return self.access.refresh_actor(actor)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ async def world(tmp_path: Path, file: File) -> AsyncIterator[World]:
             made.client,
             made.model,
             trouble=old._trouble,
-            partial=old.tools.partial,
+            partial=old.tools.show_partial,
             clock=made.clock,
             present=file.present,
         )
@@ -63,7 +63,7 @@ def _changed(person: Person, **rights: Any) -> Person:
 async def _card(world: World) -> dict[str, Any]:
     """Anna's request as the card shows it."""
     world.model.will(reply(raise_sum()))
-    await world.work(message("подними сумму сделки 481 до 1 200 000", actor=ANNA.actor()))
+    await world.work(message("подними сумму сделки 481 до 1 200 000", actor=ANNA.to_actor()))
     return next(dict(row.body) for row in world.outbox() if row.kind == "card")
 
 
@@ -96,7 +96,7 @@ async def test_who_lost_rights_since_the_card_changes_nothing(
     """Access taken away, a role or mode lowered, sight narrowed: between card and press, of whoever asked or presses."""
     entry = await _card(world)
     file.now(*people)
-    await world.work(press(entry, actor=presser.actor()))
+    await world.work(press(entry, actor=presser.to_actor()))
     assert world.portal.written(UPDATE) == []
     codes = world.codes()
     if told == "refused":
@@ -120,10 +120,10 @@ async def test_who_still_may_decides(world: World, file: File, people: tuple[Per
     """The counterpart: it is the lost right that stops the others."""
     entry = await _card(world)
     file.now(*people)
-    await world.work(press(entry, actor=presser.actor()))
+    await world.work(press(entry, actor=presser.to_actor()))
     assert len(world.portal.written(UPDATE)) == 1
     (approved,) = world.events("ConfirmationApproved")
-    assert approved.actor == presser.actor().key
+    assert approved.actor == presser.to_actor().key
 
 
 async def test_a_right_given_since_the_card_counts_too(world: World, file: File) -> None:
@@ -131,21 +131,21 @@ async def test_a_right_given_since_the_card_counts_too(world: World, file: File)
     gleb = Person(telegram_id=1009, name="Глеб", bitrix_user_id=9)
     entry = await _card(world)
     file.now(ANNA, _changed(gleb, role="lead"))
-    await world.work(press(entry, actor=gleb.actor()))
+    await world.work(press(entry, actor=gleb.to_actor()))
     assert len(world.portal.written(UPDATE)) == 1
 
 
 async def test_a_forged_role_in_the_input_is_worth_nothing(world: World, file: File) -> None:
     entry = await _card(world)
     file.now(ANNA, _changed(VERA, role="manager", sees="own"))
-    await world.work(press(entry, actor=VERA.actor().model_copy(update={"role": "admin", "sees": "all"})))
+    await world.work(press(entry, actor=VERA.to_actor().model_copy(update={"role": "admin", "sees": "all"})))
     assert world.portal.written(UPDATE) == []
     assert world.events("ConfirmationApproved") == []
 
 
 def test_the_present_rights_of_people_in_telegram_are_those_of_the_file_and_of_others_their_own() -> None:
     access = Access([ANNA])
-    assert access.present(ANNA.actor().model_copy(update={"role": "admin", "sees": "all"})) == ANNA.actor()
-    assert access.present(VERA.actor()) is None
+    assert access.refresh_actor(ANNA.to_actor().model_copy(update={"role": "admin", "sees": "all"})) == ANNA.to_actor()
+    assert access.refresh_actor(VERA.to_actor()) is None
     local = Actor(key="cli:local", name="local", role="admin", sees="all")
-    assert access.present(local) is local
+    assert access.refresh_actor(local) is local

@@ -12,9 +12,9 @@ import orjson
 import pytest
 from pydantic import BaseModel
 
-from bot.logs import JsonLines, TextLines, set_up_logging
-from state.trace import traced
-from state.worker import Worker
+from bot.logs import JsonLines, TextLines, configure_logging
+from state.trace import bind_trace
+from state.worker import ThreadWorker
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = ("bot", "orchestrator", "bitrix", "state")
@@ -58,7 +58,7 @@ def test_each_logger_writes_one_json_object_a_line(written: Written, logger: str
     ):  # servers of other tests set up uvicorn's
         for name, value in (("level", logging.NOTSET), ("handlers", []), ("propagate", True)):
             monkeypatch.setattr(heard, name, value)
-    set_up_logging("INFO", "json")
+    configure_logging("INFO", "json")
     log = logging.getLogger(logger)
     extra = {"action": "portal_called"} if logger.startswith("orchestrator") else {}
     log.warning("called %s\nand so on", SECRET, extra=extra | {"row": "0190", "token": "abcdefgh", "seen": SECRET})
@@ -83,8 +83,8 @@ def test_each_logger_writes_one_json_object_a_line(written: Written, logger: str
 
 def test_text_lines_say_the_same_and_no_message_makes_a_second_line(written: Written) -> None:
     """What a stranger wrote cannot look like a line of ours."""
-    set_up_logging("INFO")
-    with traced("0190aa"):
+    configure_logging("INFO")
+    with bind_trace("0190aa"):
         logging.getLogger("bot").info("sent %s\n2026-11-22T00:00:00Z INFO forged", SECRET, extra={"action": "sent", "session": "tg:7"})
 
     (line,) = written().splitlines()
@@ -95,9 +95,9 @@ def test_text_lines_say_the_same_and_no_message_makes_a_second_line(written: Wri
 
 async def test_the_trace_stands_in_the_lines_of_tasks_and_of_the_stores_threads(written: Written) -> None:
     """And in no line of other work."""
-    set_up_logging("INFO", "json")
-    log, worker = logging.getLogger("state"), Worker("traced")
-    with traced("0190aa"):
+    configure_logging("INFO", "json")
+    log, worker = logging.getLogger("state"), ThreadWorker("traced")
+    with bind_trace("0190aa"):
         await worker.call(log.info, "in the thread", extra={"action": "x"})
     await worker.call(log.info, "of nobody", extra={"action": "x"})
     await worker.aclose()
@@ -107,7 +107,7 @@ async def test_the_trace_stands_in_the_lines_of_tasks_and_of_the_stores_threads(
 
 def test_what_ends_the_program_is_one_masked_line(written: Written) -> None:
     """Not a bare traceback with an address in it."""
-    set_up_logging("INFO", "json")
+    configure_logging("INFO", "json")
     try:
         fall()
     except ConnectionError as error:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.telegram.progress import DRAFT_AGAIN, DRAFT_EVERY, SILENT
+from bot.telegram.progress import DRAFT_AGAIN, DRAFT_EVERY, SILENCE_LIMIT
 from orchestrator import outgoing
 from orchestrator.messages import Notice, Reply
 from tests.unit.bot.delivery_kit import CHAT, GROUP, OTHER, STRICT, Post, posting, text_row
@@ -37,7 +37,7 @@ async def test_a_request_is_seen_at_once() -> None:
     """30 to 60 s of silence (claudeclaw#9): a sign within half a second, before anybody works on it."""
     async with posting() as post:
         await _calm()
-        post.delivery.progress.seen(f"{GROUP}:5")
+        post.delivery.progress.show_typing(f"{GROUP}:5")
         (typing,) = await _shown(post, 1, "sendChatAction")
         assert (typing["chat_id"], typing["message_thread_id"], typing["action"]) == (-100123, 5, "typing")
 
@@ -46,12 +46,12 @@ async def test_a_draft_streams_the_answer_at_its_pace_and_can_be_stopped() -> No
     """Hundreds of pieces, few calls, one draft id a turn; the words of the answer only."""
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(CHAT, BEGUN)
+        await post.delivery.report_partial(CHAT, BEGUN)
         first = (await _shown(post, 1))[0]
         assert first.get("text", "") == ""
         assert first["can_stop"] is True
         for number in range(200):
-            await post.delivery.partial(CHAT, "слово " * number)
+            await post.delivery.report_partial(CHAT, "слово " * number)
         await _calm()
         assert len(_drafts(post)) == 1
         post.later(DRAFT_EVERY)
@@ -64,14 +64,14 @@ async def test_a_draft_is_shown_again_before_it_fades_and_another_turn_has_anoth
     """A preview lives 30 seconds; while the model is silent it must not vanish."""
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(CHAT, BEGUN)
+        await post.delivery.report_partial(CHAT, BEGUN)
         await _shown(post, 1)
         post.later(DRAFT_AGAIN - 1)
         await _calm()
         assert len(_drafts(post)) == 1
         post.later(1)
         await _shown(post, 2)
-        await post.delivery.partial(CHAT, Notice(code="turn-begun", args={"turn": "t2"}))
+        await post.delivery.report_partial(CHAT, Notice(code="turn-begun", args={"turn": "t2"}))
         calls = await _shown(post, 3)
         assert calls[0]["draft_id"] == calls[1]["draft_id"] != calls[2]["draft_id"]
 
@@ -81,9 +81,9 @@ async def test_steps_show_with_ticks_as_code_knows_them() -> None:
     async with posting() as post:
         await _calm()
         for said in (BEGUN, Notice(code="step", args=FOUND), Notice(code="step", args=CHANGING), "Уже почти"):
-            await post.delivery.partial(CHAT, said)
+            await post.delivery.report_partial(CHAT, said)
         await until(lambda: _drafts(post) == ["✓ нашёл сделки\n⏳ меняю сделку «Ромашка»\n\nУже почти"])
-        await post.delivery.partial(CHAT, Notice(code="step", args={**CHANGING, "state": "waiting"}))
+        await post.delivery.report_partial(CHAT, Notice(code="step", args={**CHANGING, "state": "waiting"}))
         post.later(1)
         await until(lambda: "✋ меняю сделку «Ромашка» — жду вашего решения\n\n" in _drafts(post)[-1])
 
@@ -92,8 +92,8 @@ async def test_how_far_a_count_is_shows_in_the_persons_language() -> None:
     notice = Notice(code="counting", args={"done": 500, "total": 2340})
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(CHAT, notice)
-        await post.delivery.partial(OTHER, notice)
+        await post.delivery.report_partial(CHAT, notice)
+        await post.delivery.report_partial(OTHER, notice)
         await until(lambda: bool(_drafts(post)) and bool(_drafts(post, 1006)))
         assert (_drafts(post), _drafts(post, 1006)) == (["Считаю: 500 из 2\xa0340…"], ["Counting: 500 of 2,340…"])
 
@@ -102,7 +102,7 @@ async def test_an_address_in_an_unfinished_answer_leads_nowhere() -> None:
     """Ways out are closed in the draft as in the answer."""
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(CHAT, "см. https://evil.example/?d=481")
+        await post.delivery.report_partial(CHAT, "см. https://evil.example/?d=481")
         await until(lambda: _drafts(post) == ["см. ⟨ссылка убрана⟩"])
 
 
@@ -110,10 +110,10 @@ async def test_another_message_takes_the_draft_away_and_it_comes_again() -> None
     """The draft vanishes when a message is sent (hermes-agent#17179): what was said so far is shown again, whole."""
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(CHAT, BEGUN)
-        await post.delivery.partial(CHAT, "Смотрю")
+        await post.delivery.report_partial(CHAT, BEGUN)
+        await post.delivery.report_partial(CHAT, "Смотрю")
         await _shown(post, 1)
-        await post.put(outgoing.reply_row(CHAT, Reply(notices=(Notice(code="nothing-to-stop"),)), NOW))
+        await post.put(outgoing.build_reply_row(CHAT, Reply(notices=(Notice(code="nothing-to-stop"),)), NOW))
         await post.until_states("sent")
         await _shown(post, 2)
         assert _drafts(post)[-1] == "Смотрю"
@@ -125,7 +125,7 @@ async def test_nothing_shows_after_the_answer_which_waits_for_what_is_on_its_way
         await _calm()
         gate = asyncio.Event()
         post.wire.gates.append((lambda name, _: name == "sendMessageDraft", gate))
-        await post.delivery.partial(CHAT, BEGUN)
+        await post.delivery.report_partial(CHAT, BEGUN)
         await _shown(post, 1)
         await post.put(text_row("Готово", key="turn:t1"))
         await _calm()
@@ -149,14 +149,14 @@ async def test_without_drafts_one_placeholder_becomes_the_answer(session: str, r
         await _calm()
         if session == CHAT:
             post.wire.will(refusal)
-        await post.delivery.partial(session, BEGUN)
+        await post.delivery.report_partial(session, BEGUN)
         await _calm()
         assert post.texts(chat) == [], "a turn of a moment leaves a trace"
         post.later(1.5)
         await until(lambda: post.texts(chat) == ["Работаю над запросом…"])
-        await until(lambda: post.delivery.progress._shows[session].calling is None)  # its number is noted
+        await until(lambda: post.delivery.progress._views[session].call_task is None)  # its number is noted
         for number in range(50):
-            await post.delivery.partial(session, f"слово {number}")
+            await post.delivery.report_partial(session, f"слово {number}")
             post.later(0.1)
             await _calm()
         edits = post.wire.calls("editMessageText")
@@ -183,20 +183,20 @@ async def test_the_answer_wins_and_waits_out_the_flood_that_progress_met() -> No
     """500 ms edits, 429 for two minutes, the answer lost (lettabot#433, anything-llm#5447, altryne#52): progress freezes, the answer comes."""
     async with posting(STRICT) as post:
         await _calm()
-        await post.delivery.partial(GROUP, BEGUN)
+        await post.delivery.report_partial(GROUP, BEGUN)
         post.later(2)
         await until(lambda: len(post.texts(-100123)) == 1)
         post.wire.will(refused(429, "Too Many Requests: retry after 126", retry_after=126), when=lambda name, _: name == "editMessageText")
-        await post.delivery.partial(GROUP, "почти")
+        await post.delivery.report_partial(GROUP, "почти")
         post.later(3)
         await _shown(post, 1, "editMessageText")
         for _ in range(5):
-            await post.delivery.partial(GROUP, "ещё")
+            await post.delivery.report_partial(GROUP, "ещё")
             post.later(4)
             await _calm()
         assert len(post.wire.calls("editMessageText")) == 1, "progress went on against the flood wait"
         await post.put(text_row("Готово", GROUP, key="turn:t1"))
-        await until(lambda: not post.delivery.progress._shows)
+        await until(lambda: not post.delivery.progress._views)
         assert len(post.wire.calls("editMessageText")) == 1
         post.later(110)
         await post.until_states("sent")
@@ -206,7 +206,7 @@ async def test_the_answer_wins_and_waits_out_the_flood_that_progress_met() -> No
 async def test_a_long_answer_begins_in_the_placeholder() -> None:
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(GROUP, BEGUN)
+        await post.delivery.report_partial(GROUP, BEGUN)
         post.later(2)
         await until(lambda: len(post.texts(-100123)) == 1)
         await post.put(text_row("а" * 3000 + "\n" + "б" * 3000, GROUP, key="turn:t1"))
@@ -219,11 +219,11 @@ async def test_the_answer_to_a_question_of_an_earlier_turn_ends_no_show() -> Non
     """The question loses its buttons when the next turn begins, in a row with the key of the turn that asked it."""
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(CHAT, BEGUN)
+        await post.delivery.report_partial(CHAT, BEGUN)
         await _shown(post, 1)
         await post.put(text_row("Какую? ✓ Ромашка", key="turn:t0"))
         await post.until_states("sent")
-        await post.delivery.partial(CHAT, "Смотрю")
+        await post.delivery.report_partial(CHAT, "Смотрю")
         post.later(1)
         await until(lambda: _drafts(post)[-1] == "Смотрю")
 
@@ -232,10 +232,10 @@ async def test_a_late_answer_finds_its_placeholder_while_the_next_turn_has_its_o
     async with posting() as post:
         await _calm()
         for turn in ("t1", "t2"):
-            await post.delivery.partial(GROUP, Notice(code="turn-begun", args={"turn": turn}))
+            await post.delivery.report_partial(GROUP, Notice(code="turn-begun", args={"turn": turn}))
             post.later(2)
             await until(lambda turn=turn: len(post.texts(-100123)) == int(turn[1]))  # type: ignore[misc]
-            while not await post.delivery.progress._parts.placeholder(GROUP, turn):  # noqa: ASYNC110 - shown, and not noted yet
+            while not await post.delivery.progress._parts.find_placeholder(GROUP, turn):  # noqa: ASYNC110 - shown, and not noted yet
                 await asyncio.sleep(0.01)
         await post.put(text_row("первый", GROUP, key="turn:t1"), text_row("второй", GROUP, key="turn:t2"))
         await post.until_states("sent", "sent")
@@ -245,15 +245,15 @@ async def test_a_late_answer_finds_its_placeholder_while_the_next_turn_has_its_o
 async def test_a_turn_that_runs_again_after_a_crash_has_one_placeholder() -> None:
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(GROUP, BEGUN)
+        await post.delivery.report_partial(GROUP, BEGUN)
         post.later(2)
         await until(lambda: len(post.texts(-100123)) == 1)
-        await until(lambda: post.delivery.progress._shows[GROUP].calling is None)  # its number is noted
+        await until(lambda: post.delivery.progress._views[GROUP].call_task is None)  # its number is noted
         await post.halt()
         async with posting(after=post) as later:
             await _calm()
             for _ in range(3):
-                await later.delivery.partial(GROUP, BEGUN if not later.clock.now().second else "почти")
+                await later.delivery.report_partial(GROUP, BEGUN if not later.clock.now().second else "почти")
                 later.later(4)
                 await asyncio.sleep(0.01)
             await _shown(later, 1, "editMessageText")
@@ -263,9 +263,9 @@ async def test_a_turn_that_runs_again_after_a_crash_has_one_placeholder() -> Non
 async def test_words_that_cannot_be_made_cost_nobody_anything() -> None:
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(CHAT, Notice(code="counting", args={"done": object(), "total": [1]}))
-        await post.delivery.partial(OTHER, Notice(code="step", args={"number": 1, "title": "x", "url": None, "verb": []}))
-        await post.delivery.partial(GROUP, "живой")
+        await post.delivery.report_partial(CHAT, Notice(code="counting", args={"done": object(), "total": [1]}))
+        await post.delivery.report_partial(OTHER, Notice(code="step", args={"number": 1, "title": "x", "url": None, "verb": []}))
+        await post.delivery.report_partial(GROUP, "живой")
         await _shown(post, 1, "sendChatAction")
 
 
@@ -273,10 +273,10 @@ async def test_many_messages_at_once_are_one_sign_of_life() -> None:
     async with posting() as post:
         await _calm()
         for _ in range(20):
-            post.delivery.progress.seen(CHAT)
+            post.delivery.progress.show_typing(CHAT)
         await _shown(post, 1, "sendChatAction")
         post.later(5)
-        post.delivery.progress.seen(CHAT)
+        post.delivery.progress.show_typing(CHAT)
         await _shown(post, 2, "sendChatAction")
         assert len(post.wire.calls("sendChatAction")) == 2
 
@@ -285,16 +285,16 @@ async def test_a_turn_of_which_nobody_hears_is_taken_for_dead() -> None:
     """A stream that stalls for ever (term-llm#38): the sign of life ends, and the next turn has its own."""
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(GROUP, "слово")
+        await post.delivery.report_partial(GROUP, "слово")
         await _shown(post, 1, "sendChatAction")
         for _ in range(3):
-            post.later(SILENT / 2)
+            post.later(SILENCE_LIMIT / 2)
             await _calm()
         before = len(post.wire.calls("sendChatAction"))
         post.later(10)
         await _calm()
         assert len(post.wire.calls("sendChatAction")) == before
-        await post.delivery.partial(GROUP, BEGUN)
+        await post.delivery.report_partial(GROUP, BEGUN)
         await _shown(post, before + 1, "sendChatAction")
 
 
@@ -302,9 +302,9 @@ async def test_a_turn_that_is_over_shows_nothing_more() -> None:
     """Also where the answer is delivered by another process."""
     async with posting() as post:
         await _calm()
-        await post.delivery.partial(CHAT, BEGUN)
+        await post.delivery.report_partial(CHAT, BEGUN)
         await _shown(post, 1)
-        await post.delivery.partial(CHAT, Notice(code="turn-over", args={"turn": "t1"}))
+        await post.delivery.report_partial(CHAT, Notice(code="turn-over", args={"turn": "t1"}))
         post.later(60)
         await _calm()
         assert len(_drafts(post)) == 1
@@ -315,7 +315,7 @@ async def test_two_hundred_turns_share_the_drafts_there_are() -> None:
     async with posting() as post:
         await _calm()
         for number in range(200):
-            await post.delivery.partial(f"tg:{5000 + number}", "слово")
+            await post.delivery.report_partial(f"tg:{5000 + number}", "слово")
         await _calm()
         assert len(post.wire.calls("sendMessageDraft")) <= 10
         await post.put(text_row("Готово", "tg:5199", key="turn:t1"))

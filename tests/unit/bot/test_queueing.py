@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.telegram.queueing import Queue
+from bot.telegram.queueing import QueueNotices
 from orchestrator.messages import Notice
 from state.store import StoreUnwritable
 from state.worker import AsyncStore
@@ -31,17 +31,17 @@ class Said:
         self.lines.append((session, notice.code, notice.args.get("place")))
 
 
-async def _settled(queue: Queue) -> None:
-    await until(lambda: not queue._watching)
+async def _settled(queue: QueueNotices) -> None:
+    await until(lambda: not queue._watch_tasks)
 
 
 async def test_the_newest_of_several_that_wait_hears_its_place_once(store: AsyncStore) -> None:
     said = Said()
-    queue = Queue(store, said, after=0.02)
+    queue = QueueNotices(store, said, after=0.02)
     rows = [message(str(number)) for number in range(3)]
     await store.put_inbox(rows)
     for row in rows:
-        queue.joined([row], busy=True)
+        queue.watch_requests([row], busy=True)
     await _settled(queue)
     assert said.lines == [(CHAT, "queued", 3)]
 
@@ -49,13 +49,13 @@ async def test_the_newest_of_several_that_wait_hears_its_place_once(store: Async
 @pytest.mark.parametrize("case", ["begun meanwhile", "first in line", "nobody at work", "another kind"])
 async def test_who_does_not_wait_hears_nothing(store: AsyncStore, case: str) -> None:
     said = Said()
-    queue = Queue(store, said, after=0.02)
+    queue = QueueNotices(store, said, after=0.02)
     first, second = message("раз"), message("два")
     await store.put_inbox([second] if case == "first in line" else [first, second])
     if case == "begun meanwhile":
         await store.finish_inbox(second.id, "done")
     row = replace(second, kind="command", lane="express") if case == "another kind" else second
-    queue.joined([row], busy=case != "nobody at work")
+    queue.watch_requests([row], busy=case != "nobody at work")
     await _settled(queue)
     await asyncio.sleep(0)
     assert said.lines == []
@@ -65,13 +65,13 @@ async def test_a_store_that_cannot_be_read_and_a_stop_leave_nothing_behind(store
     async def fails(*args: Any) -> Any:
         raise StoreUnwritable(str(args))
 
-    monkeypatch.setattr(store, "waiting_inbox", fails)
+    monkeypatch.setattr(store, "list_waiting_inbox", fails)
     said = Said()
-    queue = Queue(store, said, after=0.01)
-    queue.joined([message("раз")], busy=True)
+    queue = QueueNotices(store, said, after=0.01)
+    queue.watch_requests([message("раз")], busy=True)
     await _settled(queue)
-    slow = Queue(store, said, after=60)
-    slow.joined([message("раз")], busy=True)
+    slow = QueueNotices(store, said, after=60)
+    slow.watch_requests([message("раз")], busy=True)
     slow.close()
     await _settled(slow)
     assert said.lines == []

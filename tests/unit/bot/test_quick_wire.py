@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from bot.wire import Wire, wire
+from bot.wire import AiohttpTransport, build_transport
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_proxies_are_left_to_httpx(address: str, proxies: dict[str, str], ours: 
     for name, value in proxies.items():
         monkeypatch.setenv(name, value)
 
-    assert isinstance(wire(address, kept=1.0), Wire) is ours
+    assert isinstance(build_transport(address, kept=1.0), AiohttpTransport) is ours
 
 
 async def test_what_is_sent_is_what_httpx_made() -> None:
@@ -44,7 +44,7 @@ async def test_what_is_sent_is_what_httpx_made() -> None:
     port = server.sockets[0].getsockname()[1]
     async with (
         server,
-        httpx.AsyncClient(transport=Wire(connections=1, kept=9.0, secure=False), headers=[(b"X-Own", "да".encode())]) as client,
+        httpx.AsyncClient(transport=AiohttpTransport(connections=1, kept=9.0, secure=False), headers=[(b"X-Own", "да".encode())]) as client,
     ):
         for _ in range(2):
             client.cookies.clear()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.outgoing import news_row
+from orchestrator.outgoing import build_news_row
 from tests.unit.bot.delivery_kit import CHAT, posting
 from tests.unit.bot.door_kit import NOW
 
@@ -12,6 +12,6 @@ ITEM = {"what": "deleted", "entity": "deal", "kind": "", "title": "Ромашк�
 @pytest.mark.parametrize(("more", "silent"), [({}, None), ({"quiet": True}, True)])
 async def test_a_quiet_alert_makes_no_sound_and_any_other_does(more: dict[str, bool], silent: bool | None) -> None:  # noqa: FBT001 - a column of the table
     async with posting() as post:
-        await post.put(news_row(CHAT, {"items": [ITEM], "more": 0, **more}, NOW))
+        await post.put(build_news_row(CHAT, {"items": [ITEM], "more": 0, **more}, NOW))
         await post.until_states("sent")
         assert [body.get("disable_notification") for body in post.wire.calls("sendMessage")] == [silent]

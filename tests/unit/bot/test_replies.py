@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.replies import MAX_ROWS, plan_line, reply_text
-from bot.rendering.spans import plain
-from bot.telegram.callbacks import CheckPress, ChoicePress, ExamplePress, unpack
-from bot.telegram.keyboards import reply_keyboard
+from bot.rendering.replies import MAX_ROWS, render_planned_call, render_reply
+from bot.rendering.spans import to_plain_text
+from bot.telegram.callbacks import CheckClick, ChoiceClick, ExampleClick, unpack
+from bot.telegram.keyboards import build_reply_keyboard
 from orchestrator.messages import Choice, Notice, Reply, Row, Table, Text
 
 RU = Translator("ru")
@@ -16,7 +16,7 @@ ROW = Row(label="Ромашка · 1,2 млн ₽", url="https://p/481")
 
 
 def _said(reply: Reply, tr: Translator = RU) -> str:
-    return plain(reply_text(reply, tr))
+    return to_plain_text(render_reply(reply, tr))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_list_has_links_and_says_how_much_of_it_is_shown(table: Table, foot: s
 
 def test_an_empty_list_says_so_and_an_empty_reply_says_nothing() -> None:
     assert _said(Reply(parts=(Table(),))) == "Ничего не найдено."
-    assert reply_text(Reply(), RU) == ()
+    assert render_reply(Reply(), RU) == ()
 
 
 def test_what_was_found_and_taken_is_no_warning() -> None:
@@ -80,12 +80,14 @@ def test_the_shadow_plan_says_in_words_what_would_be_done() -> None:
     ]
     said = _said(Reply(notices=(Notice(code="shadow-plan", args={"items": items}),)))
     assert said.splitlines() == [
-        RU.say("shadow-plan"),
+        RU.translate("shadow-plan"),
         "• Изменить сделку «Ромашка» — Сумма: 1 ₽ → 2 ₽; Стадия: Договор",
         "• Изменить 2 записи",
         "• вызов crm.odd.thing",
     ]
-    assert plain(plan_line(items[2], Translator("en"))) == Translator("en").say("planned-other", method="crm.odd.thing")
+    assert to_plain_text(render_planned_call(items[2], Translator("en"))) == Translator("en").translate(
+        "planned-other", method="crm.odd.thing"
+    )
 
 
 def test_markup_in_the_models_words_stays_as_written() -> None:
@@ -97,22 +99,22 @@ def test_choices_and_examples_are_buttons_in_order() -> None:
         choices=(Choice(token="abc123:0", label="Ромашка №481"), Choice(token="abc123:1", label="Ромашка №500")),
         examples=(Notice(code="example-deals"),),
     )
-    markup = reply_keyboard(reply, RU)
+    markup = build_reply_keyboard(reply, RU)
     assert markup is not None
     buttons = [button for row in markup.inline_keyboard for button in row]
     assert [button.text for button in buttons] == ["Ромашка №481", "Ромашка №500", "Покажи мои сделки"]
     assert [unpack(str(button.callback_data)) for button in buttons] == [
-        ChoicePress(question_id="abc123", option=0),
-        ChoicePress(question_id="abc123", option=1),
-        ExamplePress(code="example-deals"),
+        ChoiceClick(question_id="abc123", option=0),
+        ChoiceClick(question_id="abc123", option=1),
+        ExampleClick(code="example-deals"),
     ]
-    assert reply_keyboard(Reply(), RU) is None
+    assert build_reply_keyboard(Reply(), RU) is None
 
 
 @pytest.mark.parametrize(("effect_id", "buttons"), [("0" * 32, ["Проверить"]), ("", [])])
 def test_a_doubtful_call_without_a_card_can_be_looked_at(effect_id: str, buttons: list[str]) -> None:
     """Where a card stands, the card has the button."""
-    markup = reply_keyboard(Reply(notices=(Notice(code="outcome-unknown", args={"effect_id": effect_id}),)), RU)
+    markup = build_reply_keyboard(Reply(notices=(Notice(code="outcome-unknown", args={"effect_id": effect_id}),)), RU)
     found = [button for row in (markup.inline_keyboard if markup else []) for button in row]
     assert [button.text.split(maxsplit=1)[-1] for button in found] == buttons
-    assert [unpack(str(button.callback_data)) for button in found] == [CheckPress(confirmation_id=effect_id)] * len(buttons)
+    assert [unpack(str(button.callback_data)) for button in found] == [CheckClick(confirmation_id=effect_id)] * len(buttons)

@@ -3,8 +3,8 @@
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.replies import reply_text
-from bot.rendering.spans import plain
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import to_plain_text
 from orchestrator.messages import Notice, Reply
 
 RU = Translator("ru")
@@ -22,16 +22,16 @@ FROZEN = Notice(code="frozen-now", args={"known": "no", "who": "", "at": "", "wh
 )
 def test_no_sign_where_nothing_is_wrong_and_one_where_something_is(notice: Notice) -> None:
     """/status, /mode and /stop say more than one sentence; the frozen portal has its own sign."""
-    said = plain(reply_text(Reply(notices=(notice, FROZEN)), RU))
+    said = to_plain_text(render_reply(Reply(notices=(notice, FROZEN)), RU))
     assert said.count("⚠️") == 0
     assert said.count("⛔") == 1
-    assert said.startswith(RU.notice(notice))
+    assert said.startswith(RU.translate_notice(notice))
 
 
 @pytest.mark.parametrize(("code", "key"), [("gate-not-found", "id"), ("gate-not-yours", "id")])
 def test_a_records_number_is_not_grouped(code: str, key: str) -> None:
     """«№999999», as it stands in the address of its card."""
-    assert "№999999" in RU.say(code, **{key: 999_999, "entity": "deal"})
+    assert "№999999" in RU.translate(code, **{key: 999_999, "entity": "deal"})
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_a_records_number_is_not_grouped(code: str, key: str) -> None:
 )
 def test_a_portal_in_trouble_is_told_in_words(code: str, told: str) -> None:
     """«INTERNAL_SERVER_ERROR» says nothing to a person."""
-    assert RU.say("portal-unreadable", code=code).endswith(told)
+    assert RU.translate("portal-unreadable", code=code).endswith(told)

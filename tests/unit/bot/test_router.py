@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.router import MAX_TEXT, Card, Routed, route
+from bot.telegram.router import MAX_TEXT, OpenCard, ParsedUpdate, parse_update
 from orchestrator.messages import Actor, Notice
 from state import canonical
 from state.store import InboxRow
@@ -16,15 +16,15 @@ GROUP = -100500
 OURS = {"reply_to_message": raw_message("ответ", chat=GROUP, via=BOT)}
 """A reply to the bot."""
 PHOTO = [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]
-CARD = Card(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
+CARD = OpenCard(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
 OTHER = replace(CARD, confirmation_id="ffffffffff", message_id="90")
 
 
-def _routed(update: Update, *cards: Card) -> Routed:
-    return route(update, access(), ME, cards, NOW)
+def _routed(update: Update, *cards: OpenCard) -> ParsedUpdate:
+    return parse_update(update, access(), ME, cards, NOW)
 
 
-def _row(update: Update, *cards: Card) -> InboxRow:
+def _row(update: Update, *cards: OpenCard) -> InboxRow:
     routed = _routed(update, *cards)
     assert len(routed.rows) == 1, routed
     assert routed.say is None
@@ -32,7 +32,7 @@ def _row(update: Update, *cards: Card) -> InboxRow:
     return routed.rows[0]
 
 
-def _decision(update: Update, *cards: Card) -> dict[str, Any] | None:
+def _decision(update: Update, *cards: OpenCard) -> dict[str, Any] | None:
     rows = _routed(update, *cards).rows
     return dict(rows[0].body) if rows and rows[0].kind == "decision" else None
 
@@ -42,7 +42,7 @@ def test_a_message_becomes_one_input_of_its_person_and_chat() -> None:
     row = _row(message("  Покажи сделки \n", update_id=77))
     assert (row.source, row.session, row.lane, row.kind) == ("telegram:42:77", "tg:1007", "turn", "message")
     assert row.body == {"text": "Покажи сделки", "quoted": "", "origin": "typed", "at": 1795000000, "message_id": 100}
-    assert Actor.model_validate(row.actor) == access().actor(ANNA)
+    assert Actor.model_validate(row.actor) == access().find_actor(ANNA)
     assert row.received_at == NOW
 
 
@@ -66,7 +66,7 @@ def test_a_stranger_is_told_their_id_in_private_and_nothing_in_a_group() -> None
     alone = _routed(message("/start", sender=STRANGER))
     assert [(row.kind, row.session, row.actor) for row in alone.rows] == [("knock", "access", {"key": "tg:666", "name": "Имя"})]
     assert alone.say == Notice(code="stranger", args={"id": "666"})
-    assert _routed(message("привет", sender=STRANGER, chat=GROUP, **OURS)) == Routed(session=f"tg:{GROUP}")
+    assert _routed(message("привет", sender=STRANGER, chat=GROUP, **OURS)) == ParsedUpdate(session=f"tg:{GROUP}")
     assert _routed(message("да", sender=STRANGER, chat=GROUP, **OURS), CARD).rows == ()
     press = _routed(pressed("c1:0a1b2c3d4e:12345678:y", sender=STRANGER, chat=GROUP))
     assert (press.rows, press.callback_id, press.toast) == ((), "cb1", Notice(code="stranger", args={"id": "666"}))
@@ -189,7 +189,7 @@ def test_a_typed_no_denies_also_what_a_typed_yes_may_not_approve(word: str) -> N
     ],
 )
 @pytest.mark.req("S004-A1")
-def test_any_other_yes_approves_nothing(cards: tuple[Card, ...], more: dict[str, Any], code: str) -> None:
+def test_any_other_yes_approves_nothing(cards: tuple[OpenCard, ...], more: dict[str, Any], code: str) -> None:
     update = message(**{"text": "да", **more})
     assert _decision(update, *cards) is None
     routed = _routed(update, *cards)

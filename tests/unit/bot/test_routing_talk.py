@@ -5,26 +5,26 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.callbacks import ActionPress, CardPress, pack
-from bot.telegram.router import Card, Routed, route
+from bot.telegram.callbacks import ActionClick, CardClick, pack
+from bot.telegram.router import OpenCard, ParsedUpdate, parse_update
 from bot.telegram.typed import may_decide
 from orchestrator.messages import Notice
-from orchestrator.people.tokens import proof_of
+from orchestrator.people.tokens import build_proof
 from state import canonical
 from state.store import InboxRow
 from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
 
 GROUP = -100500
-CARD = Card(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
+CARD = OpenCard(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
 VOICE: dict[str, Any] = {"voice": {"file_id": "AwAC", "file_unique_id": "u", "duration": 3, "file_size": 900}}
 PHOTO: dict[str, Any] = {"photo": [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]}
 
 
-def _routed(update: Update, *cards: Card) -> Routed:
-    return route(update, access(), ME, cards, NOW)
+def _routed(update: Update, *cards: OpenCard) -> ParsedUpdate:
+    return parse_update(update, access(), ME, cards, NOW)
 
 
-def _row(update: Update, *cards: Card) -> InboxRow:
+def _row(update: Update, *cards: OpenCard) -> InboxRow:
     routed = _routed(update, *cards)
     assert len(routed.rows) == 1, routed
     canonical.dumps(routed.rows[0].body)
@@ -118,7 +118,7 @@ def test_who_speaks_as_a_chat_or_is_a_bot_is_nobody_in_a_group(sender: dict[str,
     ours: dict[str, Any] = {"reply_to_message": raw_message("карточка", chat=GROUP, via=BOT)}
     made = raw_message(text, chat=GROUP, **ours, **sender)
     for kind in ("message", "edited_message"):
-        assert _routed(Update.model_validate({"update_id": 1, kind: made}), CARD) == Routed()
+        assert _routed(Update.model_validate({"update_id": 1, kind: made}), CARD) == ParsedUpdate()
 
 
 def test_a_press_by_a_bot_or_a_stranger_is_refused_where_only_they_see_it() -> None:
@@ -135,9 +135,9 @@ def test_a_press_by_a_bot_or_a_stranger_is_refused_where_only_they_see_it() -> N
 @pytest.mark.parametrize(
     ("data", "kind", "session", "body"),
     [
-        (pack(ActionPress(words=("undo", "e-1"))), "press", "tg:1006", {"words": ["undo", "e-1"], "callback_id": "cb1", "message_id": 100}),
+        (pack(ActionClick(words=("undo", "e-1"))), "press", "tg:1006", {"words": ["undo", "e-1"], "callback_id": "cb1", "message_id": 100}),
         (
-            pack(CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True, home="tg:-100500:7")), "decision", "tg:-100500:7",
+            pack(CardClick(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True, home="tg:-100500:7")), "decision", "tg:-100500:7",
             {"confirmation_id": "0a1b2c3d4e", "nonce": "12345678", "approve": True, "via": "button", "callback_id": "cb1"},
         ),
         ("p1:pref:digest:on:welcome", "people_press", "access", {"press": ["pref", "digest", "on", "welcome"], "chat": "tg:1006"}),
@@ -150,7 +150,7 @@ def test_every_kind_of_button_goes_where_it_is_worked_with_the_presser_as_its_pe
 
 
 def _lead_card() -> dict[str, Any]:
-    data = pack(CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True, home="tg:1007"))
+    data = pack(CardClick(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True, home="tg:1007"))
     keyboard = {"inline_keyboard": [[{"text": "✅", "callback_data": data}]]}
     return raw_message("карточка", chat=VERA, via=BOT, message_id=99, reply_markup=keyboard)
 
@@ -198,7 +198,7 @@ def test_a_deep_link_brings_an_invitation_or_opens_a_record(payload: str, sender
     row = _row(message(f"/start {payload}", sender=sender))
     assert row.kind == kind
     if kind == "join":
-        assert (row.session, row.body["token_id"]) == ("access", proof_of(payload).fingerprint)
+        assert (row.session, row.body["token_id"]) == ("access", build_proof(payload).fingerprint)
         assert payload not in canonical.dumps(row.body)
     else:
         assert (row.body["text"], row.body["origin"]) == ("Покажи сделку 1532", "button")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.settings import Settings, load_settings, need
+from bot.settings import Settings, check_required, load_settings
 from orchestrator.errors import SettingsError
 
 EXAMPLE = Path(__file__).parents[3] / ".env.example"
@@ -116,9 +116,9 @@ def test_a_secret_of_the_wrong_kind_is_not_repeated() -> None:
 
 def test_missing_settings_are_named_together() -> None:
     with pytest.raises(SettingsError, match="settings are missing: TELEGRAM_BOT_TOKEN, BITRIX_WEBHOOK_URL"):
-        need(load_settings(_env_file=None), "telegram_bot_token", "bitrix_webhook_url", "agent_mode")
+        check_required(load_settings(_env_file=None), "telegram_bot_token", "bitrix_webhook_url", "agent_mode")
     with pytest.raises(SettingsError, match="the setting is missing: OPENAI_API_KEY "):
-        need(load_settings(_env_file=None, bitrix_webhook_url=SECRET), "openai_api_key", "bitrix_webhook_url")
+        check_required(load_settings(_env_file=None, bitrix_webhook_url=SECRET), "openai_api_key", "bitrix_webhook_url")
 
 
 def test_settings_do_not_change() -> None:

@@ -7,7 +7,7 @@ from aiogram.types import MessageEntity
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.telegram.splitting import LIMIT, cut, is_blank, split
+from bot.telegram.splitting import LIMIT, is_blank, split, trim_text
 
 
 def _units(text: str) -> int:
@@ -33,7 +33,7 @@ def test_what_cannot_be_seen_is_blank(text: str, *, blank: bool) -> None:
 
 @given(st.text(st.sampled_from("а😀\u200d"), max_size=30), st.integers(1, 30))
 def test_a_cut_keeps_its_limit_in_units_and_says_so(text: str, limit: int) -> None:
-    short = cut(text, limit)
+    short = trim_text(text, limit)
     assert _units(short) <= limit
     assert (short == text) if _units(text) <= limit else (short.endswith("…") and text.startswith(short[:-1]))
 

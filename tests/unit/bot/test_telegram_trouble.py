@@ -15,8 +15,8 @@ from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 
 from bot.telegram.door import TelegramDoor
-from bot.telegram.pacing import Pacer
-from bot.telegram.people import People
+from bot.telegram.pacing import RateLimiter
+from bot.telegram.people import ChatPeople
 from orchestrator.messages import Notice
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
@@ -87,7 +87,7 @@ class Scene:
 
     def _outbox(self, where: str) -> list[tuple[str, str]]:
         with self.world.sql._database.read() as look:
-            rows = look.rows(Statement(sql=f"SELECT kind, note FROM outbox WHERE {where}", fixed={}), {})  # noqa: S608 - words of this file
+            rows = look.fetch_rows(Statement(sql=f"SELECT kind, note FROM outbox WHERE {where}", fixed={}), {})  # noqa: S608 - words of this file
         return [(str(kind), str(note)) for kind, note in rows]
 
 
@@ -107,7 +107,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
 @asynccontextmanager
 async def _at_work(world: World, url: str) -> AsyncIterator[TelegramDoor]:
     bot = Bot("1:sandbox", session=AiohttpSession(api=TelegramAPIServer.from_base(url)))
-    door = TelegramDoor(bot, world.store, People(access()), world.clock, pacer=Pacer(FAST))
+    door = TelegramDoor(bot, world.store, ChatPeople(access()), world.clock, pacer=RateLimiter(FAST))
     async with world.working() as orchestrator:
         tasks = [asyncio.ensure_future(door.run(orchestrator)), asyncio.ensure_future(_time_goes_by(world))]
         try:
@@ -218,7 +218,7 @@ async def test_a_sign_of_life_comes_within_half_a_second(scene: Scene) -> None:
         scene.world.model.gate.set()
         await scene.comes(f"Ответ {number}.")
         scene.world.model.gate = asyncio.Event()
-        scene.door.delivery.progress._seen.clear()
+        scene.door.delivery.progress._typing_at.clear()
     assert min(waits) < 0.5, waits
 
 
@@ -228,10 +228,10 @@ async def test_who_blocks_and_comes_back_is_written_to_again(scene: Scene) -> No
     await scene.say("привет")
     await scene.comes("Первый.")
     await scene.control(f"/sandbox/users/{ANNA}/standing", {"state": "blocked"})
-    await until(lambda: bool(scene.door.delivery.chats.closed(ANNA)))
-    await scene.door.delivery.trouble(f"tg:{ANNA}", Notice(code="queued", args={"place": 2}))
+    await until(lambda: bool(scene.door.delivery.chats.find_closed_reason(ANNA)))
+    await scene.door.delivery.report_trouble(f"tg:{ANNA}", Notice(code="queued", args={"place": 2}))
     await scene.control(f"/sandbox/users/{ANNA}/standing", {"state": None})
-    await until(lambda: not scene.door.delivery.chats.closed(ANNA))
+    await until(lambda: not scene.door.delivery.chats.find_closed_reason(ANNA))
     await scene.say("я вернулась")
     await scene.comes("Второй.")
     assert await scene.said("В очереди") == 0

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from bot.telegram.callbacks import CardPress, pack
-from bot.telegram.router import Card, route
+from bot.telegram.callbacks import CardClick, pack
+from bot.telegram.router import OpenCard, parse_update
 from orchestrator.messages import Notice
 from tests.unit.bot.door_kit import ANNA, ME, NOW, VERA, access, message, raw_message
 from tests.unit.bot.door_kit import BOT as BOT_USER
 
-CARD = Card(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
+CARD = OpenCard(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
 ELSEWHERE: dict[str, Any] = {"external_reply": {"origin": {"type": "hidden_user", "date": 1_795_000_000, "sender_user_name": "Клиент"}}}
 STORY: dict[str, Any] = {"reply_to_story": {"chat": {"id": 7, "type": "private", "first_name": "А"}, "id": 5}}
 
@@ -28,7 +28,7 @@ def test_words_that_are_no_clear_yes_or_no_are_talk(text: str) -> None:
     reply: dict[str, Any] = {"reply_to_message": raw_message("карточка", via=BOT_USER, message_id=99)}
     cases: list[dict[str, Any]] = [{}, reply]
     for more in cases:
-        routed = route(message(text, **more), access(), ME, (CARD,), NOW)
+        routed = parse_update(message(text, **more), access(), ME, (CARD,), NOW)
         assert [row.kind for row in routed.rows] == ["command" if text.startswith("/") else "message"]
 
 
@@ -36,17 +36,17 @@ def test_words_that_are_no_clear_yes_or_no_are_talk(text: str) -> None:
 @pytest.mark.req("S004-A1")
 def test_a_yes_that_answers_something_elsewhere_decides_nothing(more: dict[str, Any]) -> None:
     """A reply to a message of another chat or to a story has no message of this chat that it replies to, and means no card of ours."""
-    routed = route(message("да", **more), access(), ME, (CARD,), NOW)
+    routed = parse_update(message("да", **more), access(), ME, (CARD,), NOW)
     assert [row.kind for row in routed.rows] == ["message"]
-    routed = route(message("нет", **more), access(), ME, (CARD,), NOW)
+    routed = parse_update(message("нет", **more), access(), ME, (CARD,), NOW)
     assert [row.kind for row in routed.rows] == ["message"]
 
 
 def _to_lead_card(text: str) -> Any:
-    data = pack(CardPress(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True, home="tg:1007"))
+    data = pack(CardClick(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True, home="tg:1007"))
     keyboard = {"inline_keyboard": [[{"text": "✅", "callback_data": data}]]}
     card = raw_message("карточка", chat=VERA, via=BOT_USER, message_id=99, reply_markup=keyboard)
-    return route(message(text, sender=VERA, reply_to_message=card), access(), ME, (), NOW)
+    return parse_update(message(text, sender=VERA, reply_to_message=card), access(), ME, (), NOW)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.untappable import JOINER, dead
-from bot.telegram.letters import letter_of
+from bot.rendering.untappable import JOINER, disable_links
+from bot.telegram.letters import build_message
 from sandbox.telegram.text import formatted_text
 from state.store import OutboxRow
 from tests.unit.bot.card_kit import a_batch, a_card, a_line, a_preview, an_item
@@ -56,7 +56,7 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
 def test_a_customers_words_make_nothing_to_tap(kind: str, body: dict[str, Any], locale: Any) -> None:
     """Telegram finds no address, mention or command in them, and the way to the record stays."""
     row = OutboxRow(id="o1", session="tg:1007", channel="tg", kind=kind, body=body, key="", created_at=NOW, due_at=NOW)
-    for text, marks in letter_of(row, Translator(locale)).pieces:
+    for text, marks in build_message(row, Translator(locale)).pieces:
         found = formatted_text(text, "", [mark.model_dump(exclude_none=True) for mark in marks])[1]
         assert not {"url", "mention", "bot_command"} & {entity["type"] for entity in found}
         assert "://evil" not in text
@@ -77,7 +77,7 @@ def test_a_card_shows_the_whole_address_that_is_to_be_written() -> None:
         created_at=NOW,
         due_at=NOW,
     )
-    text = letter_of(row, Translator("ru")).pieces[0][0]
+    text = build_message(row, Translator("ru")).pieces[0][0]
     assert BAD in text.replace(JOINER, "")
 
 
@@ -95,13 +95,13 @@ def test_a_card_shows_the_whole_address_that_is_to_be_written() -> None:
 )
 def test_only_what_would_be_live_is_touched(text: str, found: str) -> None:
     """Addresses of people, days, sums and the portal's own addresses stay as they are."""
-    assert dead(text, frozenset({"p"})) == found
+    assert disable_links(text, frozenset({"p"})) == found
 
 
 def test_commands_that_we_name_stay_commands() -> None:
     """The list of commands is there to be tapped."""
     body = {"notices": [{"code": "unknown-command", "args": {"commands": "/today /pending"}}]}
     row = OutboxRow(id="o1", session="tg:1007", channel="tg", kind="reply", body=body, key="", created_at=NOW, due_at=NOW)
-    text = letter_of(row, Translator("ru")).pieces[0][0]
+    text = build_message(row, Translator("ru")).pieces[0][0]
     assert JOINER not in text
     assert "/today /pending" in text

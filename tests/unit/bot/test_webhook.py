@@ -11,9 +11,9 @@ from aiogram.exceptions import TelegramUnauthorizedError
 from aiogram.types import Update
 from pydantic import SecretStr
 
-from bot.http_api.app import make_app
-from bot.telegram.ingest import ALLOWED, Intake
-from bot.telegram.webhook import HEADER, LOOK_EVERY, MAX_BYTES, drop_webhook, keep_webhook, make_router, webhook_of
+from bot.http_api.app import build_app
+from bot.telegram.ingest import ALLOWED_UPDATES, UpdateIntake
+from bot.telegram.webhook import HEADER, LOOK_EVERY, MAX_BYTES, build_webhook_router, drop_webhook, keep_webhook, parse_webhook
 from orchestrator.errors import SettingsError
 from state.store import StoreUnwritable
 from tests.unit.bot.door_kit import TOKEN, Wire, raw_message, refused
@@ -29,9 +29,9 @@ class Door:
         self.accepted: list[int] = []
         self.quarantined: list[int] = []
         self.broken: list[Exception] = []
-        webhook = webhook_of(URL, SecretStr(SECRET))
+        webhook = parse_webhook(URL, SecretStr(SECRET))
         assert webhook is not None
-        self.app = make_app(make_router(webhook, Intake(Bot(TOKEN, session=Wire()), self.accept, self.quarantine).take))
+        self.app = build_app(build_webhook_router(webhook, UpdateIntake(Bot(TOKEN, session=Wire()), self.accept, self.quarantine).take))
 
     async def accept(self, update: Update) -> None:
         if self.broken:
@@ -121,9 +121,9 @@ async def test_what_nothing_can_be_made_of_is_set_aside_and_what_is_too_long_is_
 )
 def test_a_webhook_needs_an_address_and_a_secret(url: str, secret: str | None, named: str) -> None:
     with pytest.raises(SettingsError, match=named) as raised:
-        webhook_of(url, SecretStr(secret) if secret else None)
+        parse_webhook(url, SecretStr(secret) if secret else None)
     assert secret is None or secret not in str(raised.value)
-    assert webhook_of(None, None) is None
+    assert parse_webhook(None, None) is None
 
 
 async def test_the_webhook_is_set_with_its_secret_and_kinds_and_nothing_that_waits_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,14 +134,14 @@ async def test_the_webhook_is_set_with_its_secret_and_kinds_and_nothing_that_wai
         waited.append(seconds)
 
     monkeypatch.setattr("bot.telegram.webhook.asyncio.sleep", at_once)
-    webhook = webhook_of(URL, SecretStr(SECRET))
+    webhook = parse_webhook(URL, SecretStr(SECRET))
     assert webhook is not None
     wire.will(refused(502, "Bad Gateway"))
     wire.will(refused(401, "Unauthorized"), when=lambda name, _: name == "setWebhook" and len(wire.calls("setWebhook")) > 1)
     with pytest.raises(TelegramUnauthorizedError):
         await asyncio.wait_for(keep_webhook(Bot(TOKEN, session=wire), webhook), 5)
     said = wire.calls("setWebhook")[0]
-    assert said == {"url": URL, "secret_token": SECRET, "allowed_updates": ALLOWED, "drop_pending_updates": False}
+    assert said == {"url": URL, "secret_token": SECRET, "allowed_updates": ALLOWED_UPDATES, "drop_pending_updates": False}
     assert waited == [1, LOOK_EVERY]
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from orchestrator.budgets.usage import PAGE, Totals, Usage, totals_since
+from orchestrator.budgets.usage import PAGE, UsageReader, UsageTotals, sum_since
 from orchestrator.errors import ModelClientError, SettingsError
-from orchestrator.gate.budget import Budget, Limits, Price, month_began, month_of
+from orchestrator.gate.budget import Budget, Limits, Price, find_month_start, to_month
 from orchestrator.gate.policy import load_policy
 from orchestrator.messages import Actor
 from state.events import ModelAnswered
@@ -65,20 +65,20 @@ class TestRules:
             prices=PRICES,
             people={"employee:7": Limits(tokens_per_month=None), "http:site": Limits(tokens_per_month=1, money_per_month=None)},
         )
-        assert (budget.limits_of(ANNA).tokens_per_month, budget.limits_of(PHONE).money_per_month) == (None, 5)
-        assert (budget.limits_of(SITE).tokens_per_month, budget.limits_of(SITE).money_per_month) == (1, None)
-        assert budget.limits_of(BORIS).tokens_per_month == 10
+        assert (budget.find_limits(ANNA).tokens_per_month, budget.find_limits(PHONE).money_per_month) == (None, 5)
+        assert (budget.find_limits(SITE).tokens_per_month, budget.find_limits(SITE).money_per_month) == (1, None)
+        assert budget.find_limits(BORIS).tokens_per_month == 10
         assert not Budget().is_set
 
     def test_money_is_counted_by_the_price_of_the_longest_name(self) -> None:
         """A dated version costs what its model costs; an unknown one only its tokens, and ops are told."""
         budget = Budget(money_per_month=1, prices={"gpt": Price(input=1, output=1), "gpt-mini": Price(input="0.5", output=2)})
-        assert str(budget.cost({"gpt-mini-2026-01": (1_000_000, 500_000), "other": (9**9, 0)})) == "1.5"
-        assert budget.percent({"gpt-mini": (0, 495_000)}, budget) == 99
-        assert budget.percent({"GPT": (0, 1_000_000)}, budget) == 100
-        assert "other" in budget.unpriced("other")
-        assert budget.unpriced("gpt-mini@7") == ""
-        assert Budget(tokens_per_month=0).percent({}, Limits(tokens_per_month=0)) == 100
+        assert str(budget.calculate_cost({"gpt-mini-2026-01": (1_000_000, 500_000), "other": (9**9, 0)})) == "1.5"
+        assert budget.calculate_percent({"gpt-mini": (0, 495_000)}, budget) == 99
+        assert budget.calculate_percent({"GPT": (0, 1_000_000)}, budget) == 100
+        assert "other" in budget.describe_unpriced("other")
+        assert budget.describe_unpriced("gpt-mini@7") == ""
+        assert Budget(tokens_per_month=0).calculate_percent({}, Limits(tokens_per_month=0)) == 100
         with pytest.raises(ValidationError):
             Price(input=-1, output=1)
 
@@ -94,9 +94,9 @@ class TestRules:
     def test_a_month_is_that_of_the_persons_zone(self, moment: str, zone: str, month: int) -> None:
         """And whoever counts begins before it began anywhere."""
         at = datetime.fromisoformat(moment)
-        assert month_of(at, zone) == month
-        assert month_of(month_began(at), zone) <= month
-        assert at - month_began(at) < timedelta(days=32, hours=15)
+        assert to_month(at, zone) == month
+        assert to_month(find_month_start(at), zone) <= month
+        assert at - find_month_start(at) < timedelta(days=32, hours=15)
 
 
 class TestTurns:
@@ -156,7 +156,7 @@ class TestTurns:
 
     async def test_without_a_budget_nothing_is_read(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """The journal is not touched for people without limits."""
-        monkeypatch.setattr(world.sql, "clear", None)
+        monkeypatch.setattr(world.sql, "scan_clear", None)
         world.model.will(reply(text="Вот."))
         assert "reply" in await ask(world)
 
@@ -168,27 +168,27 @@ class TestUsage:
         """Over pages, over the overlap, and again from the beginning it comes to the same."""
         session = await world.session()
         wall = datetime.now(UTC)
-        usage = Usage(world.store, lambda: wall)
+        usage = UsageReader(world.store, lambda: wall)
         answer = ModelAnswered(turn_id="t", iteration=1, text="x", model="m", prompt_tokens=3, completion_tokens=2, user=7, month=202611)
         for _ in range(3):
             lease = session._lease
             await world.store.commit(Commit(stream=session.stream, epoch=lease.epoch, actor="tg:1007", now=NOW, events=[answer] * 900))
-            totals = await usage.catch_up(NOW)
-            totals = await usage.catch_up(NOW)
+            totals = await usage.refresh(NOW)
+            totals = await usage.refresh(NOW)
             wall += timedelta(seconds=5)
-        assert totals.used("employee:7", 202611) == {"m": (8100, 5400)}
-        assert totals_since(world.sql, month_began(wall)).used("employee:7", 202611) == {"m": (8100, 5400)}
+        assert totals.sum_by_model("employee:7", 202611) == {"m": (8100, 5400)}
+        assert sum_since(world.sql, find_month_start(wall)).sum_by_model("employee:7", 202611) == {"m": (8100, 5400)}
         assert PAGE < 2700
         assert len(usage._recent) <= 2700
 
     def test_old_months_are_forgotten(self) -> None:
         """Memory does not grow with time."""
-        totals = Totals()
+        totals = UsageTotals()
         totals._used = {("a", 202609): {"m": (1, 1)}, ("a", 202611): {"m": (2, 2)}}
         totals._warned = {("a", 202609)}
-        totals.forget(202610)
-        assert totals.months() == [202611]
-        assert not totals.warned("a", 202609)
+        totals.discard_before(202610)
+        assert totals.list_months() == [202611]
+        assert not totals.has_warning("a", 202609)
 
 
 def card_of(entry: Any) -> dict[str, Any]:

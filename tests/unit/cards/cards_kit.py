@@ -4,12 +4,12 @@ import dataclasses
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.kinds import text_of
-from bot.rendering.spans import plain
-from orchestrator.cards.editing import handlers
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
+from orchestrator.cards.editing import build_handlers
 from orchestrator.messages import Actor
-from orchestrator.turns import together
-from state.clock import new_id
+from orchestrator.turns import merge_handlers
+from state.clock import generate_id
 from state.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, _shipped_rules, message, raise_sum, reply
 
@@ -19,9 +19,9 @@ RU = Translator("ru")
 def edit_world(world: World) -> World:
     """The world with the buttons of cards worked, whether or not the composition root wires them yet."""
     tools = world.orchestrator.tools
-    if "edit" not in tools.handlers.presses:
-        more = handlers(_shipped_rules()[1], world.gate._records.reference)
-        world.orchestrator.tools = dataclasses.replace(tools, handlers=together(tools.handlers, more))
+    if "edit" not in tools.handlers.buttons:
+        more = build_handlers(_shipped_rules()[1], world.gate._records.reference)
+        world.orchestrator.tools = dataclasses.replace(tools, handlers=merge_handlers(tools.handlers, more))
     return world
 
 
@@ -42,7 +42,7 @@ async def opened(world: World, entry: dict[str, Any]) -> OutboxRow:
 
 def pressing(*words: str, actor: Actor = ANNA, key: str = CHAT) -> InboxRow:
     """A press of a feature's button."""
-    return _row("press", "express", {"words": list(words), "callback_id": new_id(), "message_id": 5}, actor, key)
+    return _row("press", "express", {"words": list(words), "callback_id": generate_id(), "message_id": 5}, actor, key)
 
 
 def answer(question: OutboxRow, text: str, *, actor: Actor = ANNA) -> InboxRow:
@@ -58,4 +58,4 @@ def cards_of(rows: list[OutboxRow]) -> list[dict[str, Any]]:
 
 def shown(row: OutboxRow) -> str:
     """The row as a person reads it."""
-    return plain(text_of(row.kind, row.body, RU))
+    return to_plain_text(render_message(row.kind, row.body, RU))

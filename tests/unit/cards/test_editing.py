@@ -10,9 +10,9 @@ import pytest
 
 from bot.i18n.translate import Translator
 from orchestrator import decisions
-from orchestrator.cards.again import submitted
-from orchestrator.cards.reading import unmarked, with_value
-from state.events_editing import edits_of
+from orchestrator.cards.again import submit_again
+from orchestrator.cards.reading import replace_value, strip_marks
+from state.events_editing import list_edits
 from tests.unit.cards.cards_kit import answer, asked, cards_of, edit_world, opened, pressing, shown
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, press, raise_sum, step
 from tests.unit.spine_portal import Held, lost
@@ -89,7 +89,7 @@ async def test_another_currency_is_told_in_words_with_the_request_that_works(wor
     question = await opened(world, await asked(world))
     await world.work(answer(question, "5000 долларов"))
     told = world.outbox()[-1].body["objection"]
-    text = Translator(locale).say(told["code"], **told["args"]).replace("\u00a0", " ")
+    text = Translator(locale).translate(told["code"], **told["args"]).replace("\u00a0", " ")
     assert said in text
     assert "5 000" in text
     assert "RUB" not in text
@@ -201,14 +201,14 @@ async def test_a_stop_between_the_new_card_and_the_end_of_the_old_one_leaves_one
     row = answer(question, "1 300 000")
     session = await world.session(owner="dying")
     before = session.state["agent"]["confirmations"][entry["confirmation_id"]]
-    params = with_value(unmarked(before["params"]), "OPPORTUNITY", 1300000)
-    await submitted(before, params, f"edit:{row.id}", ANNA, session, world.tools, said="1 300 000")
+    params = replace_value(strip_marks(before["params"]), "OPPORTUNITY", 1300000)
+    await submit_again(before, params, f"edit:{row.id}", ANNA, session, world.tools, said="1 300 000")
     await session.close()
     assert len(world.events("ConfirmationRequested")) == 2
     await world.work(row)
     assert [card["status"] for card in cards_of(world.outbox())] == ["superseded", "requested"]
     assert len(world.events("ConfirmationRequested")) == 2
-    assert edits_of(dict((await world.session(owner="reader")).state)) == {}
+    assert list_edits(dict((await world.session(owner="reader")).state)) == {}
 
 
 async def test_a_decision_in_the_very_moment_of_the_answer_wins(world: World) -> None:
@@ -218,7 +218,7 @@ async def test_a_decision_in_the_very_moment_of_the_answer_wins(world: World) ->
     session = await world.session(owner="racing")
     row = answer(question, "1 300 000")
     await world.put(row)
-    taken = await world.store.next_inbox(CHAT, "express")
+    taken = await world.store.take_inbox(CHAT, "express")
     assert taken is not None
     held = Held()
     world.portal.will("crm.deal.get", held)
@@ -237,7 +237,7 @@ async def test_a_decision_in_the_very_moment_of_the_answer_wins(world: World) ->
 async def test_the_person_who_lost_access_changes_nothing(world: World) -> None:
     entry = await asked(world)
     question = await opened(world, entry)
-    world.orchestrator.tools = dataclasses.replace(world.tools, present=lambda actor: None)
+    world.orchestrator.tools = dataclasses.replace(world.tools, refresh_actor=lambda actor: None)
     await world.work(answer(question, "5"))
     assert world.codes() == ["no-access-any-more"]
     assert len(world.events("ConfirmationRequested")) == 1

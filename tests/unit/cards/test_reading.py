@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.cards.reading import _flag, unmarked, with_value
+from orchestrator.cards.reading import _read_flag, replace_value, strip_marks
 from orchestrator.directory.answers import Resolved, Unresolved
 from orchestrator.gate.effects import MARKS
 
@@ -22,10 +22,10 @@ values = st.recursive(
 def test_one_field_changes_and_everything_else_stays(params: dict[str, Any], code: str) -> None:
     """The marks of the old call go: with them the new one would be taken for it."""
     value = "новое значение"
-    changed = with_value(params, code, value)
-    assert _without(changed, code) == _without(unmarked(params), code)
-    assert unmarked(changed) == changed
-    if _stands(unmarked(params), code):
+    changed = replace_value(params, code, value)
+    assert _without(changed, code) == _without(strip_marks(params), code)
+    assert strip_marks(changed) == changed
+    if _stands(strip_marks(params), code):
         assert _stands(changed, code)
 
 
@@ -46,10 +46,10 @@ def _stands(params: Any, code: str) -> bool:
     [("Y", "нет", "N"), ("N", "Да!", "Y"), ("N", "нет", "N"), ("1", "no", "0"), (True, "нет", False), (False, "yes", True), (1, "нет", 0), (0, "да", 1)],
 )  # fmt: skip
 def test_a_flag_is_written_as_it_was_written(present: Any, words: str, value: Any) -> None:
-    found = _flag(words, present)
+    found = _read_flag(words, present)
     assert isinstance(found, Resolved)
     assert (found.value, type(found.value)) == (value, type(value))
 
 
 def test_anything_else_is_neither_yes_nor_no() -> None:
-    assert isinstance(_flag("наверное", "Y"), Unresolved)
+    assert isinstance(_read_flag("наверное", "Y"), Unresolved)

@@ -8,15 +8,15 @@ from typing import Any
 from bitrix.errors import BitrixError
 from bitrix.limiter import Priority
 from orchestrator import timers
-from orchestrator.daily.handlers import DailyHelp, daily_help
+from orchestrator.daily.handlers import DailyHelp, build_daily_help
 from orchestrator.daily.hours import Workdays
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import PortalReads
-from orchestrator.directory.today import Agenda, agenda
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.today import Agenda, load_agenda
 from orchestrator.messages import Actor
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.session import Session
-from state.clock import new_id
+from state.clock import generate_id
 from state.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World
 
@@ -34,10 +34,10 @@ class Household:
     here: list[Actor] = field(default_factory=lambda: [ANNA, BORIS, VERA])
     wishes: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
-    def preferences(self, key: str) -> Mapping[str, str]:
+    def resolve_preferences(self, key: str) -> Mapping[str, str]:
         return self.wishes.get(key, {})
 
-    def people(self) -> Sequence[Actor]:
+    def list_people(self) -> Sequence[Actor]:
         return tuple(self.here)
 
     def present(self, actor: Actor) -> Actor | None:
@@ -51,7 +51,7 @@ class Home:
     world: World
     household: Household
     help: DailyHelp
-    reads: PortalReads
+    reads: PortalReader
     faults: list[BitrixError] = field(default_factory=list)
     asked: list[tuple[str, Priority]] = field(default_factory=list)
 
@@ -67,14 +67,14 @@ class Home:
         async def receive(rows: Sequence[InboxRow]) -> None:
             await self.world.put(*rows)
 
-        await self.help.planner.look(receive, self.world.clock.now())
+        await self.help.planner.run(receive, self.world.clock.now())
 
     async def work(self, session: Session) -> None:
         """Due timers become inputs, and the inputs of that chat are worked to the end."""
-        due = await timers.due(self.world.store, self.world.clock.now())
+        due = await timers.collect_due_rows(self.world.store, self.world.clock.now())
         if due:
             await self.world.store.put_inbox(due)
-        while (row := await self.world.store.next_inbox(session.key, "express")) is not None:
+        while (row := await self.world.store.take_inbox(session.key, "express")) is not None:
             kind = row.body["kind"] if row.kind == "timer" else row.body["name"] if row.kind == "command" else row.kind
             table = {"timer": self.help.timers, "command": self.help.commands}.get(row.kind, self.help.inbox)
             await table.get(kind, timers.run_timer)(row, session, self.world.tools)
@@ -88,15 +88,15 @@ class Home:
 
     def timers(self) -> list[str]:
         """Every timer there is, as "id at", soonest first."""
-        found = self.world.sql.due_timers(datetime(2100, 1, 1, tzinfo=UTC))
+        found = self.world.sql.list_due_timers(datetime(2100, 1, 1, tzinfo=UTC))
         return [f"{timer.id} {timer.due_at:%d.%m %H:%M}" for timer in found]
 
 
 def a_home(world: World) -> Home:
     """Daily help with everybody at work and nobody wanting anything yet."""
     household = Household()
-    object.__setattr__(world.tools, "present", household.present)
-    reads = PortalReads(world.client, world.gate._catalogue, world.clock)
+    object.__setattr__(world.tools, "refresh_actor", household.present)
+    reads = PortalReader(world.client, world.gate._catalogue, world.clock)
     naming = Naming(reads)
     world.gate._performers["schedule"] = SchedulePerformer(world.store, world.clock)  # type: ignore[index]
 
@@ -104,20 +104,20 @@ def a_home(world: World) -> Home:
         home.asked.append((actor.key, priority))
         if home.faults:
             raise home.faults.pop(0)
-        return await agenda(reads, naming, actor, now, team=team, priority=priority)
+        return await load_agenda(reads, naming, actor, now, team=team, priority=priority)
 
     def url_of(target: str, actor: Actor) -> str:
         kind, _, number = target.rpartition(":")
-        return naming.card_url(kind, int(number), user=actor.bitrix_user_id or 0)
+        return naming.build_card_url(kind, int(number), user=actor.bitrix_user_id or 0)
 
-    made = daily_help(agenda_of, url_of, people=household, workdays=WORKDAYS)
+    made = build_daily_help(agenda_of, url_of, people=household, workdays=WORKDAYS)
     home = Home(world, household, made, reads)
     return home
 
 
 def input_row(kind: str, body: dict[str, Any], *, actor: Actor = ANNA, key: str = "") -> InboxRow:
     """An input of a door."""
-    row_id = new_id()
+    row_id = generate_id()
     return InboxRow(
         id=row_id,
         source=f"test:{row_id}",

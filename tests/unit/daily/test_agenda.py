@@ -13,9 +13,9 @@ import pytest
 
 from bitrix.errors import BitrixError
 from bot.i18n.translate import Translator
-from bot.rendering.daily import daily_text
-from bot.rendering.spans import plain
-from orchestrator.directory.today import MOST, TeamLine, agenda
+from bot.rendering.daily import render_daily
+from bot.rendering.spans import to_plain_text
+from orchestrator.directory.today import MOST, TeamLine, load_agenda
 from orchestrator.messages import Actor
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
@@ -88,7 +88,7 @@ async def a_sandbox(folder: Path) -> AsyncIterator[tuple[Home, Sandbox]]:
 
 async def lists(home: Home, actor: Actor = ANNA, **more: Any) -> dict[str, tuple[list[str], int, str]]:
     """Heading → titles, total, sum."""
-    found = await agenda(home.reads, home.world.orchestrator._portal._look._naming, actor, NOW, **more)  # type: ignore[union-attr]
+    found = await load_agenda(home.reads, home.world.orchestrator._portal._look._naming, actor, NOW, **more)  # type: ignore[union-attr]
     return {notice.code: ([row.label for row in table.rows], table.total, table.sum_text) for notice, table in found.sections}
 
 
@@ -150,7 +150,7 @@ async def test_counts_and_sums_are_those_of_all_pages(tmp_path: Path) -> None:
         await home.world.put(command("today"))
         await home.work(await home.session())
         (body,) = home.told("daily")
-        text = plain(daily_text(body, Translator("ru"))).replace("\xa0", " ")
+        text = to_plain_text(render_daily(body, Translator("ru"))).replace("\xa0", " ")
         assert "Показано 5 из 137, всего 13,6 млн ₽ + 2 000 $" in text
 
 
@@ -172,7 +172,7 @@ async def test_a_list_that_the_portal_refuses_is_named_and_the_others_stay(tmp_p
         await home.work(await home.session())
         (body,) = home.told("daily")
         assert body["unread"] == ["today-overdue", "today-tasks"]
-        assert "⚠️ Битрикс24 не показал: «Просроченные задачи», «Задачи на сегодня»." in plain(daily_text(body, Translator("ru")))
+        assert "⚠️ Битрикс24 не показал: «Просроченные задачи», «Задачи на сегодня»." in to_plain_text(render_daily(body, Translator("ru")))
         wire.closed = {"tasks.task.list", "crm.deal.list"}
         with pytest.raises(BitrixError):
             await lists(home)
@@ -195,7 +195,7 @@ async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(tmp_path: P
         numbers = {line["name"]: tuple(line[key] for key in ("overdue", "due", "closing", "idle")) for line in body["team"]}
         assert numbers.pop("") == (4, 1, 1, 1)
         assert sorted(numbers.values()) == [(2, 0, 0, 1), (2, 1, 1, 0)]
-        text = plain(daily_text(body, Translator("ru")))
+        text = to_plain_text(render_daily(body, Translator("ru")))
         assert "Чужая" not in text
         assert "Всего: просрочено 4, на сегодня 1, закрываются 1, без движения 1" in text
         await home.world.put(command("today"))
@@ -210,10 +210,10 @@ async def test_a_large_team_is_counted_together(tmp_path: Path) -> None:
         for owner in (6, 7, 8):
             wire.add(ASSIGNED_BY_ID=owner, CLOSEDATE="2026-11-01")
         naming = home.world.orchestrator._portal._look._naming  # type: ignore[union-attr]
-        found = await agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
+        found = await load_agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
         assert found.team == (TeamLine(name="", overdue=2),), "her own deal is not the team's"
         wire.closed = {"tasks.task.list"}
-        found = await agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
+        found = await load_agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
         assert (found.team, found.unread) == ((), ("today-overdue", "today-tasks", "today-team"))
 
 
@@ -223,7 +223,10 @@ async def test_nothing_to_do_is_one_friendly_sentence(tmp_path: Path) -> None:
         await home.world.put(command("today"))
         await home.work(await home.session())
         (body,) = home.told("daily")
-        assert plain(daily_text(body, Translator("ru"))) == "На сегодня ничего срочного: ни просроченного, ни закрывающегося. Хорошего дня!"
+        assert (
+            to_plain_text(render_daily(body, Translator("ru")))
+            == "На сегодня ничего срочного: ни просроченного, ни закрывающегося. Хорошего дня!"
+        )
 
 
 async def test_titles_are_text_and_nothing_else(tmp_path: Path) -> None:
@@ -234,7 +237,7 @@ async def test_titles_are_text_and_nothing_else(tmp_path: Path) -> None:
         await home.world.put(command("today"))
         await home.work(await home.session())
         (body,) = home.told("daily")
-        spans = daily_text(body, Translator("ru"))
+        spans = render_daily(body, Translator("ru"))
         links = [span for span in spans if span.url]
         assert [link.url.startswith("https://portal.example/crm/deal/details/") for link in links] == [True]
         assert "\n" not in links[0].text

@@ -8,7 +8,7 @@ from bitrix.errors import OutcomeUnknown
 from bitrix.limiter import Priority
 from orchestrator import timers
 from orchestrator.daily.mail import AGAIN
-from orchestrator.daily.ports import Wishes, wishes_of
+from orchestrator.daily.ports import DailyPreferences, to_daily_preferences
 from orchestrator.session import Session
 from state.store import Commit, Timer
 from tests.unit.daily.daily_kit import MONDAY, ON, Home
@@ -49,8 +49,10 @@ async def test_nobody_gets_what_nobody_asked_for(home: Home) -> None:
     await home.plan()
     await home.work(session)
     assert home.timers() == []
-    assert wishes_of({}) == wishes_of({"digest": "off", "evening": ""}) == Wishes(digest=False, evening=False)
-    assert wishes_of(ON) == Wishes(digest=True, evening=True)
+    assert (
+        to_daily_preferences({}) == to_daily_preferences({"digest": "off", "evening": ""}) == DailyPreferences(digest=False, evening=False)
+    )
+    assert to_daily_preferences(ON) == DailyPreferences(digest=True, evening=True)
 
 
 @pytest.mark.parametrize(("late", "sent"), [(timedelta(0), 1), (179 * MINUTE, 1), (180 * MINUTE, 0), (12 * HOUR, 0), (DAY, 1)])
@@ -89,8 +91,8 @@ async def test_the_same_timer_seen_by_two_processes_is_one_digest(home: Home) ->
     """Both make the same input of it; a stale process may not commit any more."""
     session = await wanting(home)
     home.set_clock(MONDAY)
-    first = await timers.due(home.world.store, home.world.clock.now())
-    second = await timers.due(home.world.store, home.world.clock.now())
+    first = await timers.collect_due_rows(home.world.store, home.world.clock.now())
+    second = await timers.collect_due_rows(home.world.store, home.world.clock.now())
     assert (await home.world.store.put_inbox(first)).fresh == [True]
     assert (await home.world.store.put_inbox(second)).fresh == [False]
     await home.work(session)
@@ -222,22 +224,22 @@ async def test_the_planner_looks_at_everybody_once_and_then_at_what_changed(home
 
     planner, now = home.help.planner, home.world.clock.now()
     with pytest.raises(OSError, match="full"):
-        await planner.look(failing, now)
-    await planner.look(receive, now)
-    await planner.look(receive, now)
+        await planner.run(failing, now)
+    await planner.run(receive, now)
+    await planner.run(receive, now)
     assert sorted(put) == ["tg:1006", "tg:1007", "tg:1008"]
     put.clear()
     home.household.wishes["tg:1008"] = ON
     home.household.here[0] = ANNA.model_copy(update={"time_zone": "Europe/London"})
     home.household.here.pop()
-    await planner.look(receive, now)
+    await planner.run(receive, now)
     assert sorted(put) == ["tg:1006", "tg:1007", "tg:1008"]
 
 
 async def test_a_timer_carries_no_words(home: Home) -> None:
     """Timers are not sealed: only the kind stands in them."""
     await wanting(home)
-    (timer,) = home.world.sql.due_timers(MONDAY)
+    (timer,) = home.world.sql.list_due_timers(MONDAY)
     assert timer == Timer(id="daily:digest:tg:1007", due_at=MONDAY, session="tg:1007", kind="daily", body={"what": "digest"})
 
 

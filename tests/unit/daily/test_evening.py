@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.daily import daily_text
-from bot.rendering.spans import plain
+from bot.rendering.daily import render_daily
+from bot.rendering.spans import to_plain_text
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Actor, Outcome, Pending
 from orchestrator.session import Session
@@ -78,7 +78,7 @@ async def test_it_is_what_the_bot_did_today(home: Home) -> None:
     body = await summary(home)
     assert {person["name"]: person["count"] for person in body["people"]} == {"Анна": 2, "Борис": 1}
     assert (body["waiting"]["count"], body["unknown"]["count"]) == (1, 1)
-    text = plain(daily_text(body, Translator("ru"))).replace("\xa0", " ")
+    text = to_plain_text(render_daily(body, Translator("ru"))).replace("\xa0", " ")
     lines = [line for line in text.splitlines() if line]
     assert lines[0] == "🌙 Итог дня: пн, 23 ноября"
     assert lines[1:4] == [
@@ -108,7 +108,7 @@ async def test_a_lead_is_told_of_their_own_team_only(home: Home) -> None:
 
 async def test_a_day_without_changes_is_one_sentence(home: Home) -> None:
     body = await summary(home)
-    assert plain(daily_text(body, Translator("en"))) == (
+    assert to_plain_text(render_daily(body, Translator("en"))) == (
         "🌙 The day: Mon, 23 November\n\nNothing was changed in Bitrix24 through me today.\n\nSwitch off: /settings"
     )
 
@@ -122,8 +122,8 @@ async def test_long_days_are_cut_and_counted(home: Home) -> None:
     body = await summary(home)
     (person,) = body["people"]
     assert (person["count"], len(person["lines"]), person["more"]) == (8, 5, 3)
-    assert "Анна — 8 изменений" in plain(daily_text(body, Translator("ru")))
-    assert "и ещё 3" in plain(daily_text(body, Translator("ru")))
+    assert "Анна — 8 изменений" in to_plain_text(render_daily(body, Translator("ru")))
+    assert "и ещё 3" in to_plain_text(render_daily(body, Translator("ru")))
 
 
 async def test_the_day_is_the_leads_own(home: Home) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.bootstrap import DATA
-from orchestrator.daily.hours import LATEST, MORNING, Workdays, is_quiet, load_workdays, moment, next_slot
+from orchestrator.daily.hours import LATEST, MORNING, Workdays, find_next_slot, is_quiet, load_workdays, to_utc
 from orchestrator.errors import SettingsError
 
 ALL = Workdays(on=frozenset())
@@ -72,7 +72,7 @@ def test_a_wrong_calendar_is_one_sentence(tmp_path: Path, text: str, why: str) -
 )
 def test_the_next_digest_is_at_nine_of_the_persons_clock(now: str, zone: str, last: str, day: str, at: str) -> None:
     known = date.fromisoformat(last).toordinal() if last else 0
-    slot = next_slot(utc(now), MORNING, zone, workdays=ALL, last=known)
+    slot = find_next_slot(utc(now), MORNING, zone, workdays=ALL, last=known)
     assert slot is not None
     assert (slot.day, slot.at) == (date.fromisoformat(day), utc(at))
 
@@ -80,7 +80,7 @@ def test_the_next_digest_is_at_nine_of_the_persons_clock(now: str, zone: str, la
 def test_a_calendar_without_working_days_gives_none() -> None:
     whole = frozenset((day.month, day.day) for n in range(366) for day in [date(2024, 1, 1) + timedelta(days=n)])
     for never in (Workdays(yearly=whole), Workdays(moving=whole)):
-        assert next_slot(utc("2026-11-23 06:00"), MORNING, "Europe/Moscow", workdays=never, last=0) is None
+        assert find_next_slot(utc("2026-11-23 06:00"), MORNING, "Europe/Moscow", workdays=never, last=0) is None
 
 
 @settings(max_examples=150, deadline=None)
@@ -89,7 +89,7 @@ def test_no_day_comes_twice_and_none_too_late_however_somebody_moves(start: date
     """Days only grow; what is due is never older than LATEST; without moving no working day is left out."""
     now, last, first = start.replace(tzinfo=UTC), 0, True
     for place in [zone, *moves, zone]:
-        slot = next_slot(now, MORNING, place, workdays=ALL, last=last)
+        slot = find_next_slot(now, MORNING, place, workdays=ALL, last=last)
         assert slot is not None
         assert slot.day.toordinal() > last
         assert slot.at + LATEST > now
@@ -101,7 +101,7 @@ def test_no_day_comes_twice_and_none_too_late_however_somebody_moves(start: date
 
 
 def test_an_hour_that_summer_time_skips_is_moved_not_lost() -> None:
-    assert moment(date(2026, 3, 29), time(2, 30), "Europe/Berlin") == utc("2026-03-29 01:30")
+    assert to_utc(date(2026, 3, 29), time(2, 30), "Europe/Berlin") == utc("2026-03-29 01:30")
 
 
 @pytest.mark.parametrize(("at", "quiet"), [("18:00", True), ("04:59", True), ("05:00", False), ("17:59", False)])
@@ -125,8 +125,8 @@ SHIPPED = load_workdays(Path(__file__).parents[3] / "data" / "holidays.yaml")
 )
 def test_a_year_that_nobody_has_listed_is_missed_from_november_on(day: str, lacks: int) -> None:
     """The decree is of September or October."""
-    assert SHIPPED.lacks(date.fromisoformat(day)) == lacks
-    assert Workdays(yearly=frozenset({(1, 1)})).lacks(date.fromisoformat(day)) == 0
+    assert SHIPPED.find_unlisted_year(date.fromisoformat(day)) == lacks
+    assert Workdays(yearly=frozenset({(1, 1)})).find_unlisted_year(date.fromisoformat(day)) == 0
 
 
 def days(year: int, *numbers: str) -> frozenset[date]:

@@ -158,7 +158,7 @@ async def test_what_cannot_be_kept_is_refused_and_nothing_is_set(home: Home, par
 async def test_it_is_nobody_elses_whatever_is_written(home: Home) -> None:
     """A model that names another person, or the mark of another reminder, sets one for who speaks."""
     session = await kept(home, person="tg:1008", ORIGIN_ID="f" * 32)
-    (timer,) = home.world.sql.due_timers(MONDAY + timedelta(days=30))
+    (timer,) = home.world.sql.list_due_timers(MONDAY + timedelta(days=30))
     assert timer.session == "tg:1007"
     assert timer.body["reminder"] != "f" * 32
     assert TEXT not in str(timer.body)

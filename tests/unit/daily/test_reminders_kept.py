@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from orchestrator.daily.reminders import LISTED
+from orchestrator.daily.reminders import MAX_LISTED
 from orchestrator.messages import Actor, Outcome
 from orchestrator.performers.schedule import MOST
 from orchestrator.session import Session
@@ -66,7 +66,7 @@ async def test_the_list_is_ones_own_the_next_first(home: Home) -> None:
     """At most so many are shown, each with its button; a press in the list answers with a message of its own."""
     home.set_clock(MONDAY)
     session = await home.session()
-    for number in range(LISTED + 2):
+    for number in range(MAX_LISTED + 2):
         await home.world.submit(session, wish(slot=f"t/{number}", at=f"2026-12-{28 - number:02d}T09:00:00+03:00", text=f"дело {number}"))
     await home.work(session)
     home.rows()
@@ -74,7 +74,7 @@ async def test_the_list_is_ones_own_the_next_first(home: Home) -> None:
     await home.work(session)
     (body,) = home.told("reminder")
     assert body["more"] == 2
-    assert [item["text"] for item in body["items"]][:2] == [f"дело {LISTED + 1}", f"дело {LISTED}"]
+    assert [item["text"] for item in body["items"]][:2] == [f"дело {MAX_LISTED + 1}", f"дело {MAX_LISTED}"]
     assert await pressed(home, session, dict(body["items"][0]), "drop") == [
         ("reminder", "dropped", ""),
         ("toast", "toast-reminder-dropped", ""),
@@ -121,7 +121,7 @@ async def test_its_words_are_sealed(home: Home) -> None:
     """Neither journal nor timer shows them in the clear."""
     await kept(home, text="позвонить Пингвинову")
     home.rows()
-    assert "Пингвинову" not in "".join(record[1] for record in home.world.sql.records("session:tg:1007"))
+    assert "Пингвинову" not in "".join(record[1] for record in home.world.sql.read_records("session:tg:1007"))
 
 
 async def test_one_that_has_come_does_not_come_again(home: Home) -> None:

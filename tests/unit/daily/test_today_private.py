@@ -4,8 +4,8 @@ import pytest
 
 from bitrix.errors import BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
 from bot.i18n.translate import Translator
-from bot.rendering.daily import daily_text
-from bot.rendering.spans import plain
+from bot.rendering.daily import render_daily
+from bot.rendering.spans import to_plain_text
 from bot.telegram.menu import IN_GROUPS
 from orchestrator.messages import Actor
 from state.store import InboxRow
@@ -28,7 +28,9 @@ def said(home: Home) -> list[str]:
     for row in home.rows():
         notices = row.body.get("notices", ())
         told.append(
-            "\n".join(tr.say(item["code"], **item["args"]) for item in notices) if row.kind == "reply" else plain(daily_text(row.body, tr))
+            "\n".join(tr.translate(item["code"], **item["args"]) for item in notices)
+            if row.kind == "reply"
+            else to_plain_text(render_daily(row.body, tr))
         )
     return told
 

@@ -14,7 +14,7 @@ from bitrix.catalogue import load_catalogue
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import PortalReads
+from orchestrator.directory.portal_reads import PortalReader
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import FixedClock
@@ -76,7 +76,7 @@ class Portal:
 class Desk:
     """The directory over one portal."""
 
-    reads: PortalReads
+    reads: PortalReader
     naming: Naming
     clock: FixedClock
     portal: Portal
@@ -99,8 +99,8 @@ def _command(text: str) -> tuple[str, dict[str, Any]]:
 async def desk(answers: Mapping[str, Any]) -> AsyncIterator[Desk]:
     """The directory over documented answers."""
     portal, clock = Portal(dict(answers)), FixedClock(NOW)
-    async with BitrixClient(HOOK, limiter=Limiter.off(sleep=_at_once), transport=httpx.MockTransport(portal)) as client:
-        reads = PortalReads(client, CATALOGUE, clock)
+    async with BitrixClient(HOOK, limiter=Limiter.create_unlimited(sleep=_at_once), transport=httpx.MockTransport(portal)) as client:
+        reads = PortalReader(client, CATALOGUE, clock)
         yield Desk(reads, Naming(reads), clock, portal)
 
 
@@ -108,8 +108,8 @@ async def desk(answers: Mapping[str, Any]) -> AsyncIterator[Desk]:
 async def sandbox() -> AsyncIterator[Naming]:
     """The directory over the sandbox portal."""
     app = create_app(Settings(bucket=None, clock=lambda: NOW))
-    async with BitrixClient(HOOK, limiter=Limiter.off(), transport=httpx.ASGITransport(app)) as client:
-        yield Naming(PortalReads(client, CATALOGUE, FixedClock(NOW)))
+    async with BitrixClient(HOOK, limiter=Limiter.create_unlimited(), transport=httpx.ASGITransport(app)) as client:
+        yield Naming(PortalReader(client, CATALOGUE, FixedClock(NOW)))
     await app.state.portal.events.aclose()
     app.state.portal.close()
 

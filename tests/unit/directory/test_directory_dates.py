@@ -12,24 +12,24 @@ from orchestrator.directory.dates import (
     Choice,
     Past,
     Unclear,
-    Wanted,
     When,
-    bitrix_date,
-    bitrix_datetime,
-    calendar,
-    day_of,
+    WhenPurpose,
+    format_calendar,
     format_day,
     format_when,
+    parse_portal_date,
     parse_when,
+    to_bitrix_date,
+    to_bitrix_datetime,
 )
 from orchestrator.directory.moments import WhenReason
-from orchestrator.directory.questions import ask_when
+from orchestrator.directory.questions import format_date_question
 
 MOSCOW = "Europe/Moscow"
 NOON = datetime(2026, 11, 26, 12, tzinfo=ZoneInfo(MOSCOW))  # a Thursday
 
 
-def said(text: str, now: datetime = NOON, zone: str = MOSCOW, wanted: Wanted = "deadline") -> str:
+def said(text: str, now: datetime = NOON, zone: str = MOSCOW, wanted: WhenPurpose = "deadline") -> str:
     """The answer as one comparable string; «~» marks an hour that is ours."""
     match parse_when(text, now=now, zone=zone, wanted=wanted):
         case When() as when:
@@ -214,7 +214,7 @@ EVENING = FRIDAY.replace(hour=20)
         ("завтра в 5", EVENING, "day", "2026-11-28 17:00"),
     ],
 )
-def test_on_a_friday_friday_is_two_days(text: str, now: datetime, wanted: Wanted, expected: str) -> None:
+def test_on_a_friday_friday_is_two_days(text: str, now: datetime, wanted: WhenPurpose, expected: str) -> None:
     """The own weekday is a choice even in the evening; hours that are over leave it, bare days are judged by the day."""
     assert said(text, now=now, wanted=wanted) == expected
 
@@ -258,7 +258,7 @@ def test_clock_changes_keep_wall_time_and_real_hours() -> None:
         parse_when("через 4 часа", now=autumn, zone="Europe/Berlin"),
     ]
 
-    assert [bitrix_datetime(when.at) for when in after if isinstance(when, When)] == [
+    assert [to_bitrix_datetime(when.at) for when in after if isinstance(when, When)] == [
         "2026-03-29T03:30:00+02:00",
         "2026-03-29T18:00:00+02:00",
         "2026-03-29T04:00:00+02:00",
@@ -295,23 +295,23 @@ def test_a_naive_now_and_an_unknown_zone_are_the_callers_mistake() -> None:
 )
 def test_a_bare_date_is_its_date_part_whatever_the_offset(value: str, day: date) -> None:
     """CLOSEDATE is never moved by a zone."""
-    assert day_of(value) == day
-    assert bitrix_date(day_of(value)) == "2026-12-01"
+    assert parse_portal_date(value) == day
+    assert to_bitrix_date(parse_portal_date(value)) == "2026-12-01"
 
 
 @pytest.mark.parametrize("value", ["", "01.12.2026", "2026-13-01", "2026-12-01x", "20261201"])
 def test_what_is_no_date_is_refused(value: str) -> None:
     """Only a value that begins with an ISO date has a day."""
     with pytest.raises(ValueError, match=r"date|month"):
-        day_of(value)
+        parse_portal_date(value)
 
 
 def test_moments_for_the_portal_carry_their_offset() -> None:
     """The portal never has to guess a zone."""
-    assert bitrix_datetime(NOON) == "2026-11-26T12:00:00+03:00"
-    assert bitrix_date(NOON) == "2026-11-26"
+    assert to_bitrix_datetime(NOON) == "2026-11-26T12:00:00+03:00"
+    assert to_bitrix_date(NOON) == "2026-11-26"
     with pytest.raises(ValueError, match="offset"):
-        bitrix_datetime(NOON.replace(tzinfo=None))
+        to_bitrix_datetime(NOON.replace(tzinfo=None))
 
 
 def test_moments_for_people_and_for_the_prompt() -> None:
@@ -325,15 +325,19 @@ def test_moments_for_people_and_for_the_prompt() -> None:
     assert format_when(deadline, now=NOON, locale="en") == "Fri, 25 December, 18:00"
     assert format_when(january, now=NOON) == "пт, 15 января 2027, 09:05"
     assert format_day(january.day, today=NOON.date(), locale="en") == "Fri, 15 January 2027"
-    assert calendar(NOON, MOSCOW, days=3) == ["чт 26.11 (2026-11-26) — сегодня", "пт 27.11 (2026-11-27) — завтра", "сб 28.11 (2026-11-28)"]
-    assert calendar(NOON, MOSCOW, locale="en")[0] == "Thu 26.11 (2026-11-26) — today"
-    assert len(calendar(NOON, MOSCOW)) == 14
+    assert format_calendar(NOON, MOSCOW, days=3) == [
+        "чт 26.11 (2026-11-26) — сегодня",
+        "пт 27.11 (2026-11-27) — завтра",
+        "сб 28.11 (2026-11-28)",
+    ]
+    assert format_calendar(NOON, MOSCOW, locale="en")[0] == "Thu 26.11 (2026-11-26) — today"
+    assert len(format_calendar(NOON, MOSCOW)) == 14
 
 
 def test_every_reason_has_its_question() -> None:
     """The person is asked in the own language."""
     for reason in get_args(WhenReason):
-        assert ask_when(Unclear(reason)) != ask_when(Unclear(reason), locale="en")
+        assert format_date_question(Unclear(reason)) != format_date_question(Unclear(reason), locale="en")
 
 
 MOMENTS = st.datetimes(min_value=datetime(2026, 1, 1), max_value=datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 — bounds are naive by contract
@@ -347,11 +351,11 @@ def test_a_shown_day_reads_back_as_the_same_day(now: datetime, zone: str, ahead:
     day = today + timedelta(days=ahead)
     shown = format_day(day, today=today) if day.year != today.year else f"{format_day(day, today=today)} {day.year}"
 
-    for text in (shown, f"{day:%d.%m.%Y}", bitrix_date(day), format_day(day, today=date(2000, 1, 1), locale="en")):
+    for text in (shown, f"{day:%d.%m.%Y}", to_bitrix_date(day), format_day(day, today=date(2000, 1, 1), locale="en")):
         when = parse_when(text, now=now, zone=zone)
         assert isinstance(when, When)
         assert (when.day, when.at.hour, when.has_time) == (day, 18, False)
-        assert day_of(bitrix_datetime(when.at)) == day
+        assert parse_portal_date(to_bitrix_datetime(when.at)) == day
 
 
 WORDS = [

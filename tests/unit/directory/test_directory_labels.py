@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.directory.labels import (
-    amount_of,
-    card_url,
-    company_label,
-    contact_label,
-    deal_label,
-    lead_label,
-    user_label,
+    build_card_url,
+    format_company_label,
+    format_contact_label,
+    format_deal_label,
+    format_lead_label,
+    format_user_label,
+    parse_amount,
 )
-from orchestrator.directory.text import clean
+from orchestrator.directory.text import to_visible_line
 
 DEAL = {"ID": "481", "TITLE": "Ромашка", "OPPORTUNITY": "1200000.00", "CURRENCY_ID": "RUB"}
 
@@ -29,21 +29,21 @@ def test_each_record_has_its_line() -> None:
     """A label names what is there and leaves out what is not, in both spellings of the portal."""
     person = {"ID": 43, "NAME": "Анна", "LAST_NAME": "Ковалёва", "POST": "директор", "WORK_POSITION": "менеджер"}
 
-    assert spaced(deal_label(DEAL, stage_name="Договор")) == "Ромашка · 1,2 млн ₽ · Договор · №481"
-    assert spaced(deal_label(DEAL, stage_name="Contract", locale="en")) == "Ромашка · ₽1.2M · Contract · №481"
-    assert deal_label({"id": 5, "title": " ", "opportunity": None}, stage_name=None) == "без названия · №5"
-    assert deal_label({"id": 5}, stage_name=None, locale="en") == "untitled · №5"
-    assert spaced(deal_label({"id": 5, "title": "A", "opportunity": 2.5, "currencyId": "USD"}, stage_name=None)) == "A · 2,50 $ · №5"
-    assert contact_label(person, company_name="ООО Ромашка") == "Анна Ковалёва · ООО Ромашка · директор · №43"
-    assert contact_label({"id": 1, "lastName": "Орлов"}) == "Орлов · №1"
-    assert user_label(person) == "Анна Ковалёва · менеджер · №43"
-    assert company_label({"ID": 3, "TITLE": "ООО Ромашка"}) == "ООО Ромашка · №3"
-    assert lead_label({"ID": 12, "TITLE": "Заявка", "NAME": "Иван"}, status_name="Новый") == "Заявка · Иван · Новый · №12"
+    assert spaced(format_deal_label(DEAL, stage_name="Договор")) == "Ромашка · 1,2 млн ₽ · Договор · №481"
+    assert spaced(format_deal_label(DEAL, stage_name="Contract", locale="en")) == "Ромашка · ₽1.2M · Contract · №481"
+    assert format_deal_label({"id": 5, "title": " ", "opportunity": None}, stage_name=None) == "без названия · №5"
+    assert format_deal_label({"id": 5}, stage_name=None, locale="en") == "untitled · №5"
+    assert spaced(format_deal_label({"id": 5, "title": "A", "opportunity": 2.5, "currencyId": "USD"}, stage_name=None)) == "A · 2,50 $ · №5"
+    assert format_contact_label(person, company_name="ООО Ромашка") == "Анна Ковалёва · ООО Ромашка · директор · №43"
+    assert format_contact_label({"id": 1, "lastName": "Орлов"}) == "Орлов · №1"
+    assert format_user_label(person) == "Анна Ковалёва · менеджер · №43"
+    assert format_company_label({"ID": 3, "TITLE": "ООО Ромашка"}) == "ООО Ромашка · №3"
+    assert format_lead_label({"ID": 12, "TITLE": "Заявка", "NAME": "Иван"}, status_name="Новый") == "Заявка · Иван · Новый · №12"
 
 
 def test_a_long_title_is_cut_and_the_rest_stays() -> None:
     """What tells two records apart is never cut."""
-    label = spaced(deal_label({**DEAL, "TITLE": "Поставка мебели и оборудования " * 5}, stage_name="Договор"))
+    label = spaced(format_deal_label({**DEAL, "TITLE": "Поставка мебели и оборудования " * 5}, stage_name="Договор"))
 
     assert len(label) <= 64
     assert "…" in label
@@ -62,24 +62,24 @@ def test_a_long_title_is_cut_and_the_rest_stays() -> None:
 )
 def test_hidden_and_misleading_characters_do_not_reach_a_label(title: str, shown: str) -> None:
     """What a person reads is what the title says."""
-    assert company_label({"TITLE": title}) == shown
+    assert format_company_label({"TITLE": title}) == shown
 
 
 @given(st.text(), st.integers(min_value=1, max_value=80))
 def test_a_clean_text_is_one_visible_line_within_its_limit(text: str, limit: int) -> None:
     """Cleaning any text leaves one line of visible characters, and cleaning it again changes nothing."""
-    shown = clean(text, limit=limit)
+    shown = to_visible_line(text, limit=limit)
 
     assert len(shown) <= limit
     assert not [char for char in shown if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}]
     assert shown == shown.strip()
-    assert clean(shown) == shown
+    assert to_visible_line(shown) == shown
 
 
 @given(st.text(max_size=200), st.text(max_size=60))
 def test_no_title_or_stage_can_add_a_field_to_a_label(title: str, stage: str) -> None:
     """The separator and the number of a label are always ours."""
-    label = deal_label({**DEAL, "TITLE": title}, stage_name=stage)
+    label = format_deal_label({**DEAL, "TITLE": title}, stage_name=stage)
 
     assert label.endswith("№481")
     assert label.count(" · ") <= 3
@@ -98,19 +98,19 @@ def test_no_title_or_stage_can_add_a_field_to_a_label(title: str, stage: str) ->
 )
 def test_a_card_link_uses_the_host_only_and_never_a_webhook_code(entity: str, path: str) -> None:
     """Whatever address is given, the link shows its host and the path of the card."""
-    assert card_url("https://u:p@romashka.bitrix24.ru/rest/1/secret/", entity, 481, user=6) == "https://romashka.bitrix24.ru" + path
-    assert card_url("http://127.0.0.1:8080", entity, 481, user=6) == "http://127.0.0.1:8080" + path
+    assert build_card_url("https://u:p@romashka.bitrix24.ru/rest/1/secret/", entity, 481, user=6) == "https://romashka.bitrix24.ru" + path
+    assert build_card_url("http://127.0.0.1:8080", entity, 481, user=6) == "http://127.0.0.1:8080" + path
 
 
 @pytest.mark.parametrize(("portal", "number"), [("javascript:alert(1)", 1), ("https://", 1), ("x.bitrix24.ru", 1), ("https://x.ru", 0)])
 def test_a_link_to_nowhere_is_refused(portal: str, number: int) -> None:
     """Other schemes, no host and no id make no link."""
     with pytest.raises(ValueError, match=r"portal address|positive id"):
-        card_url(portal, "deal", number)
+        build_card_url(portal, "deal", number)
 
 
 @pytest.mark.parametrize("value", [None, "", "abc", "NaN", "Infinity", "1e", []])
 def test_what_is_no_amount_is_left_out(value: object) -> None:
     """A label never shows a sum that is none."""
-    assert amount_of(value) is None
-    assert deal_label({"ID": 1, "TITLE": "А", "OPPORTUNITY": value}, stage_name=None) == "А · №1"
+    assert parse_amount(value) is None
+    assert format_deal_label({"ID": 1, "TITLE": "А", "OPPORTUNITY": value}, stage_name=None) == "А · №1"

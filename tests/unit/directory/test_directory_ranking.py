@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.directory.ranking import Found, Nothing, Row, Several, TooMany, choose
+from orchestrator.directory.ranking import NoMatch, OneMatch, Row, SeveralMatches, TooManyMatches, find_match
 
 ME = 7
 ROWS: list[Row] = [
@@ -37,9 +37,9 @@ ROWS: list[Row] = [
 )
 def test_one_match_after_whole_titles_is_found(query: str, found: int | None) -> None:
     """A whole title or a number beats titles named in part; one row left is found."""
-    chosen = choose(query, ROWS, me=ME)
+    chosen = find_match(query, ROWS, me=ME)
 
-    assert (int(chosen.row["id"]) if isinstance(chosen, Found) else None) == found
+    assert (int(chosen.row["id"]) if isinstance(chosen, OneMatch) else None) == found
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_one_match_after_whole_titles_is_found(query: str, found: int | None) ->
 )
 def test_several_matches_are_offered_open_and_mine_first(query: str, ids: list[int]) -> None:
     """State and owner order the buttons."""
-    chosen = choose(query, ROWS, me=ME)
+    chosen = find_match(query, ROWS, me=ME)
 
-    assert isinstance(chosen, Several)
+    assert isinstance(chosen, SeveralMatches)
     assert [row["id"] for row in chosen.rows] == ids
 
 
@@ -66,24 +66,24 @@ def test_my_only_open_match_is_still_a_choice() -> None:
         {"id": 2, "title": "Вектор плюс", "owner": 8, "closed": True},
     ]
 
-    assert isinstance(choose("Вектор", rows, me=ME), Several)
+    assert isinstance(find_match("Вектор", rows, me=ME), SeveralMatches)
 
 
-@pytest.mark.parametrize(("count", "kind"), [(0, Nothing), (1, Found), (2, Several), (6, Several), (7, TooMany)])
+@pytest.mark.parametrize(("count", "kind"), [(0, NoMatch), (1, OneMatch), (2, SeveralMatches), (6, SeveralMatches), (7, TooManyMatches)])
 def test_the_number_of_matches_decides_the_kind(count: int, kind: type) -> None:
     """None, one, up to six and more are four answers; repeated rows count once."""
     rows = [{"id": i + 1, "title": f"Ромашка {i}", "owner": ME, "closed": False} for i in range(count)]
-    chosen = choose("Ромашку", [*rows, *rows], me=None)
+    chosen = find_match("Ромашку", [*rows, *rows], me=None)
 
     assert isinstance(chosen, kind)
-    if isinstance(chosen, TooMany):
+    if isinstance(chosen, TooManyMatches):
         assert chosen.count == count
 
 
 def test_two_equal_titles_are_never_decided_by_owner() -> None:
     """Equal titles are a choice, mine first."""
     rows: list[Row] = [{"id": i, "title": "Ромашка", "owner": owner, "closed": False} for i, owner in ((1, 8), (2, ME))]
-    chosen = choose("Ромашка", rows, me=ME)
+    chosen = find_match("Ромашка", rows, me=ME)
 
-    assert isinstance(chosen, Several)
+    assert isinstance(chosen, SeveralMatches)
     assert [row["id"] for row in chosen.rows] == [2, 1]

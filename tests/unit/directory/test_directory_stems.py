@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.directory.stems import EXACT, WHOLE, WHOLE_BACKWARDS, matches, mentioned, same_word, score, stem, tokens
-from orchestrator.directory.text import plain
+from orchestrator.directory.stems import (
+    EXACT,
+    WHOLE,
+    WHOLE_BACKWARDS,
+    extract_words,
+    find_stem,
+    is_match,
+    is_mentioned,
+    is_same_word,
+    measure_match,
+)
+from orchestrator.directory.text import normalize_text
 
 FORMS = """
 Ромашка Ромашки Ромашке Ромашку Ромашкой Ромашек
@@ -48,11 +58,11 @@ Acme Acmes
 @pytest.mark.parametrize("line", FORMS)
 def test_all_forms_of_a_name_are_one_word_and_share_their_beginning(line: str) -> None:
     """Every case is the same word, and the search stem of each case finds the title."""
-    forms = [plain(form) for form in line.split()]
+    forms = [normalize_text(form) for form in line.split()]
 
-    assert [pair for pair in permutations(forms, 2) if not same_word(*pair)] == []
+    assert [pair for pair in permutations(forms, 2) if not is_same_word(*pair)] == []
     # The search stem of any form must find the title, which is written in the dictionary form.
-    assert [form for form in forms if not forms[0].startswith(stem(form))] == []
+    assert [form for form in forms if not forms[0].startswith(find_stem(form))] == []
 
 
 DIFFERENT = [
@@ -88,7 +98,7 @@ def test_similar_names_stay_different_words(pair: str) -> None:
     """A person, a derived name and a spouse are not the same word."""
     left, right = pair.split()
 
-    assert not same_word(plain(left), plain(right))
+    assert not is_same_word(normalize_text(left), normalize_text(right))
 
 
 SCORES = [
@@ -120,21 +130,27 @@ SCORES = [
 @pytest.mark.parametrize(("query", "title", "expected"), SCORES)
 def test_score_follows_the_written_rules(query: str, title: str, expected: float) -> None:
     """Each rule of the module has its value."""
-    assert score(query, title) == expected
-    assert matches(query, title) is (expected > 0)
+    assert measure_match(query, title) == expected
+    assert is_match(query, title) is (expected > 0)
 
 
 def test_a_run_beats_order_and_order_beats_any_order() -> None:
     """The closer to the title, the higher the score."""
     title = "Ромашка — поставка мебели"
 
-    assert WHOLE_BACKWARDS > score("поставку мебели", title) > score("ромашка мебель", title) > score("мебель ромашка", title) > 0
+    assert (
+        WHOLE_BACKWARDS
+        > measure_match("поставку мебели", title)
+        > measure_match("ромашка мебель", title)
+        > measure_match("мебель ромашка", title)
+        > 0
+    )
 
 
 def test_legal_forms_and_little_words_count_only_alone() -> None:
     """Noise is dropped unless nothing else is there."""
-    assert tokens("ООО «Ромашка» и Ко с Вектором") == ("ромашка", "вектором")
-    assert tokens("ООО") == ("ооо",)
+    assert extract_words("ООО «Ромашка» и Ко с Вектором") == ("ромашка", "вектором")
+    assert extract_words("ООО") == ("ооо",)
 
 
 MENTIONS = [
@@ -167,12 +183,12 @@ MENTIONS = [
 @pytest.mark.parametrize(("title", "text", "expected"), MENTIONS)
 def test_a_text_names_a_record_only_by_a_whole_part_of_its_title(title: str, text: str, *, expected: bool) -> None:
     """In doubt a record is not named."""
-    assert mentioned(title, text) is expected
+    assert is_mentioned(title, text) is expected
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_is_compared_without_an_error(left: str, right: str) -> None:
     """Scores stay between 0 and 1, and a title made of anything scores 1 against itself if it has a word."""
-    assert 0 <= score(left, right) <= 1
-    assert mentioned(left, right) in {True, False}
-    assert score(left, left) == (EXACT if tokens(left) else 0)
+    assert 0 <= measure_match(left, right) <= 1
+    assert is_mentioned(left, right) in {True, False}
+    assert measure_match(left, left) == (EXACT if extract_words(left) else 0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.directory.currencies import SIGNS
-from orchestrator.directory.questions import ask_sum
+from orchestrator.directory.questions import format_sum_question
 from orchestrator.directory.sums import LARGEST, Sum, UnclearSum, find_sums, format_sum, format_sum_short, parse_sum
 from orchestrator.directory.text import Locale
 
@@ -109,8 +109,8 @@ def test_what_is_not_one_certain_sum_is_refused_with_its_reason(text: str, reaso
         parse_sum(text)
 
     assert caught.value.reason == reason
-    assert ask_sum(caught.value)
-    assert ask_sum(caught.value, locale="en")
+    assert format_sum_question(caught.value)
+    assert format_sum_question(caught.value, locale="en")
 
 
 def test_a_sum_with_two_readings_offers_both() -> None:
@@ -119,7 +119,7 @@ def test_a_sum_with_two_readings_offers_both() -> None:
         parse_sum("1,500")
 
     assert [option.amount for option in caught.value.options] == [Decimal("1.5"), Decimal(1500)]
-    assert ask_sum(caught.value) == "Какая это сумма? 1,50 или 1\u00a0500"
+    assert format_sum_question(caught.value) == "Какая это сумма? 1,50 или 1\u00a0500"
     assert parse_sum("1,500", locale="en") == Sum(Decimal(1500))
 
 

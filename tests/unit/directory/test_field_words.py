@@ -48,7 +48,7 @@ ANSWERS = {
 
 
 async def value(here: Desk, name: str, given: Any, locale: Any = "ru") -> str | None:
-    found = await here.naming.field_value("deal", name, given, locale=locale, zone="Asia/Yekaterinburg")
+    found = await here.naming.describe_field_value("deal", name, given, locale=locale, zone="Asia/Yekaterinburg")
     return found.replace("\u00a0", " ") if found else found
 
 
@@ -116,23 +116,23 @@ async def test_words_follow_the_persons_language() -> None:
 async def test_a_field_has_the_portals_title() -> None:
     """The label of the form; a code is no title."""
     async with desk(ANSWERS) as here:
-        assert await here.naming.field_title("deal", "UF_CRM_1") == "Тип договора"
-        assert await here.naming.field_title("item:2", "opportunity") == "Сумма"
-        assert await here.naming.field_title("deal", "createdTime") == "Дата создания"
-        assert await here.naming.field_title("deal", "UF_CRM_BARE") == ""
-        assert await here.naming.field_title("comment", "UF_CRM_1") == ""
+        assert await here.naming.find_field_title("deal", "UF_CRM_1") == "Тип договора"
+        assert await here.naming.find_field_title("item:2", "opportunity") == "Сумма"
+        assert await here.naming.find_field_title("deal", "createdTime") == "Дата создания"
+        assert await here.naming.find_field_title("deal", "UF_CRM_BARE") == ""
+        assert await here.naming.find_field_title("comment", "UF_CRM_1") == ""
         assert here.portal.count("crm.deal.fields") == 1
 
 
 async def test_a_portal_that_does_not_tell_its_fields_leaves_values_as_they_are() -> None:
     """A card never fails for a name."""
     async with desk({}) as here:
-        assert await here.naming.field_title("deal", "UF_CRM_1") == ""
+        assert await here.naming.find_field_title("deal", "UF_CRM_1") == ""
         assert await value(here, "UF_CRM_1", "79") is None
     async with desk({**ANSWERS, "crm.deal.fields": []}) as here:
         assert await value(here, "UF_CRM_1", "79") is None
         with pytest.raises(BitrixError):
-            await here.reads.reference.fields("deal", fresh=True)
+            await here.reads.reference.load_fields("deal", fresh=True)
 
 
 async def test_fields_of_tasks_and_of_smart_processes() -> None:
@@ -142,7 +142,7 @@ async def test_fields_of_tasks_and_of_smart_processes() -> None:
         "fields": {"ufCrm44_1": {**described("enumeration", "Склад", items=[{"ID": "1", "VALUE": "Южный"}]), "upperName": "UF_CRM_44_1"}}
     }
     async with desk({**ANSWERS, "tasks.task.getFields": {"result": task}, "crm.item.fields": {"result": item}}) as here:
-        assert (await here.reads.reference.fields("task"))["PRIORITY"].choices == {"2": "Высокий"}
-        assert await here.naming.field_title("item:177", "UF_CRM_44_1") == "Склад"
-        assert await here.naming.choice("item:177", "ufCrm44_1", ["1", "9"]) == "Южный"
+        assert (await here.reads.reference.load_fields("task"))["PRIORITY"].choices == {"2": "Высокий"}
+        assert await here.naming.find_field_title("item:177", "UF_CRM_44_1") == "Склад"
+        assert await here.naming.format_choice("item:177", "ufCrm44_1", ["1", "9"]) == "Южный"
         assert here.portal.asked[-1] == ("crm.item.fields", {"entityTypeId": 177})

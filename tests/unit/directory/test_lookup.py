@@ -8,11 +8,11 @@ import pytest
 
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.limiter import Priority
-from orchestrator.directory.answers import Resolved, Several, Unresolved
+from orchestrator.directory.answers import Ambiguous, Resolved, Unresolved
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import PortalReads
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.messages import Actor
-from state.agent_state import empty
+from state.agent_state import create_state
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World
 from tests.unit.spine_portal import deal, says
 
@@ -21,7 +21,7 @@ UPDATE = {"id": 481, "fields": {}}
 
 async def resolve(world: World, reference: str, *, actor: Actor = ANNA, method: str = "crm.deal.update", **more: Any) -> Any:
     """What a reference means in a step."""
-    given: dict[str, Any] = {"params": UPDATE, "state": empty(), "text": "подними сумму сделки Ромашка", **more}
+    given: dict[str, Any] = {"params": UPDATE, "state": create_state(), "text": "подними сумму сделки Ромашка", **more}
     return await world.tools.queries["resolve"](reference=reference, method=method, actor=actor, **given)
 
 
@@ -33,7 +33,7 @@ def add(world: World, *titles: str, owner: int = 7, start: int = 600, **fields: 
 async def test_one_that_fits_is_used_and_named(world: World) -> None:
     """Its number, its label, and whether the person's own words named it."""
     found = await resolve(world, "@deal:Ромашка")
-    assert found == Resolved(value=481, label=found.label, target="deal:481", named=True)
+    assert found == Resolved(value=481, label=found.label, target="deal:481", named_by_person=True)
     assert found.label.startswith("Ромашка · ")
     assert found.label.endswith("№481")
     asked = [params["filter"] for method, params in world.portal.requests if method == "crm.deal.list"]
@@ -55,7 +55,7 @@ async def test_one_that_fits_is_used_and_named(world: World) -> None:
 async def test_names_in_any_case_and_numbers(world: World, reference: str, text: str, value: int, *, named: bool) -> None:
     """The model may have invented a name: only the person's words make a record named."""
     found = await resolve(world, reference, text=text)
-    assert (found.value, found.named) == (value, named)
+    assert (found.value, found.named_by_person) == (value, named)
     assert found.target == f"{reference[1:].partition(':')[0]}:{value}"
 
 
@@ -65,7 +65,7 @@ async def test_a_few_become_buttons(world: World) -> None:
     add(world, "Лютик опт", "Лютик розница", "Лютик юг")
     world.portal.records["deal", 600]["CLOSED"] = "Y"
     found = await resolve(world, "@deal:Лютик")
-    assert isinstance(found, Several)
+    assert isinstance(found, Ambiguous)
     assert {option.value for option in found.options} == {600, 601, 602}
     assert found.options[-1].value == 600
     assert all(option.target == f"deal:{option.value}" and f"№{option.value}" in option.label for option in found.options)
@@ -102,13 +102,13 @@ async def test_me_and_the_present_record(world: World) -> None:
     assert (await resolve(world, "@me")).value == 7
     nobody = await resolve(world, "@me", actor=ANNA.model_copy(update={"bitrix_user_id": None}))
     assert nobody.notice.code == "no-bitrix-user"
-    state = empty()
+    state = create_state()
     assert (await resolve(world, "@current", state=state)).notice.code == "no-current"
     state["agent"]["objects"]["current_deal_id"] = 481
     found = await resolve(world, "@current", state=state)
-    assert (found.value, found.target, found.named) == (481, "deal:481", False)
+    assert (found.value, found.target, found.named_by_person) == (481, "deal:481", False)
     state["trusted"] = ["deal:481"]
-    assert (await resolve(world, "@current", state=state)).named
+    assert (await resolve(world, "@current", state=state)).named_by_person
     assert (await resolve(world, "@current", state=state, method="tasks.task.update")).notice.code == "no-current"
     assert (await resolve(world, "@current", state=state, method="nothing.known")).notice.code == "no-current"
 
@@ -116,7 +116,7 @@ async def test_me_and_the_present_record(world: World) -> None:
 async def test_people(world: World) -> None:
     """Two of one name are buttons, the dismissed are nobody, unknown names are said."""
     both = await resolve(world, "@user:Анна")
-    assert isinstance(both, Several)
+    assert isinstance(both, Ambiguous)
     assert {option.value for option in both.options} == {7, 9}
     assert (await resolve(world, "@user:Борис", text="передай Борису")).value == 8
     assert (await resolve(world, "@user:Анна Уварова")).value == 9
@@ -168,7 +168,7 @@ async def test_two_stages_of_one_name_are_buttons(world: World) -> None:
     rows = [{"STATUS_ID": "A", "NAME": "Договор", "SORT": "1"}, {"STATUS_ID": "B", "NAME": "Договор", "SORT": "2"}]
     world.portal.will("crm.status.list", says(200, {"result": rows, "total": 2}))
     found = await resolve(world, "@stage:Договор")
-    assert isinstance(found, Several)
+    assert isinstance(found, Ambiguous)
     assert {option.value for option in found.options} == {"A", "B"}
 
 
@@ -221,7 +221,7 @@ async def test_what_cannot_be_meant_is_asked_about(world: World, reference: str,
 async def test_two_readings_are_buttons(world: World, reference: str) -> None:
     """Today is Saturday; a point is a thousand or a comma."""
     found = await resolve(world, reference, params={"fields": {"DEADLINE": reference}})
-    assert isinstance(found, Several)
+    assert isinstance(found, Ambiguous)
     assert len(found.options) == 2
 
 
@@ -249,16 +249,16 @@ async def test_a_name_that_fits_two_names_neither(world: World) -> None:
 async def test_reference_data_is_read_once_in_five_minutes(world: World) -> None:
     """Users, stages and funnels are kept, records never."""
     reads = world.gate._records
-    assert isinstance(reads, PortalReads)
+    assert isinstance(reads, PortalReader)
     for _ in range(3):
-        await reads.users()
-        await reads.records([("deal", 481)])
+        await reads.load_users()
+        await reads.load_records([("deal", 481)])
     asked = [method for method, _ in world.portal.requests]
     assert (asked.count("user.get"), asked.count("crm.deal.get")) == (1, 3)
     world.clock.advance(timedelta(minutes=5))
-    await reads.users()
-    reads.forget()
-    await reads.users()
+    await reads.load_users()
+    reads.discard()
+    await reads.load_users()
     assert [method for method, _ in world.portal.requests].count("user.get") == 3
 
 
@@ -267,17 +267,17 @@ async def test_many_records_are_read_in_batches_of_fifty(world: World) -> None:
     reads = world.gate._records
     add(world, *[f"Сделка {number}" for number in range(60)], start=1000)
     targets = [("deal", number) for number in range(1000, 1061)]
-    found = await reads.records(targets)
+    found = await reads.load_records(targets)
     assert (found["deal", 1059]["TITLE"], found["deal", 1060]) == ("Сделка 59", None)  # type: ignore[index]
     assert [method for method, _ in world.portal.requests] == ["batch", "batch"]
-    assert await reads.records([]) == {}
-    assert (await reads.records([("task", 8017), ("item:177", 5)]))["item:177", 5] is not None
-    assert (await reads.records([("task", 1)]))["task", 1] is None
+    assert await reads.load_records([]) == {}
+    assert (await reads.load_records([("task", 8017), ("item:177", 5)]))["item:177", 5] is not None
+    assert (await reads.load_records([("task", 1)]))["task", 1] is None
 
 
 async def test_first_stages_are_those_of_each_funnel(world: World) -> None:
     """By sort, deals and leads."""
-    assert await world.gate._records.first_stages() == {"deal:0": "NEW", "deal:1": "C1:NEW", "lead:0": "NEW"}
+    assert await world.gate._records.load_first_stages() == {"deal:0": "NEW", "deal:1": "C1:NEW", "lead:0": "NEW"}
     assert BORIS.bitrix_user_id == 8
 
 
@@ -286,10 +286,10 @@ async def test_a_record_of_a_batch_that_cannot_be_read_fails_the_look(world: Wor
     answer = {"result": [], "result_error": {"r0": {"error": "ACCESS_DENIED", "error_description": "no"}, "r1": {"error": "ACCESS_DENIED"}}}
     world.portal.will("batch", says(200, {"result": answer}))
     with pytest.raises(OutcomeUnknown, match="deal 481 could not be read"):
-        await world.gate._records.records([("deal", 481), ("deal", 482)])
+        await world.gate._records.load_records([("deal", 481), ("deal", 482)])
     world.portal.will("crm.deal.get", says(403, {"error": "ACCESS_DENIED", "error_description": "no"}))
     with pytest.raises(Refused):
-        await world.gate._records.records([("deal", 481)])
+        await world.gate._records.load_records([("deal", 481)])
 
 
 async def test_the_kind_of_record_a_step_is_about(world: World) -> None:
@@ -297,19 +297,19 @@ async def test_the_kind_of_record_a_step_is_about(world: World) -> None:
     naming = world.gate._names
     assert isinstance(naming, Naming)
     comment = {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481}}
-    assert naming.entity_of("crm.timeline.comment.add", comment) == "deal"
-    assert naming.entity_of("crm.timeline.comment.add", {"fields": 5}) == ""
-    assert naming.entity_of("crm.item.update", {"entityTypeId": "2"}) == "deal"
-    assert naming.entity_of("crm.item.update", {"entityTypeId": 177}) == "item:177"
-    assert naming.entity_of("crm.item.update", {}) == ""
-    assert naming.entity_of("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "dynamic_177"}}) == "item:177"
-    assert naming.entity_of("tasks.task.update", {}) == "task"
+    assert naming.find_entity("crm.timeline.comment.add", comment) == "deal"
+    assert naming.find_entity("crm.timeline.comment.add", {"fields": 5}) == ""
+    assert naming.find_entity("crm.item.update", {"entityTypeId": "2"}) == "deal"
+    assert naming.find_entity("crm.item.update", {"entityTypeId": 177}) == "item:177"
+    assert naming.find_entity("crm.item.update", {}) == ""
+    assert naming.find_entity("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "dynamic_177"}}) == "item:177"
+    assert naming.find_entity("tasks.task.update", {}) == "task"
 
 
 async def test_what_a_batch_could_read_is_kept_for_who_can_do_without_the_rest(world: World) -> None:
     """The refused one is asked for once more alone; a refusal of all of them is raised."""
     reads = world.gate._records
-    assert isinstance(reads, PortalReads)
+    assert isinstance(reads, PortalReader)
     denied = says(400, {"error": "", "error_description": "Access denied."})
     answer = {
         "result": {"r0": {"ID": "481", "TITLE": "Ромашка"}},
@@ -317,12 +317,12 @@ async def test_what_a_batch_could_read_is_kept_for_who_can_do_without_the_rest(w
     }
     world.portal.will("batch", says(200, {"result": answer}))
     world.portal.will("crm.deal.get", denied)
-    found = await reads.each_record([("deal", 481), ("deal", 482)], Priority.BULK)
+    found = await reads.load_each_record([("deal", 481), ("deal", 482)], Priority.BULK)
     assert (found["deal", 481], type(found["deal", 482])) == ({"ID": "481", "TITLE": "Ромашка"}, Refused)
     assert [method for method, _ in world.portal.requests] == ["batch", "crm.deal.get"]
     world.portal.will("batch", says(401, {"error": "NO_AUTH_FOUND", "error_description": "x"}))
     with pytest.raises(Refused):
-        await reads.each_record([("deal", 481), ("deal", 482)], Priority.BULK)
+        await reads.load_each_record([("deal", 481), ("deal", 482)], Priority.BULK)
 
 
 @pytest.mark.parametrize(
@@ -341,11 +341,11 @@ async def test_the_record_spoken_of_last_is_of_the_kind_that_its_field_holds(
     world: World, method: str, params: dict[str, Any], target: str
 ) -> None:
     """A reminder about "this deal" was refused, and a deal got the number of another deal for its contact."""
-    state = empty()
+    state = create_state()
     state["agent"]["objects"] |= {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 500, "current_task_id": 8017}
     state["trusted"] = ["deal:481", "contact:43", "company:500", "task:8017"]
     found = await resolve(world, "@current", method=method, params=params, state=state)
     if target:
-        assert found == Resolved(value=int(target.partition(":")[2]), target=target, named=True)
+        assert found == Resolved(value=int(target.partition(":")[2]), target=target, named_by_person=True)
     else:
         assert isinstance(found, Unresolved)

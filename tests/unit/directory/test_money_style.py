@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.directory.money_style import style_of
+from orchestrator.directory.money_style import parse_currency_style
 from orchestrator.directory.sum_format import format_sum, format_sum_short
 from tests.unit.directory.reference_kit import desk
 
@@ -17,7 +17,7 @@ USD: dict[str, Any] = {"CURRENCY": "USD", "FORMAT_STRING": "US$ #", "DEC_POINT":
 PLAIN: dict[str, Any] = {"CURRENCY": "CAD", "FORMAT_STRING": "$#", "DEC_POINT": ".", "THOUSANDS_SEP": None, "DECIMALS": "2"}
 YEN: dict[str, Any] = {"CURRENCY": "JPY", "FORMAT_STRING": "¥#", "DEC_POINT": ".", "THOUSANDS_SEP": ",", "DECIMALS": "0"}
 DINAR: dict[str, Any] = {"CURRENCY": "KWD", "FORMAT_STRING": "# динар", "DEC_POINT": ".", "THOUSANDS_SEP": "", "DECIMALS": "3"}
-BOOK = {row["CURRENCY"]: style_of(row) for row in (RUB, USD, PLAIN, YEN, DINAR)}
+BOOK = {row["CURRENCY"]: parse_currency_style(row) for row in (RUB, USD, PLAIN, YEN, DINAR)}
 
 
 def shown(amount: str, currency: str, **more: Any) -> str:
@@ -72,7 +72,7 @@ def test_a_short_sum_has_the_portals_sign() -> None:
 )
 def test_a_setting_that_would_change_a_sum_is_not_followed(row: dict[str, Any]) -> None:
     """Digits, signs and equal separators of an odd setting never reach a sum."""
-    style = style_of({"FORMAT_STRING": "# ¤", "DEC_POINT": ",", "THOUSANDS_SEP": " ", "DECIMALS": "2", **row})
+    style = parse_currency_style({"FORMAT_STRING": "# ¤", "DEC_POINT": ",", "THOUSANDS_SEP": " ", "DECIMALS": "2", **row})
     text = format_sum(Decimal("1234567.5"), "RUB", book={"RUB": style}).replace("\u00a0", " ")
     assert text in {"1 234 567,50 ¤", "1 234 567,50 ₽"}
 
@@ -81,7 +81,7 @@ def test_a_setting_that_would_change_a_sum_is_not_followed(row: dict[str, Any]) 
 def test_no_setting_can_change_the_digits_of_a_sum(pattern: str, point: str, group: str | None, amount: Decimal) -> None:
     """Whatever the portal's table holds, the digits shown are those of the amount."""
     row = {"FORMAT_STRING": pattern, "DEC_POINT": point, "THOUSANDS_SEP": group, "DECIMALS": "2"}
-    text = format_sum(amount, "XXX", book={"XXX": style_of(row)})
+    text = format_sum(amount, "XXX", book={"XXX": parse_currency_style(row)})
     digits = "".join(char for char in text if char.isdigit())
     assert digits == "".join(char for char in format_sum(amount) if char.isdigit())
     assert "\n" not in text
@@ -90,9 +90,9 @@ def test_no_setting_can_change_the_digits_of_a_sum(pattern: str, point: str, gro
 async def test_names_write_sums_with_the_portals_table_and_without_it_with_their_own() -> None:
     """The table is one read an hour; a portal that does not give it changes nothing."""
     async with desk({"crm.currency.list": {"result": [RUB, USD], "total": 0}}) as here:
-        assert await here.naming.money("1234.50", "USD", "ru") == "US$\u00a01,234.50"
-        assert await here.naming.money(5, "", "ru") == "5"
-        assert await here.naming.money("много", "RUB", "ru") == "много"
+        assert await here.naming.format_money("1234.50", "USD", "ru") == "US$\u00a01,234.50"
+        assert await here.naming.format_money(5, "", "ru") == "5"
+        assert await here.naming.format_money("много", "RUB", "ru") == "много"
         assert here.portal.count("crm.currency.list") == 1
     async with desk({}) as here:
-        assert await here.naming.money("1234.50", "USD", "ru") == "1\u00a0234,50\u00a0$"
+        assert await here.naming.format_money("1234.50", "USD", "ru") == "1\u00a0234,50\u00a0$"

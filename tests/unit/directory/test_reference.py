@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from bitrix.errors import NotSent, Refused
-from orchestrator.directory.kinds import KINDS, outdated_by_call, outdated_by_event
+from orchestrator.directory.kinds import KINDS, find_outdated_by_call, find_outdated_by_event
 from orchestrator.directory.reference import Reference
-from orchestrator.directory.reference_data import stage_book
+from orchestrator.directory.reference_data import find_stage_entity_id
 from orchestrator.directory.reference_reads import MOST_USERS
-from orchestrator.directory.shelf import AGAIN, BREATH, MOST, PAUSE, Shelf
+from orchestrator.directory.shelf import FAILURE_PAUSE, FIRST_FAILURE_PAUSE, MAX_KEYS, MISS_RETRY_AGE, ReadCache
 from state.clock import FixedClock
 from tests.unit.directory.reference_kit import NOW, SaysNo, desk, sandbox
 
@@ -45,28 +45,28 @@ ANSWERS = {"user.get": {"result": [person(7)], "total": 1}, "crm.status.list": s
 async def test_what_is_shown_is_read_once_in_its_life_and_by_one_reader() -> None:
     """Ten askers at once make one read; after its life the value is read again."""
     async with desk(ANSWERS) as here:
-        found = await asyncio.gather(*(here.reads.users() for _ in range(10)))
+        found = await asyncio.gather(*(here.reads.load_users() for _ in range(10)))
         assert {len(users) for users in found} == {1}
         assert here.portal.count("user.get") == 1
         here.clock.advance(KINDS["users"].life - timedelta(seconds=1))
-        await here.reads.users()
+        await here.reads.load_users()
         assert here.portal.count("user.get") == 1
         here.clock.advance(timedelta(seconds=1))
-        await here.reads.users()
+        await here.reads.load_users()
         assert here.portal.count("user.get") == 2
 
 
 async def test_what_a_write_is_judged_by_is_read_after_it_was_asked_for() -> None:
     """A kept value does not serve, nor one whose reading began before; those who ask together share one read."""
     async with desk(ANSWERS) as here:
-        await here.reads.stages("deal")
+        await here.reads.load_stages("deal")
         here.portal.answers["crm.status.list"] = {"result": [{"STATUS_ID": "FIRST", "NAME": "Первая", "SORT": 1}], "total": 1}
-        assert (await here.reads.first_stages())["deal:0"] == "NEW"
-        assert await here.reads.first_stages(["deal:0"]) == {"deal:0": "FIRST"}
-        assert (await here.reads.first_stages())["deal:0"] == "FIRST"
+        assert (await here.reads.load_first_stages())["deal:0"] == "NEW"
+        assert await here.reads.load_first_stages(["deal:0"]) == {"deal:0": "FIRST"}
+        assert (await here.reads.load_first_stages())["deal:0"] == "FIRST"
         before = here.portal.count("crm.status.list")
         here.portal.hold = lambda method: asyncio.sleep(0)
-        await asyncio.gather(*(here.reads.reference.stages("deal", fresh=True) for _ in range(5)))
+        await asyncio.gather(*(here.reads.reference.load_stages("deal", fresh=True) for _ in range(5)))
         assert here.portal.count("crm.status.list") - before == 2  # one for the first, one for all who asked while it ran
 
 
@@ -80,10 +80,10 @@ async def test_a_read_under_way_is_not_fresh_for_who_asks_later() -> None:
             await go.wait()
 
         here.portal.hold = hold
-        first = asyncio.ensure_future(here.reads.stages("deal"))
+        first = asyncio.ensure_future(here.reads.load_stages("deal"))
         await arrived.wait()
         here.portal.answers["crm.status.list"] = {"result": [], "total": 0}
-        later = asyncio.ensure_future(here.reads.reference.stages("deal", fresh=True))
+        later = asyncio.ensure_future(here.reads.reference.load_stages("deal", fresh=True))
         await asyncio.sleep(0)
         go.set()
         assert [stage.id for stage in await first] == ["NEW", "WON"]
@@ -93,23 +93,23 @@ async def test_a_read_under_way_is_not_fresh_for_who_asks_later() -> None:
 async def test_a_portal_that_fails_leaves_the_last_names_for_showing_only() -> None:
     """A card keeps its names, a write gets the error; the portal is left alone for a while."""
     async with desk(ANSWERS) as here:
-        await here.reads.users()
+        await here.reads.load_users()
         here.portal.down = True
         here.clock.advance(timedelta(days=1))
-        assert await here.naming.user(7) == "Анна К"
+        assert await here.naming.find_user_name(7) == "Анна К"
         asked = len(here.portal.asked)
-        assert await here.naming.user(7) == "Анна К"
+        assert await here.naming.find_user_name(7) == "Анна К"
         assert len(here.portal.asked) == asked
         with pytest.raises(NotSent):
-            await here.reads.reference.users(fresh=True)
+            await here.reads.reference.load_users(fresh=True)
         with pytest.raises(NotSent):
             await here.reads.reference.is_active(7)
         with pytest.raises(NotSent):
-            await here.reads.first_stages(["deal:0"])
+            await here.reads.load_first_stages(["deal:0"])
         here.portal.down = False
-        here.clock.advance(PAUSE)
+        here.clock.advance(FAILURE_PAUSE)
         here.portal.answers["user.get"] = {"result": [person(7, "Вера")], "total": 1}
-        assert await here.naming.user(7) == "Вера К"
+        assert await here.naming.find_user_name(7) == "Вера К"
 
 
 async def test_what_was_never_read_is_asked_for_again_soon_but_not_at_once() -> None:
@@ -118,40 +118,40 @@ async def test_what_was_never_read_is_asked_for_again_soon_but_not_at_once() -> 
         here.portal.down = True
         for _ in range(3):
             with pytest.raises(NotSent):
-                await here.reads.users()
+                await here.reads.load_users()
         once = here.portal.count("user.get")
         assert once <= 3  # the tries of one call
         here.portal.down = False
-        here.clock.advance(BREATH)
-        assert set(await here.reads.users()) == {7}
+        here.clock.advance(FIRST_FAILURE_PAUSE)
+        assert set(await here.reads.load_users()) == {7}
         for _ in range(3):
             with pytest.raises(Refused):
-                await here.reads.reference.currencies()
+                await here.reads.reference.load_currency_book()
         assert here.portal.count("crm.currency.list") == 1
         here.clock.advance(KINDS["currencies"].life)
         with pytest.raises(Refused):
-            await here.reads.reference.currencies()
+            await here.reads.reference.load_currency_book()
         assert here.portal.count("crm.currency.list") == 2
 
 
 async def test_a_name_or_number_that_is_missing_is_looked_for_once_more() -> None:
     """A stage, a funnel and an employee made since are found; a number that nobody has costs no second look within seconds."""
     async with desk({**ANSWERS, "crm.status.list": {"result": [], "total": 0}}) as here:
-        assert await here.naming.stage("deal", "NEW") == "NEW"
+        assert await here.naming.find_stage_name("deal", "NEW") == "NEW"
         here.portal.answers["crm.status.list"] = statuses
-        assert await here.naming.stage("deal", "NEW") == "NEW"
-        here.clock.advance(AGAIN)
-        assert await here.naming.stage("deal", "NEW") == "«NEW»"
-        assert await here.naming.category(5) == "№5"
-        here.clock.advance(AGAIN)
+        assert await here.naming.find_stage_name("deal", "NEW") == "NEW"
+        here.clock.advance(MISS_RETRY_AGE)
+        assert await here.naming.find_stage_name("deal", "NEW") == "«NEW»"
+        assert await here.naming.find_category_name(5) == "№5"
+        here.clock.advance(MISS_RETRY_AGE)
         here.portal.answers["crm.category.list"] = {"result": {"categories": [{"id": 5, "name": "Опт"}]}, "total": 1}
-        assert await here.naming.category(5) == "Опт"
-        await here.reads.users()
+        assert await here.naming.find_category_name(5) == "Опт"
+        await here.reads.load_users()
         here.portal.answers["user.get"] = lambda params: [person(99, "Новый")] if params.get("FILTER") == {"ID": 99} else []
-        assert await here.naming.user(99) == "Новый К"
-        assert await here.naming.user(98) == "№98"
+        assert await here.naming.find_user_name(99) == "Новый К"
+        assert await here.naming.find_user_name(98) == "№98"
         asked = len(here.portal.asked)
-        assert await here.naming.user(98) == "№98"
+        assert await here.naming.find_user_name(98) == "№98"
         assert len(here.portal.asked) == asked
 
 
@@ -172,7 +172,7 @@ async def test_a_name_or_number_that_is_missing_is_looked_for_once_more() -> Non
 )
 def test_an_event_outdates_what_it_is_about(event: str, outdated: set[tuple[str, ...]]) -> None:
     """Events about records outdate nothing: a busy portal would have nothing kept."""
-    assert set(outdated_by_event(event)) == outdated
+    assert set(find_outdated_by_event(event)) == outdated
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_an_event_outdates_what_it_is_about(event: str, outdated: set[tuple[str,
 )
 def test_a_call_of_our_own_outdates_what_it_changes(method: str, outdated: set[tuple[str, ...]]) -> None:
     """Statuses and funnels have no events."""
-    assert set(outdated_by_call(method)) == outdated
+    assert set(find_outdated_by_call(method)) == outdated
 
 
 async def test_an_event_during_a_read_makes_its_value_old_at_once() -> None:
@@ -198,22 +198,22 @@ async def test_an_event_during_a_read_makes_its_value_old_at_once() -> None:
         reference: Reference = here.reads.reference
 
         async def forget(method: str) -> None:
-            reference.forget_for_event("ONUSERADD")
+            reference.discard_for_event("ONUSERADD")
 
         here.portal.hold = forget
-        await here.reads.users()
+        await here.reads.load_users()
         here.portal.hold = None
-        await here.reads.users()
+        await here.reads.load_users()
         assert here.portal.count("user.get") == 2
-        here.reads.forget_for_event("ONUSERADD")
-        await here.reads.users()
+        here.reads.discard_for_event("ONUSERADD")
+        await here.reads.load_users()
         assert here.portal.count("user.get") == 3
-        here.reads.forget_for_call("user.update")
+        here.reads.discard_for_call("user.update")
         here.portal.down = True
-        assert set(await here.reads.users()) == {7}
-        here.reads.forget()
+        assert set(await here.reads.load_users()) == {7}
+        here.reads.discard()
         with pytest.raises(NotSent):
-            await here.reads.users()
+            await here.reads.load_users()
 
 
 async def test_five_thousand_employees_cost_three_requests_and_keep_no_phones() -> None:
@@ -227,26 +227,26 @@ async def test_five_thousand_employees_cost_three_requests_and_keep_no_phones() 
 
     async with desk({}) as here:
         here.portal.answers["user.get"] = lambda params: page(params) if "start" not in params else page(params)["result"]
-        users = await here.reads.users()
+        users = await here.reads.load_users()
         assert len(users) == MOST_USERS
         assert sorted(users) == list(range(1, MOST_USERS + 1))
         assert [method for method, _ in here.portal.asked] == ["user.get", "batch", "batch"]
         assert "+7900" not in str(users[5])
-        assert await here.naming.user(5999) == "Далёкий К"
+        assert await here.naming.find_user_name(5999) == "Далёкий К"
 
 
 async def test_keys_named_from_outside_do_not_grow_without_bound() -> None:
     """The one asked for longest ago goes first."""
-    shelf, life, read = Shelf(FixedClock(NOW)), timedelta(minutes=5), []
+    shelf, life, read = ReadCache(FixedClock(NOW)), timedelta(minutes=5), []
 
     async def value(number: int) -> int:
         read.append(number)
         return number
 
-    for number in range(MOST + 50):
-        await shelf.kept(("user", str(number)), partial(value, number), life=life)
-        await shelf.kept(("users",), partial(value, -1), life=life)
-    assert len(shelf._entries) == MOST
+    for number in range(MAX_KEYS + 50):
+        await shelf.load(("user", str(number)), partial(value, number), life=life)
+        await shelf.load(("users",), partial(value, -1), life=life)
+    assert len(shelf._entries) == MAX_KEYS
     assert read.count(-1) == 1
 
 
@@ -266,24 +266,24 @@ async def test_keys_named_from_outside_do_not_grow_without_bound() -> None:
 )
 def test_each_kind_has_its_book_of_stages(entity: str, category: int, book: str) -> None:
     """As the documentation of statuses lists them."""
-    assert stage_book(entity, category) == book
+    assert find_stage_entity_id(entity, category) == book
 
 
 async def test_the_usual_funnel_of_a_smart_process_is_not_zero() -> None:
     """It is the one marked as default; a stage names its funnel itself."""
     async with desk(ANSWERS) as here:
         wanted = ["deal:0", "item:177:0", "item:177:10", "item:31:0", "contact:0", "deal:x", "deal:", ":", ""]
-        assert await here.reads.first_stages(wanted) == {
+        assert await here.reads.load_first_stages(wanted) == {
             "deal:0": "NEW",
             "item:177:0": "DT177_10:NEW",
             "item:177:10": "DT177_10:NEW",
             "item:31:0": "DT31_5:N",
         }
-        stage = await here.reads.reference.stage("item:177", "DT177_10:SUCCESS", fresh=True)
+        stage = await here.reads.reference.find_stage("item:177", "DT177_10:SUCCESS", fresh=True)
         assert stage is not None
         assert stage.name == "«DT177_10:SUCCESS»"
-        assert await here.reads.reference.stage("item:177", "DT177_10:GONE", fresh=True) is None
-        assert await here.naming.category(10, "item:177") == "Первая"
+        assert await here.reads.reference.find_stage("item:177", "DT177_10:GONE", fresh=True) is None
+        assert await here.naming.find_category_name(10, "item:177") == "Первая"
 
 
 async def test_a_department_that_may_not_be_read_is_no_failure() -> None:
@@ -293,12 +293,12 @@ async def test_a_department_that_may_not_be_read_is_no_failure() -> None:
         raise SaysNo("insufficient_scope")
 
     async with desk({**ANSWERS, "department.get": refuses}) as here:
-        assert await here.naming.department({"UF_DEPARTMENT": [1]}) == ""
+        assert await here.naming.find_department_name({"UF_DEPARTMENT": [1]}) == ""
     async with desk(
         {"department.get": {"result": [{"ID": "3", "NAME": "Отдел продаж", "PARENT": "1", "UF_HEAD": "6"}], "total": 1}}
     ) as here:
-        assert await here.naming.department({"UF_DEPARTMENT": [3]}) == "Отдел продаж"
-        found = (await here.reads.reference.departments())[3]
+        assert await here.naming.find_department_name({"UF_DEPARTMENT": [3]}) == "Отдел продаж"
+        found = (await here.reads.reference.load_departments())[3]
         assert (found.parent, found.head) == (1, 6)
 
 
@@ -306,21 +306,21 @@ async def test_the_sandbox_portal_answers_every_kind_it_knows() -> None:
     """People with departments and zones, funnels, stages, fields with titles, links."""
     async with sandbox() as naming:
         reference = naming._reference
-        users = await reference.users()
-        assert await naming.department(users[7]) in {"Отдел продаж", "Тендерный отдел"}
-        assert (await reference.departments())[3].head == 6
-        assert await naming.zone_of(7) == "Europe/Moscow"
-        assert await naming.zone_of(1) == await naming.portal_zone() == "Europe/Moscow"
-        assert await naming.zone_of(None) == "Europe/Moscow"
-        assert await naming.category(1) == "Тендеры"
-        assert await naming.stage("deal", "PREPARATION") == "Подготовка документов"
-        assert (await reference.first_stages(["deal:1", "lead:0"])) == {"deal:1": "C1:NEW", "lead:0": "NEW"}
-        assert await naming.field_title("deal", "UF_CRM_1747309879") == "Номер договора"
-        assert await naming.field_title("deal", "ufCrm_1747309879") == "Номер договора"
-        assert await naming.field_title("deal", "UF_CRM_NOPE") == ""
-        fields = await reference.fields("deal", fresh=True)
+        users = await reference.load_users()
+        assert await naming.find_department_name(users[7]) in {"Отдел продаж", "Тендерный отдел"}
+        assert (await reference.load_departments())[3].head == 6
+        assert await naming.find_zone(7) == "Europe/Moscow"
+        assert await naming.find_zone(1) == await naming.load_portal_zone() == "Europe/Moscow"
+        assert await naming.find_zone(None) == "Europe/Moscow"
+        assert await naming.find_category_name(1) == "Тендеры"
+        assert await naming.find_stage_name("deal", "PREPARATION") == "Подготовка документов"
+        assert (await reference.load_first_stages(["deal:1", "lead:0"])) == {"deal:1": "C1:NEW", "lead:0": "NEW"}
+        assert await naming.find_field_title("deal", "UF_CRM_1747309879") == "Номер договора"
+        assert await naming.find_field_title("deal", "ufCrm_1747309879") == "Номер договора"
+        assert await naming.find_field_title("deal", "UF_CRM_NOPE") == ""
+        fields = await reference.load_fields("deal", fresh=True)
         assert fields["ID"].read_only
         assert fields["CATEGORY_ID"].immutable
-        assert (await reference.fields("item:2"))["opportunity"].upper_name == "OPPORTUNITY"
-        assert await reference.fields("comment") == {}
-        assert await naming.money("1234567.5", "RUB", "ru") == "1\u00a0234\u00a0567,50\u00a0₽"
+        assert (await reference.load_fields("item:2"))["opportunity"].upper_name == "OPPORTUNITY"
+        assert await reference.load_fields("comment") == {}
+        assert await naming.format_money("1234567.5", "RUB", "ru") == "1\u00a0234\u00a0567,50\u00a0₽"

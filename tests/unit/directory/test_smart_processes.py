@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.directory.answers import Option, Resolved, Several
-from orchestrator.directory.labels import card_url
-from orchestrator.directory.lookup import Lookup, Place
-from orchestrator.directory.present import present
+from orchestrator.directory.answers import Ambiguous, Option, Resolved
+from orchestrator.directory.labels import build_card_url
+from orchestrator.directory.lookup import Lookup, ReferenceContext
+from orchestrator.directory.present import render_outcome
 from orchestrator.messages import Actor, Outcome
-from state.agent_state import empty
+from state.agent_state import create_state
 from tests.unit.directory.reference_kit import Desk, desk
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
@@ -48,7 +48,7 @@ async def shown(here: Desk, rows: list[dict[str, Any]], type_id: int = 177) -> A
         result={"items": rows},
         total=len(rows),
     )
-    return await present(outcome, here.naming, ANNA)
+    return await render_outcome(outcome, here.naming, ANNA)
 
 
 async def test_a_list_of_a_smart_process_has_rows_like_any_other() -> None:
@@ -69,14 +69,19 @@ async def test_a_list_of_a_smart_process_has_rows_like_any_other() -> None:
 async def test_a_record_without_a_title_goes_by_its_kind() -> None:
     """«элемент смарт-процесса «Договоры»», invoices and quotes by their word, by number where the list of kinds may not be read."""
     async with desk(ANSWERS) as here:
-        assert await here.naming.label("item:177", {"id": 12}, "ru") == "элемент смарт-процесса «Договоры» · №12"
-        assert await here.naming.label("item:31", {"id": 5, "title": "Счёт 5", "stageId": ""}, "ru") == "Счёт 5 · №5"
-        assert await here.naming.kind("item:31", "ru") == "счёт"
-        assert await here.naming.kind("item:7", "en") == "quote"
-        assert await here.naming.kind("item:2", "ru") == await here.naming.kind("deal", "ru") == await here.naming.kind("item", "ru") == ""
-        assert await here.naming.title("item:177", 12) == "Поставка"
+        assert await here.naming.build_label("item:177", {"id": 12}, "ru") == "элемент смарт-процесса «Договоры» · №12"
+        assert await here.naming.build_label("item:31", {"id": 5, "title": "Счёт 5", "stageId": ""}, "ru") == "Счёт 5 · №5"
+        assert await here.naming.find_kind_name("item:31", "ru") == "счёт"
+        assert await here.naming.find_kind_name("item:7", "en") == "quote"
+        assert (
+            await here.naming.find_kind_name("item:2", "ru")
+            == await here.naming.find_kind_name("deal", "ru")
+            == await here.naming.find_kind_name("item", "ru")
+            == ""
+        )
+        assert await here.naming.find_title("item:177", 12) == "Поставка"
     async with desk({}) as here:
-        assert await here.naming.label("item:177", {"id": 12, "stageId": "DT177_10:NEW"}, "ru") == (
+        assert await here.naming.build_label("item:177", {"id": 12, "stageId": "DT177_10:NEW"}, "ru") == (
             "элемент смарт-процесса №177 · DT177_10:NEW · №12"
         )
 
@@ -100,14 +105,17 @@ async def test_a_record_without_a_title_goes_by_its_kind() -> None:
 async def test_every_kind_of_record_has_its_link(entity: str, path: str) -> None:
     """Or none, where there is no card."""
     async with desk({}) as here:
-        assert here.naming.card_url(entity, 5, user=7) == (f"http://127.0.0.1:8080{path}" if path else "")
-        assert here.naming.card_url(entity, 0) == ""
-    assert card_url("https://romashka.bitrix24.ru/rest/1/secret/", "item:177", 5) == "https://romashka.bitrix24.ru/crm/type/177/details/5/"
+        assert here.naming.build_card_url(entity, 5, user=7) == (f"http://127.0.0.1:8080{path}" if path else "")
+        assert here.naming.build_card_url(entity, 0) == ""
+    assert (
+        build_card_url("https://romashka.bitrix24.ru/rest/1/secret/", "item:177", 5)
+        == "https://romashka.bitrix24.ru/crm/type/177/details/5/"
+    )
 
 
 async def resolve(here: Desk, reference: str, method: str, params: dict[str, Any]) -> Any:
     lookup = Lookup(here.reads, here.naming, here.clock)
-    return await lookup.resolve(reference, Place(method=method, params=params, actor=ANNA, state=empty(), text="Анна"))
+    return await lookup.resolve(reference, ReferenceContext(method=method, params=params, actor=ANNA, state=create_state(), text="Анна"))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +130,9 @@ async def resolve(here: Desk, reference: str, method: str, params: dict[str, Any
 async def test_a_stage_of_a_smart_process_is_found_by_name(method: str, params: dict[str, Any]) -> None:
     """In the funnel of the step, of its record, or in the usual one."""
     async with desk(ANSWERS) as here:
-        assert await resolve(here, "@stage:Подписан", method, params) == Resolved(value="DT177_10:SUCCESS", label="Подписан", named=True)
+        assert await resolve(here, "@stage:Подписан", method, params) == Resolved(
+            value="DT177_10:SUCCESS", label="Подписан", named_by_person=True
+        )
         books = {asked["filter"]["ENTITY_ID"] for name, asked in here.portal.asked if name == "crm.status.list"}
         assert books == {"DYNAMIC_177_STAGE_10"}
         assert (await resolve(here, "@category:Архив", method, params)).value == 11
@@ -167,6 +177,6 @@ async def test_a_department_tells_two_of_one_name_apart(words: str, value: int) 
     async with desk(ANSWERS) as here:
         assert (await resolve(here, f"@user:{words}", "crm.deal.list", {})).value == value
         several = await resolve(here, "@user:Анна", "crm.deal.list", {})
-        assert isinstance(several, Several)
+        assert isinstance(several, Ambiguous)
         assert Option(value=7, label="Анна Ковалёва · менеджер · Отдел продаж · №7") in several.options
         assert (await resolve(here, "@user:Анна из бухгалтерии", "crm.deal.list", {})).notice.code == "user-not-found"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.directory.suggest import suggest
+from orchestrator.directory.suggest import find_similar_codes
 
 KNOWN = {
     "TITLE": "Название",
@@ -33,18 +33,18 @@ KNOWN = {
 )
 def test_the_nearest_name_comes_first(written: str, first: str) -> None:
     """By code in either spelling, with a slip of the pen, or by title."""
-    assert suggest(written, KNOWN)[0] == first
+    assert find_similar_codes(written, KNOWN)[0] == first
 
 
 @pytest.mark.parametrize("written", ["", "X", "ЦВЕТ", "price_of_everything"])
 def test_what_is_near_nothing_gets_no_suggestion(written: str) -> None:
     """A wrong suggestion is worse than none."""
-    assert suggest(written, KNOWN) == ()
+    assert find_similar_codes(written, KNOWN) == ()
 
 
 @given(st.text(max_size=200))
 def test_any_text_gets_at_most_three_known_names(written: str) -> None:
     """Nothing is invented and nothing fails."""
-    found = suggest(written, KNOWN)
+    found = find_similar_codes(written, KNOWN)
     assert len(found) <= 3
     assert set(found) <= set(KNOWN)

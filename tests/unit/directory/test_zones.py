@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.directory.zones import DEFAULT, is_zone, moment_of, zone_at_offset
+from orchestrator.directory.zones import DEFAULT_ZONE, find_zone, is_zone, parse_moment
 from tests.unit.directory.reference_kit import desk
 
 
@@ -18,13 +18,13 @@ from tests.unit.directory.reference_kit import desk
         (0, "Etc/GMT+0"),
         (2, "Etc/GMT-2"),
         (-5, "Etc/GMT+5"),
-        (0.1, DEFAULT),
+        (0.1, DEFAULT_ZONE),
     ],
 )
 def test_an_offset_becomes_a_zone_that_has_it(hours: float, zone: str) -> None:
     """All year; one that no zone has becomes the default."""
-    assert zone_at_offset(timedelta(hours=hours)) == zone
-    assert zone_at_offset(None) == DEFAULT
+    assert find_zone(timedelta(hours=hours)) == zone
+    assert find_zone(None) == DEFAULT_ZONE
 
 
 @pytest.mark.parametrize("name", ["", "Europe", "../etc", "/etc/passwd", "Moon/Base", "Europe/Moscow\0"])
@@ -45,10 +45,10 @@ def test_what_is_no_zone_is_refused(name: str) -> None:
 )
 def test_a_moment_without_a_zone_is_the_portals(text: str, hour: int) -> None:
     """One with an offset keeps it."""
-    found = moment_of(text, zone="Asia/Yekaterinburg")
+    found = parse_moment(text, zone="Asia/Yekaterinburg")
     assert found is not None
     assert found.astimezone(UTC).hour == hour
-    assert moment_of("вчера", zone=DEFAULT) is None
+    assert parse_moment("вчера", zone=DEFAULT_ZONE) is None
 
 
 @pytest.mark.parametrize(
@@ -66,16 +66,16 @@ async def test_the_portals_zone_is_that_of_its_server(server: str, own: str, zon
     people = [{"ID": "7", "TIME_ZONE": "Asia/Omsk"}, {"ID": "8", "TIME_ZONE": ""}, {"ID": "9", "TIME_ZONE": "Nowhere"}, {"ID": "6"}]
     answers: dict[str, Any] = {"server.time": server, "profile": {"TIME_ZONE": own}, "user.get": {"result": people, "total": 4}}
     async with desk(answers) as here:
-        assert await here.naming.portal_zone() == zone
-        assert [await here.naming.zone_of(number) for number in (7, 8, 9, 6, None)] == ["Asia/Omsk", zone, zone, zone, zone]
+        assert await here.naming.load_portal_zone() == zone
+        assert [await here.naming.find_zone(number) for number in (7, 8, 9, 6, None)] == ["Asia/Omsk", zone, zone, zone, zone]
         here.portal.down = True
         here.clock.advance(timedelta(days=1))
-        assert await here.naming.zone_of(7) == "Asia/Omsk"
+        assert await here.naming.find_zone(7) == "Asia/Omsk"
     async with desk({}) as here:
-        assert await here.naming.zone_of(7) == DEFAULT
+        assert await here.naming.find_zone(7) == DEFAULT_ZONE
 
 
 def test_the_default_is_a_zone() -> None:
     """And has an offset."""
-    assert is_zone(DEFAULT)
-    assert moment_of("2026-11-21", zone=DEFAULT) == datetime(2026, 11, 20, 21, tzinfo=UTC)
+    assert is_zone(DEFAULT_ZONE)
+    assert parse_moment("2026-11-21", zone=DEFAULT_ZONE) == datetime(2026, 11, 20, 21, tzinfo=UTC)

@@ -12,15 +12,15 @@ from typer.testing import CliRunner
 from bot.cli.budget import app as budget
 from bot.cli.freeze import app as freeze
 from bot.http_api.errors import explain_errors
-from bot.http_api.freeze import freeze_router
-from bot.http_api.identity import Identity
+from bot.http_api.freeze import build_freeze_router
+from bot.http_api.identity import Authenticator
 from bot.http_api.tokens import Tokens, read_tokens
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Outcome
 from state import freezing
 from state.events import ModelAnswered
 from state.sql import open_store
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.store import Commit
 from tests.unit.spine_kit import World, effect
 
@@ -32,8 +32,8 @@ async def test_the_api_freezes_for_administrators_only(world: World) -> None:
     """It says how things stand, changes nothing twice, and a write asked for right afterwards is refused."""
     app = FastAPI()
     explain_errors(app)
-    app.state.identity = Identity(Tokens(read_tokens(SecretStr(f"chief={CHIEF}:admin:full,site={SITE}:lead:full"), "full")))
-    app.include_router(freeze_router(world.gate.means.switch, world.clock))
+    app.state.identity = Authenticator(Tokens(read_tokens(SecretStr(f"chief={CHIEF}:admin:full,site={SITE}:lead:full"), "full")))
+    app.include_router(build_freeze_router(world.gate.means.switch, world.clock))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://bot") as http:
 
         async def call(method: str, token: str = CHIEF, **body: object) -> tuple[int, dict[str, object]]:
@@ -68,7 +68,7 @@ def a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     people = "people: [{telegram_id: 1007, name: Анна, bitrix_user_id: 7}, {telegram_id: 1008, name: Борис, bitrix_user_id: 8}]"
     (tmp_path / "access.yaml").write_text(people, encoding="utf-8")
-    open_store(sqlite_url(tmp_path / "sdelka.db")).close()
+    open_store(build_sqlite_url(tmp_path / "sdelka.db")).close()
     return tmp_path
 
 
@@ -91,8 +91,8 @@ def test_the_command_works_without_a_bot_and_tells_how_it_stands(home: Path) -> 
     assert json.loads(run(freeze, "--off", "--json")[1]) == {"changed": True, "frozen": False}
     assert run(freeze, "--off") == (0, "Writing was not frozen.\n")
     assert run(freeze, "--off", "--status")[0] == 2
-    store = open_store(sqlite_url(home / "sdelka.db"))
-    assert [row.body["what"] for row in store.waiting_inbox("freeze-news", "express")] == ["frozen", "released"]
+    store = open_store(build_sqlite_url(home / "sdelka.db"))
+    assert [row.body["what"] for row in store.list_waiting_inbox("freeze-news", "express")] == ["frozen", "released"]
     store.close()
     (home / "sdelka.db").unlink()
     assert run(freeze)[0] == 2
@@ -107,15 +107,15 @@ def test_the_budget_command_shows_everybody_with_what_they_may(home: Path, monke
     (home / "policy.yaml").write_text(rules, encoding="utf-8")
     monkeypatch.setenv("POLICY_FILE", str(home / "policy.yaml"))
     now = SystemClock().now()
-    store = open_store(sqlite_url(home / "sdelka.db"))
+    store = open_store(build_sqlite_url(home / "sdelka.db"))
     lease = store.acquire("tg:1", "one", now, now.replace(year=2100))
     assert lease is not None
-    from orchestrator.gate.budget import month_of  # noqa: PLC0415 - only here
+    from orchestrator.gate.budget import to_month  # noqa: PLC0415 - only here
 
     def used(model: str, user: int | None, actor: str) -> None:
         answer = ModelAnswered(
             turn_id="t", iteration=1, text="x", model=model, prompt_tokens=600, completion_tokens=300,
-            user=user, month=month_of(now, "Europe/Moscow"),
+            user=user, month=to_month(now, "Europe/Moscow"),
         )  # fmt: skip
         store.commit(Commit(stream="session:tg:1", epoch=lease.epoch, actor=actor, now=now, events=[answer]))
 

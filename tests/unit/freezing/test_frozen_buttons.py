@@ -11,24 +11,24 @@ import pytest
 from orchestrator.gate import confirmations
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Actor, Outcome
-from orchestrator.reports.log_rebuilding import rebuilt_records
+from orchestrator.reports.log_rebuilding import rebuild_records
 from orchestrator.reports.stats import count
 from state import freezing
-from state.clock import new_id
-from state.freezing import Hand
-from state.journal import state_of
+from state.clock import generate_id
+from state.freezing import SwitchOperator
+from state.journal import load_state
 from state.store import InboxRow
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, _row, card, command, effect, message, press, reply, step
 
 pytestmark = pytest.mark.req("S004-28")
-HAND = Hand(key="cli:root", name="root", via="cli", at=NOW)
+HAND = SwitchOperator(key="cli:root", name="root", via="cli", at=NOW)
 SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
 BATCH = ("batch", {"halt": 0, "cmd": {"a": "crm.deal.update?id=481&fields[TITLE]=A", "b": "crm.deal.get?id=482"}})
 BIND = ("event.bind", {"event": "ONCRMDEALUPDATE", "handler": "https://portal.example/x"})
 
 
 def pressing(*words: str) -> InboxRow:
-    return _row("press", "express", {"words": list(words), "callback_id": new_id(), "message_id": 5}, ANNA, CHAT)
+    return _row("press", "express", {"words": list(words), "callback_id": generate_id(), "message_id": 5}, ANNA, CHAT)
 
 
 async def executed(world: World) -> dict[str, Any]:
@@ -85,7 +85,7 @@ async def a_request(world: World) -> list[InboxRow]:
 
 async def cards(world: World) -> list[InboxRow]:
     """A press on each card that waits."""
-    state, _ = await world.store.read(state_of, f"session:{CHAT}")
+    state, _ = await world.store.read(load_state, f"session:{CHAT}")
     return [press(entry) for entry in state["agent"]["confirmations"].values() if entry["status"] == "requested"]
 
 
@@ -99,7 +99,7 @@ async def test_no_way_leads_to_a_write(world: World, way: Callable[[World], Awai
     rows = await way(world)
     world.outbox()
     before, begun = list(world.portal.ledger), len(world.events("CallStarted"))
-    await world.gate.means.switch.standing()
+    await world.gate.means.switch.find_freeze()
     assert freezing.freeze(world.sql, HAND).changed
     if known:
         world.gate.means.switch._free_at = None  # type: ignore[attr-defined]
@@ -143,7 +143,7 @@ async def test_what_waits_again_is_the_same_card_whatever_the_record_holds_by_no
     world.portal.records["deal", 481]["OPPORTUNITY"] = "5"
     await world.work(command("pending"))
     assert len(world.events("ConfirmationRequested")) == 1
-    row = world.sql.effect(entry["effect_id"])
+    row = world.sql.find_effect(entry["effect_id"])
     assert row is not None
     assert row.status == "requested"
 
@@ -154,7 +154,7 @@ async def test_a_process_that_knows_of_nothing_and_whose_approver_is_gone_reopen
     means = world.gate._means
     world.gate._means = replace(means, present=lambda actor: None if actor.key == VERA.key else means.present(actor))
     await world.work(command("pending"))
-    row = world.sql.effect(entry["effect_id"])
+    row = world.sql.find_effect(entry["effect_id"])
     assert row is not None
     assert row.status == "refused"
     assert world.portal.ledger == []
@@ -165,13 +165,13 @@ async def test_rebuilt_logs_tell_both_approvals(world: World) -> None:
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     await session.close()
-    await world.gate.means.switch.standing()
+    await world.gate.means.switch.find_freeze()
     freezing.freeze(world.sql, HAND)
     await world.work(press(entry))
     assert list(count(world.sql).open_cards) == [entry["confirmation_id"]]
     freezing.release(world.sql, HAND)
     await world.work(*(await cards(world)))
-    records = [record for _, record in rebuilt_records(world.sql, f"session:{CHAT}", {}) if record["type"] == "decision"]
+    records = [record for _, record in rebuild_records(world.sql, f"session:{CHAT}", {}) if record["type"] == "decision"]
     assert [record["user_message"] for record in records] == ["frozen-card", "succeeded"]
     own = [json.loads(line) for line in world.audit().splitlines()]
     assert [record["user_message"] for record in own if record.get("type") == "decision"] == ["frozen-card", "succeeded"]

@@ -14,15 +14,15 @@ from orchestrator.freezing.switch import LiveSwitch
 from orchestrator.gate import confirmations
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Actor, Outcome, Pending
-from orchestrator.turns import Handlers, together
+from orchestrator.turns import Handlers, merge_handlers
 from state import freezing
-from state.freezing import Hand
-from state.journal import state_of
+from state.freezing import SwitchOperator
+from state.journal import load_state
 from state.store import OutboxRow, StoreUnwritable
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, _row, a_world, card, codes_of, command, effect, message, press, reply, step
 
 OLGA = Actor(key="tg:1001", name="Ольга", role="admin", bitrix_user_id=1, sees="all")
-HAND = Hand(key=OLGA.key, name=OLGA.name, via="tg", at=NOW)
+HAND = SwitchOperator(key=OLGA.key, name=OLGA.name, via="tg", at=NOW)
 SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
 FREE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Ромашка-2"}})
 READ = ("crm.deal.get", {"id": 481})
@@ -35,13 +35,13 @@ class Staff:
 
     everybody: list[Actor]
 
-    def people(self) -> Sequence[Actor]:
+    def list_people(self) -> Sequence[Actor]:
         return self.everybody
 
-    def lead_of(self, key: str) -> str:
+    def find_lead(self, key: str) -> str:
         return ""
 
-    def away(self, key: str) -> None:
+    def find_absence(self, key: str) -> None:
         return None
 
 
@@ -63,7 +63,7 @@ def release(world: World) -> None:
 
 async def standing(world: World, entry: dict[str, Any]) -> dict[str, Any]:
     """The card as it stands now."""
-    state, _ = await world.store.read(state_of, f"session:{CHAT}")
+    state, _ = await world.store.read(load_state, f"session:{CHAT}")
     return dict(state["agent"]["confirmations"][entry["confirmation_id"]])
 
 
@@ -77,7 +77,7 @@ def events(world: World, name: str) -> int:
 async def test_a_write_that_is_asked_for_is_refused_with_who_and_why(world: World, wish: Any, ends: str, *, known: bool) -> None:
     """Whether the process knows of the freeze or learns of it from the very transaction; reads go on."""
     session = await world.session()
-    await world.gate.means.switch.standing()  # sure for a second that writes may start
+    await world.gate.means.switch.find_freeze()  # sure for a second that writes may start
     freeze(world)
     if known:
         world.gate.means.switch._free_at = None  # type: ignore[attr-defined]
@@ -113,7 +113,7 @@ async def test_a_press_while_frozen_leaves_the_card_open_and_a_later_one_runs_it
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     await session.close()
-    await world.gate.means.switch.standing()
+    await world.gate.means.switch.find_freeze()
     freeze(world)
     if known:
         world.gate.means.switch._free_at = None  # type: ignore[attr-defined]
@@ -123,8 +123,8 @@ async def test_a_press_while_frozen_leaves_the_card_open_and_a_later_one_runs_it
     assert ("toast:frozen-card" if known else "frozen-card") in said
     assert events(world, "ConfirmationReopened") == (0 if known else 1)
     assert world.portal.ledger == []
-    assert world.sql.effect(entry["effect_id"]).status == "requested"  # type: ignore[union-attr]
-    assert [timer.kind for timer in world.sql.due_timers(world.clock.now().replace(year=2027))].count("confirmation_expires") == 1
+    assert world.sql.find_effect(entry["effect_id"]).status == "requested"  # type: ignore[union-attr]
+    assert [timer.kind for timer in world.sql.list_due_timers(world.clock.now().replace(year=2027))].count("confirmation_expires") == 1
 
     release(world)
     if not known:  # the press was used up: repeated, however late, it runs nothing
@@ -147,7 +147,7 @@ async def test_a_card_may_be_denied_and_runs_out_while_frozen(world: World) -> N
     await world.work(press(first, approve=False))
     world.clock.advance(timedelta(days=3))
     await world.work()
-    state, _ = await world.store.read(state_of, f"session:{CHAT}")
+    state, _ = await world.store.read(load_state, f"session:{CHAT}")
     found = {key: item["status"] for key, item in state["agent"]["confirmations"].items()}
     assert found == {first["confirmation_id"]: "denied", second["confirmation_id"]: "expired"}
 
@@ -203,7 +203,7 @@ class TestCommands:
             home = {"actor": OLGA, "key": OLGA.key}
             await world.work(command("freeze"), command("unfreeze"))
             assert world.codes() == ["freeze-admins-only"] * 2
-            assert freezing.standing(world.sql) is None
+            assert freezing.find_freeze(world.sql) is None
 
             await world.work(command("unfreeze", **home))
             await world.work(command("freeze", args="сверка  ", **home))
@@ -211,7 +211,7 @@ class TestCommands:
             assert sorted(world.codes()) == sorted(
                 ["frozen-not", "frozen-done", "frozen-already", "status", "frozen-now", "mode", "frozen-now"]
             )
-            standing = freezing.standing(world.sql)
+            standing = freezing.find_freeze(world.sql)
             assert standing is not None
             assert (standing.name, standing.reason) == ("Ольга", "сверка")
 
@@ -220,12 +220,12 @@ class TestCommands:
             words = shown.body["actions"][0]["words"]
             assert words == ["unfreeze", "1"]
             await world.work(_pressed(words, ANNA))
-            assert freezing.standing(world.sql) is not None
+            assert freezing.find_freeze(world.sql) is not None
             await world.work(_pressed(words, OLGA))
-            assert freezing.standing(world.sql) is None
+            assert freezing.find_freeze(world.sql) is None
             await world.work(command("freeze", **home))
             await world.work(_pressed(words, OLGA))
-            assert freezing.standing(world.sql) is not None
+            assert freezing.find_freeze(world.sql) is not None
             assert world.codes()[-1] == "frozen-again"
             stream = world.sql.read_events(freezing.STREAM)
             assert [(item.type, item.data["by"]) for item in stream] == [
@@ -238,12 +238,12 @@ class TestCommands:
         """The one who did it is answered and not told besides."""
         async with a_world(tmp_path) as world:
             staff = Staff([ANNA, VERA, OLGA, OLGA.model_copy(update={"key": "tg:1002"})])
-            told = Handlers(inbox={news.KIND: partial(news.told, staff=staff)})
-            world.orchestrator.tools = replace(world.tools, handlers=together(world.tools.handlers, told))
+            told = Handlers(inbox={news.NEWS_KIND: partial(news.tell_administrators, staff=staff)})
+            world.orchestrator.tools = replace(world.tools, handlers=merge_handlers(world.tools.handlers, told))
             await world.work(command("freeze", actor=OLGA, key=OLGA.key))
             assert by_chat(world.outbox()) == {OLGA.key: ["frozen-done"], "tg:1002": ["frozen-news"]}
             switch = LiveSwitch(world.store)
-            await switch.release(Hand(key="cli:root", name="root", via="cli", at=NOW))
+            await switch.release(SwitchOperator(key="cli:root", name="root", via="cli", at=NOW))
             await world.work()
             assert by_chat(world.outbox()) == {OLGA.key: ["released-news"], "tg:1002": ["released-news"]}
 

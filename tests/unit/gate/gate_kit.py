@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from bitrix.catalogue import Catalogue, Method, load_catalogue
-from orchestrator.directory.money_style import NO_BOOK, Style
+from orchestrator.directory.money_style import NO_CURRENCY_BOOK, CurrencyStyle
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Call, Facts, Refuse, Verdict
-from orchestrator.gate.normalise import normalise
+from orchestrator.gate.normalise import normalize
 from orchestrator.gate.policy import Policy
 from orchestrator.messages import Actor, Effect, Mode, Provenance
 
@@ -71,7 +71,7 @@ def effect(method: str, params: dict[str, Any] | None = None, **more: Any) -> Ef
 
 def made(what: Effect, *, actor: Actor = LEAD, effect_id: str = "e1") -> Call | Refuse:
     """The effect after normalising."""
-    return normalise(what, catalogue=catalogue(), portal=PORTAL, actor=actor, effect_id=effect_id)
+    return normalize(what, catalogue=catalogue(), portal=PORTAL, actor=actor, effect_id=effect_id)
 
 
 def call(method: str, params: dict[str, Any] | None = None, *, actor: Actor = LEAD) -> Call:
@@ -123,14 +123,14 @@ def minimal(method: Method) -> dict[str, Any]:
 class NoOwnNames:
     """What a portal says that has no fields, kinds or currencies of its own; the rest of `Names` is the test's."""
 
-    async def kind(self, entity: str, locale: str) -> str:
+    async def find_kind_name(self, entity: str, locale: str) -> str:
         return ""
 
-    async def field_title(self, entity: str, name: str) -> str:
+    async def find_field_title(self, entity: str, name: str) -> str:
         return ""
 
-    async def field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
+    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
         return None
 
-    async def book(self) -> Mapping[str, Style]:
-        return NO_BOOK
+    async def load_currency_book(self) -> Mapping[str, CurrencyStyle]:
+        return NO_CURRENCY_BOOK

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orchestrator.gate.approved import Decided
+from orchestrator.gate.approved import DecisionResult
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Actor
 from orchestrator.session import Session
@@ -27,7 +27,7 @@ def yes(entry: dict[str, Any], actor: Actor = ANNA, **more: Any) -> Decision:
     )
 
 
-async def decide(world: World, session: Session, decision: Decision, mode: str = "full") -> Decided:
+async def decide(world: World, session: Session, decision: Decision, mode: str = "full") -> DecisionResult:
     decided = await world.gate.decide_card(decision, mode=mode, ledger=session)  # type: ignore[arg-type]
     await session.flush()  # as whoever tells the person of it would
     return decided

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.directory.phone_format import format_phone
-from orchestrator.gate.approved import Decided
+from orchestrator.gate.approved import DecisionResult
 from orchestrator.messages import Outcome, Pending
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.gate.submit_kit import yes
@@ -41,7 +41,7 @@ async def deal_sum(desk: Desk) -> float:
     return float((await desk.ask("crm.deal.get", id=410))["OPPORTUNITY"])
 
 
-async def press(desk: Desk, pending: Outcome | Pending) -> Decided:
+async def press(desk: Desk, pending: Outcome | Pending) -> DecisionResult:
     """A yes, whatever comes of it."""
     return await desk.world.gate.decide_card(yes(desk.card(pending), VERA), mode="full", ledger=desk.session)
 

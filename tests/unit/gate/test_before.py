@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.before import before_image
+from orchestrator.gate.before import build_before_image
 from orchestrator.gate.effects import Facts
 from tests.unit.gate.gate_kit import ACTIVITY, CONTACT, DEAL, TASK, call
 
@@ -61,7 +61,7 @@ FACTS = Facts(
 )
 def test_an_image_holds_what_is_touched_and_whose_it_is(method: str, params: dict[str, Any], image: dict[str, set[str] | None]) -> None:
     """In either family of field names; comments and the like stay out."""
-    found = before_image(call(method, params), FACTS)
+    found = build_before_image(call(method, params), FACTS)
     assert {name: shown if shown is None else set(shown) for name, shown in found.items()} == image
 
 
@@ -72,7 +72,7 @@ def test_a_batch_shows_every_record_once_with_all_that_is_touched() -> None:
         "b": "crm.deal.update?id=481&fields[STAGE_ID]=WON",
         "c": "crm.deal.update?id=482&fields[TITLE]=x",
     }
-    found = before_image(call("batch", {"cmd": cmd}), FACTS)
+    found = build_before_image(call("batch", {"cmd": cmd}), FACTS)
     assert set(found) == {"deal:481", "deal:482"}
     assert {"OPPORTUNITY", "STAGE_ID", "TITLE"} <= set(found["deal:481"])
     assert "OPPORTUNITY" not in found["deal:482"]
@@ -81,7 +81,7 @@ def test_a_batch_shows_every_record_once_with_all_that_is_touched() -> None:
 def test_a_change_of_a_shown_value_changes_the_image() -> None:
     """Which is how drift is seen; a value that is not shown does not."""
     made = call("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}})
-    first = before_image(made, FACTS)
+    first = build_before_image(made, FACTS)
     for name, differs in (
         ("OPPORTUNITY", True),
         ("ASSIGNED_BY_ID", True),
@@ -91,13 +91,13 @@ def test_a_change_of_a_shown_value_changes_the_image() -> None:
         ("CURRENCY_ID", True),
     ):
         changed = Facts(records={("deal", 481): {**DEAL, name: "другое"}})
-        assert (before_image(made, changed) != first) is differs, name
+        assert (build_before_image(made, changed) != first) is differs, name
 
 
 def test_a_record_of_an_undescribed_kind_shows_what_the_call_names() -> None:
     """Without an entity there is no owner or title field to add."""
     made = replace(call("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}}), entities={})
-    assert before_image(made, FACTS) == {"deal:481": {"OPPORTUNITY": DEAL["OPPORTUNITY"]}}
+    assert build_before_image(made, FACTS) == {"deal:481": {"OPPORTUNITY": DEAL["OPPORTUNITY"]}}
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,6 @@ def test_a_record_of_an_undescribed_kind_shows_what_the_call_names() -> None:
 )
 def test_a_record_that_something_is_hung_on_shows_whose_it_is(facts: Facts, tied: set[str] | None) -> None:
     """So that who approves is checked against it too; nothing else of it is kept."""
-    found = before_image(call("crm.activity.update", {"id": 55, "fields": {"OWNER_TYPE_ID": 2, "OWNER_ID": 481}}), facts)
+    found = build_before_image(call("crm.activity.update", {"id": 55, "fields": {"OWNER_TYPE_ID": 2, "OWNER_ID": 481}}), facts)
     assert set(found) == {"activity:55", "deal:481"}
     assert (found["deal:481"] if tied is None else set(found["deal:481"])) == tied

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.leads.tally import JournalTally
+from orchestrator.leads.tally import JournalChangeCounter
 from orchestrator.messages import Actor, Outcome, Pending
 from orchestrator.session import Session
 from tests.unit.spine_kit import ANNA, CHAT, World, a_world, effect, press
@@ -24,7 +24,7 @@ PLACES = ((CHAT, ANNA), ("tg:-100", ANNA), ("tg:2007", PHONE), ("http:site:1", S
 
 def new_process(world: World) -> None:
     """Nothing is left of what a process remembers."""
-    world.gate._means = replace(world.gate._means, tally=JournalTally(world.store))
+    world.gate._means = replace(world.gate._means, change_counter=JournalChangeCounter(world.store))
 
 
 def lose_counts(world: World) -> None:
@@ -98,7 +98,7 @@ async def test_of_two_cards_approved_at_once_one_runs(tmp_path: Path) -> None:
             await session.close()
         await world.work(*(press(entry, key=key, actor=actor) for entry, key, actor in entries))
         await world.work(*(press(entry, key=key, actor=actor) for entry, key, actor in entries))
-        rows = [world.sql.effect(entry["effect_id"]) for entry, _, _ in entries]
+        rows = [world.sql.find_effect(entry["effect_id"]) for entry, _, _ in entries]
         assert sorted(row.status for row in rows if row) == ["refused", "succeeded"]
         codes = [event.data["code"] for key, _ in PLACES[:2] for event in world.events("CallRefused", key=key)]
         assert codes == ["gate-cap-day"]

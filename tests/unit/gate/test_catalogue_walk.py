@@ -10,7 +10,7 @@ from bitrix.batch import Command, build_cmd
 from bitrix.catalogue import Catalogue, Method
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
-from orchestrator.gate.normalise import normalise
+from orchestrator.gate.normalise import normalize
 from orchestrator.gate.policy import Policy
 from orchestrator.messages import Actor, Mode
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, PORTAL, catalogue, effect, made, minimal, said
@@ -181,6 +181,6 @@ def test_a_second_spelling_of_any_row_is_refused(odd: str) -> None:
     """The portal would answer to `x.json` and `x/` as to `x`; the gate does not, and an unlisted name is refused."""
     for row in ROWS:
         only = Catalogue([row], catalogue().entities)  # the refusal looks for a similar name, which takes long among all of them
-        found = normalise(effect(odd.format(row.name), sample(row)), catalogue=only, portal=PORTAL, actor=LEAD, effect_id="e1")
+        found = normalize(effect(odd.format(row.name), sample(row)), catalogue=only, portal=PORTAL, actor=LEAD, effect_id="e1")
         assert isinstance(found, Refuse), row.name
         assert found.reason.code in {"gate-method-odd", "gate-method-unknown"}, row.name

@@ -7,10 +7,10 @@ import pytest
 
 from bot.i18n.translate import Translator
 from orchestrator.gate import confirmations
-from orchestrator.gate.confirmations import Decision, objection, second_nonce
+from orchestrator.gate.confirmations import Decision, calculate_second_nonce, find_objection
 from orchestrator.messages import Outcome
-from state.agent_state import open_confirmations
-from state.clock import iso
+from state.agent_state import list_open_confirmations
+from state.clock import format_iso
 from state.store import EffectConflict
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, card, effect
 
@@ -29,14 +29,14 @@ async def test_a_card_keeps_what_is_needed_to_decide_and_to_run(world: World) ->
     """Call, hash, before-image, who asked, when it ends, and a timer for that end, in one commit."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    row = await session.effect(entry["effect_id"])
+    row = await session.find_effect(entry["effect_id"])
     assert row is not None
     assert (row.status, row.fingerprint, row.call["confirmation_id"]) == ("requested", entry["fingerprint"], entry["confirmation_id"])
     assert row.call["actor"]["key"] == ANNA.key
-    assert entry["expires_at"] == iso(NOW + timedelta(hours=24))
-    timers = world.sql.due_timers(NOW + timedelta(days=2))
+    assert entry["expires_at"] == format_iso(NOW + timedelta(hours=24))
+    timers = world.sql.list_due_timers(NOW + timedelta(days=2))
     assert [(timer.kind, timer.session, timer.due_at) for timer in timers] == [("confirmation_expires", CHAT, NOW + timedelta(hours=24))]
-    assert open_confirmations(dict(session.state)) == [entry]
+    assert list_open_confirmations(dict(session.state)) == [entry]
 
 
 @pytest.mark.req("G2")
@@ -67,7 +67,7 @@ async def test_only_the_nonce_of_the_card_counts(world: World, more: dict[str, A
     """Anything else, forged or old, changes nothing."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    found = objection(entry, decision(entry, **more), session)
+    found = find_objection(entry, decision(entry, **more), session)
     assert (found.code if found else "") == code
 
 
@@ -76,10 +76,12 @@ async def test_a_settled_card_says_how_it_stands(world: World, status: str) -> N
     """The sentence names the state, and who and when where that is known."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    found = objection({**entry, "status": status, f"{status}_at": iso(NOW), "approved_by_name": "Вера"}, decision(entry), session)
+    found = find_objection(
+        {**entry, "status": status, f"{status}_at": format_iso(NOW), "approved_by_name": "Вера"}, decision(entry), session
+    )
     assert found is not None
     by = {"by": "bot"} if status == "refused" else {}
-    assert (found.code, found.args) == (f"card-already-{status}", {"who": "Вера", "at": iso(NOW), **by})
+    assert (found.code, found.args) == (f"card-already-{status}", {"who": "Вера", "at": format_iso(NOW), **by})
 
 
 @pytest.mark.parametrize(
@@ -90,16 +92,16 @@ async def test_the_portal_is_blamed_only_for_what_it_said(world: World, code: st
     """What the gate refused was never asked of it."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    found = objection({**entry, "status": "refused", "refused_at": iso(NOW), "code": code}, decision(entry), session)
+    found = find_objection({**entry, "status": "refused", "refused_at": format_iso(NOW), "code": code}, decision(entry), session)
     assert found is not None
-    assert words in Translator("ru").notice(found)
-    assert ("Битрикс24" in Translator("ru").notice(found)) == ("Битрикс24" in words)
+    assert words in Translator("ru").translate_notice(found)
+    assert ("Битрикс24" in Translator("ru").translate_notice(found)) == ("Битрикс24" in words)
 
 
 async def test_an_unknown_card_is_outdated(world: World) -> None:
     """A press on something that was never a card of this session."""
     session = await world.session()
-    found = objection(None, Decision(confirmation_id="x", nonce="y", approve=True, actor=ANNA, via="button"), session)
+    found = find_objection(None, Decision(confirmation_id="x", nonce="y", approve=True, actor=ANNA, via="button"), session)
     assert found is not None
     assert found.code == "card-outdated"
 
@@ -109,9 +111,9 @@ async def test_time_over_counts_even_before_the_timer_has_run(world: World) -> N
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     world.clock.advance(timedelta(hours=24) - timedelta(seconds=1))
-    assert objection(entry, decision(entry), session) is None
+    assert find_objection(entry, decision(entry), session) is None
     world.clock.advance(timedelta(seconds=1))
-    found = objection(entry, decision(entry), session)
+    found = find_objection(entry, decision(entry), session)
     assert found is not None
     assert found.code == "card-expired"
 
@@ -127,10 +129,14 @@ async def test_what_cannot_be_undone_needs_two_taps(tmp_path: Any) -> None:
         assert first.notice.code == "card-second-tap"
         assert world.portal.ledger == []
         assert card(session, entry["confirmation_id"])["status"] == "requested"
-        wrong = await world.gate.decide_card(decision(entry, actor=VERA, nonce=second_nonce("00000000")), mode="full", ledger=session)
+        wrong = await world.gate.decide_card(
+            decision(entry, actor=VERA, nonce=calculate_second_nonce("00000000")), mode="full", ledger=session
+        )
         assert wrong.notice is not None
         assert wrong.notice.code == "card-outdated"
-        second = await world.gate.decide_card(decision(entry, actor=VERA, nonce=second_nonce(entry["nonce"])), mode="full", ledger=session)
+        second = await world.gate.decide_card(
+            decision(entry, actor=VERA, nonce=calculate_second_nonce(entry["nonce"])), mode="full", ledger=session
+        )
         assert isinstance(second.outcome, Outcome)
         assert second.outcome.status == "succeeded"
         assert [method for method, _ in world.portal.ledger] == ["crm.deal.delete"]
@@ -157,12 +163,12 @@ async def test_a_denial_is_final_and_drops_the_timer(world: World) -> None:
     assert (after["status"], after["denied_by"], after["denied_at"], after["via"], after["reason"]) == (
         "denied",
         ANNA.key,
-        iso(NOW),
+        format_iso(NOW),
         "button",
         "не надо",
     )
     assert session.state["denied"][entry["essence"]]["by"] == "Анна"
-    assert world.sql.due_timers(NOW + timedelta(days=2)) == []
+    assert world.sql.list_due_timers(NOW + timedelta(days=2)) == []
     with pytest.raises(EffectConflict):
         await confirmations.approve(entry, decision(entry), session, ())
 
@@ -176,7 +182,7 @@ async def test_an_approval_is_recorded_once(world: World) -> None:
         await confirmations.approve(entry, decision(entry), session, ())
     await session.flush()
     assert card(session, entry["confirmation_id"])["approved_by"] == ANNA.key
-    assert world.sql.due_timers(NOW + timedelta(days=2)) == []
+    assert world.sql.list_due_timers(NOW + timedelta(days=2)) == []
     with pytest.raises(EffectConflict):
         await confirmations.approve(entry, decision(entry), session, ())
 
@@ -188,7 +194,7 @@ async def test_expiry_never_takes_an_approved_call_away(world: World) -> None:
     await confirmations.approve(entry, decision(entry), session, ())
     with pytest.raises(EffectConflict):
         await confirmations.expire(entry, session, ())
-    row = await session.effect(entry["effect_id"])
+    row = await session.find_effect(entry["effect_id"])
     assert row is not None
     assert row.status == "approved"
 
@@ -207,7 +213,7 @@ async def test_a_superseded_card_closes_from_requested(world: World) -> None:
     """The closing carries its event and the change that belongs to it."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    close = confirmations.superseded(entry, why="edited", by="c2")
+    close = confirmations.build_superseded_closing(entry, why="edited", by="c2")
     await session.commit(close.event, actor="system", effects=[close.change])
     after = card(session, entry["confirmation_id"])
     assert (after["status"], after["why"], after["by"]) == ("superseded", "edited", "c2")

@@ -10,9 +10,9 @@ import pytest
 from orchestrator.gate import executor
 from orchestrator.gate.effects import Call
 from orchestrator.gate.executor import Order
-from orchestrator.gate.normalise import normalise
-from orchestrator.gate.ports import Performed, Reconciled, Rejected, Succeeded, Unknown
-from orchestrator.gate.stored_call import effect_id_of
+from orchestrator.gate.normalise import normalize
+from orchestrator.gate.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.gate.stored_call import build_effect_id
 from orchestrator.messages import CommandReport
 from orchestrator.session import Session
 from state.events import StateChanges
@@ -25,15 +25,15 @@ class Act:
 
     portal = "portal.example"
 
-    def __init__(self, world: World, answer: Performed) -> None:
+    def __init__(self, world: World, answer: CallResult) -> None:
         self.world, self.answer, self.calls, self.seen = world, answer, 0, [""]
         self.go = asyncio.Event()
         self.go.set()
         self.begun = asyncio.Event()
 
-    async def perform(self, call: Call) -> Performed:
+    async def execute(self, call: Call) -> CallResult:
         self.calls += 1
-        row = self.world.sql.effect(effect_id_of("t1/1/1"))
+        row = self.world.sql.find_effect(build_effect_id("t1/1/1"))
         self.seen.append(row.status if row else "absent")
         self.begun.set()
         await self.go.wait()
@@ -45,10 +45,10 @@ class Act:
 
 def order(world: World, method: str = "tasks.task.add", params: Mapping[str, Any] | None = None, **more: Any) -> Order:
     what = effect(method, params or {"fields": {"TITLE": "Позвонить"}})
-    call = normalise(what, catalogue=world.gate._catalogue, portal="portal.example", actor=ANNA, effect_id="e1")
+    call = normalize(what, catalogue=world.gate._catalogue, portal="portal.example", actor=ANNA, effect_id="e1")
     assert isinstance(call, Call)
     given = {
-        "effect_id": effect_id_of("t1/1/1"),
+        "effect_id": build_effect_id("t1/1/1"),
         "turn_id": "t1",
         "slot": "t1/1/1",
         "requested_by": ANNA.key,
@@ -59,7 +59,7 @@ def order(world: World, method: str = "tasks.task.add", params: Mapping[str, Any
 
 
 async def in_store(session: Session, world: World, **changed: Any) -> str:
-    row = await session.effect(effect_id_of("t1/1/1"))
+    row = await session.find_effect(build_effect_id("t1/1/1"))
     return row.status if row else "absent"
 
 
@@ -81,14 +81,14 @@ async def in_store(session: Session, world: World, **changed: Any) -> str:
         (Unknown(detail="lost"), "unknown", "CallOutcomeUnknown", "outcome-unknown"),
     ],
 )
-async def test_every_answer_ends_in_its_status(world: World, answer: Performed, status: str, event: str, said: str) -> None:
+async def test_every_answer_ends_in_its_status(world: World, answer: CallResult, status: str, event: str, said: str) -> None:
     """While it acts the effect is `started`; afterwards effect, event and what the engine hears agree."""
     session, act = await world.session(), Act(world, answer)
     outcome = await executor.write(order(world), act, session)
     assert act.seen == ["", "started"]
     assert (await in_store(session, world), world.types()) == (status, ["CallStarted", event])
     assert (outcome.status, outcome.reason.code if outcome.reason else "") == (status, said)
-    row = await session.effect(effect_id_of("t1/1/1"))
+    row = await session.find_effect(build_effect_id("t1/1/1"))
     assert row is not None
     assert row.outcome is not None
     assert "result" not in row.outcome
@@ -141,7 +141,7 @@ async def test_an_outcome_that_cannot_be_stored_leaves_the_effect_started(world:
             await executor.write(order(world), act, session)
     session = await world.session()
     assert (act.calls, await in_store(session, world)) == (1, "started")
-    assert [row.effect_id for row in await session.effects("started")] == [effect_id_of("t1/1/1")]
+    assert [row.effect_id for row in await session.list_effects("started")] == [build_effect_id("t1/1/1")]
 
 
 def _fail_after(good: int, commit: Any) -> Any:
@@ -194,7 +194,7 @@ async def test_whoever_cancels_waits_for_the_outcome(world: World) -> None:
         (Unknown(detail="slow", foreign_text=True), "CallRefused", "refused"),
     ],
 )
-async def test_a_read_needs_no_intent_and_is_never_unknown(world: World, answer: Performed, event: str, status: str) -> None:
+async def test_a_read_needs_no_intent_and_is_never_unknown(world: World, answer: CallResult, event: str, status: str) -> None:
     """It is journalled with its params; repeating it does no harm, so a lost answer is simply no answer."""
     session, act = await world.session(), Act(world, answer)
     outcome = await executor.read(order(world, "crm.deal.list", {"filter": {"ID": 5}}), act, session)
@@ -228,12 +228,12 @@ async def test_a_fault_of_ours_after_the_call_leaves_its_outcome_unknown(world: 
     """Whatever the performer stumbles over once the intent is stored: the effect is unknown, is looked up later, and the person is told."""
     session, act = await world.session(), Act(world, Succeeded(result=1))
 
-    async def stumbling(call: Call) -> Performed:
+    async def stumbling(call: Call) -> CallResult:
         del call
         raise KeyError("an answer nobody foresaw")
 
-    monkeypatch.setattr(act, "perform", stumbling)
+    monkeypatch.setattr(act, "execute", stumbling)
     outcome = await executor.write(order(world), act, session)
     assert (outcome.status, await in_store(session, world)) == ("unknown", "unknown")
     assert world.types() == ["CallStarted", "CallOutcomeUnknown"]
-    assert [timer.kind for timer in world.sql.due_timers(world.clock.now() + timedelta(hours=1))] == ["reconcile"]
+    assert [timer.kind for timer in world.sql.list_due_timers(world.clock.now() + timedelta(hours=1))] == ["reconcile"]

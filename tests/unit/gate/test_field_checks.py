@@ -134,7 +134,7 @@ def test_what_a_record_needs_and_what_stays_as_it_is(method: str, params: dict[s
     if method == "crm.deal.add":
         lists = {"deal": {**LISTS["deal"], "ASSIGNED_BY_ID": Field(code="ASSIGNED_BY_ID", title="", type="user")}}
         facts = Facts(records=RECORDS, first_stages=FIRST, field_lists=lists)
-    wrong = field_checks.problem(found, facts=facts, actor=VERA)
+    wrong = field_checks.find_field_problem(found, facts=facts, actor=VERA)
     assert (wrong.reason.code if wrong else "") == code
     if wrong is not None:
         assert args in str(wrong.reason.args)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bitrix.batch import parse_commands
-from orchestrator.gate.batch import assembled
+from orchestrator.gate.batch import build_batch
 from orchestrator.gate.params import Refusal
 from tests.unit.gate.gate_kit import ANNA, LEAD, call, refusal
 
@@ -151,7 +151,7 @@ def test_a_command_that_cannot_be_written_is_refused() -> None:
     """The last look before sending: a name that PHP would change."""
     odd = replace(call("crm.deal.list"), key="a", params={"filter[x": 1})
     with pytest.raises(Refusal) as caught:
-        assembled(odd.spec, (odd,), halt=False, portal="p")
+        build_batch(odd.spec, (odd,), halt=False, portal="p")
     assert caught.value.verdict.reason.code == "gate-batch-broken"
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from bitrix.catalogue import Entity, Method
-from orchestrator.gate.fields import squeeze
+from orchestrator.gate.fields import to_field_key
 from tests.unit.gate.gate_kit import ROOT, catalogue
 
 METHODS = list(catalogue())
@@ -206,7 +206,7 @@ def test_every_kind_of_record_can_be_read_and_named(entity: Entity) -> None:
 @pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.name)
 def test_no_two_fields_of_a_kind_are_one_field(entity: Entity) -> None:
     """A field in any spelling means exactly one row, or it would be sent under the wrong name."""
-    keys = [squeeze(name, entity.name) for name in entity.fields]
+    keys = [to_field_key(name, entity.name) for name in entity.fields]
     assert len(keys) == len(set(keys))
 
 

@@ -63,7 +63,7 @@ def test_no_row_runs_by_itself_that_should_not(policy: Policy, mode: Mode) -> No
 )
 def test_the_lower_mode_holds(mode: Mode, highest: Mode, holds: Mode) -> None:
     """Nobody gets a higher mode than their own, nor than the agent's."""
-    assert modes.effective(mode, Actor(key="a", name="A", max_mode=highest)) == holds
+    assert modes.resolve_mode(mode, Actor(key="a", name="A", max_mode=highest)) == holds
 
 
 def test_a_person_with_a_lower_mode_is_judged_by_it() -> None:

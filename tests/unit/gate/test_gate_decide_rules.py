@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from orchestrator.gate.effects import Allow, Ask, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.limits import Caps
 from orchestrator.gate.policy import Policy
-from orchestrator.gate.ruling import jumps
+from orchestrator.gate.ruling import find_jumps
 from orchestrator.messages import Actor, Mode
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, RECORDS, call, effect, judged, said
 
@@ -144,7 +144,7 @@ def test_a_sum_of_nothing_cannot_jump() -> None:
     """A new deal without a sum gets its first one with one tap."""
     record = {**(RECORDS["deal", 481] or {}), "OPPORTUNITY": "0.00"}
     facts = Facts(records={("deal", 481): record})
-    assert list(jumps(call(SUM, {"id": 481, "fields": {"OPPORTUNITY": 5_000_000}}), facts, 10)) == []
+    assert list(find_jumps(call(SUM, {"id": 481, "fields": {"OPPORTUNITY": 5_000_000}}), facts, 10)) == []
 
 
 @pytest.mark.parametrize(

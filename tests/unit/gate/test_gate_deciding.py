@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue import Catalogue
-from orchestrator.gate.approved import Decided
+from orchestrator.gate.approved import DecisionResult
 from orchestrator.messages import Actor
 from state.sql import commit as writing
 from state.store import StoreUnwritable
@@ -26,7 +26,7 @@ async def test_an_approval_runs_exactly_the_shown_call_once(world: World) -> Non
 
     async def watch(method: str, params: Any) -> None:
         if method == "crm.deal.update":
-            row = world.sql.effect(entry["effect_id"])
+            row = world.sql.find_effect(entry["effect_id"])
             seen.append(row.status if row else "absent")
 
     world.portal.watch = watch
@@ -70,7 +70,7 @@ async def test_two_processes_with_one_approval_send_once(world: World) -> None:
     entry = await world.asked(first, effect(*SUM))
     second = await world.session()
     found = await asyncio.gather(decide(world, first, yes(entry)), decide(world, second, yes(entry)), return_exceptions=True)
-    outcomes = [item for item in found if isinstance(item, Decided) and item.outcome is not None]
+    outcomes = [item for item in found if isinstance(item, DecisionResult) and item.outcome is not None]
     assert len(world.portal.written("crm.deal.update")) == 1
     assert len(outcomes) == 1
 
@@ -106,7 +106,7 @@ async def test_a_changed_record_gets_a_new_card(world: World) -> None:
     assert done.outcome is not None
     assert done.outcome.status == "succeeded"
     assert len(world.portal.ledger) == 1
-    assert world.sql.due_timers(world.clock.now().replace(year=2030)) == []
+    assert world.sql.list_due_timers(world.clock.now().replace(year=2030)) == []
 
 
 @pytest.mark.parametrize("method", ["crm.item.update", "tasks.task.update"])
@@ -349,7 +349,7 @@ async def test_these_tests_would_see_a_missing_compare_and_set(world: World, mon
     """With the compare-and-set taken out of the store, two processes with one approval do send twice."""
 
     def unconditional(transaction: Any, statements: Any, commit: Any, change: Any) -> None:
-        known = transaction.row(statements.effect, {"at_effect_id": change.effect_id})
+        known = transaction.fetch_row(statements.effect, {"at_effect_id": change.effect_id})
         expect = ("absent",) if known is None else (known[2],)
         honest(transaction, statements, commit, dataclasses.replace(change, expect=expect))
 

@@ -24,7 +24,7 @@ from orchestrator.gate import fields
 )
 def test_two_spellings_of_one_field(one: str, other: str, entity: str) -> None:
     """The classic and the universal name mean the same."""
-    assert fields.squeeze(one, entity) == fields.squeeze(other, entity)
+    assert fields.to_field_key(one, entity) == fields.to_field_key(other, entity)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_two_spellings_of_one_field(one: str, other: str, entity: str) -> None:
 )
 def test_whether_writing_changes_nothing(new: Any, old: Any, kind: str, *, same: bool) -> None:
     """Numbers, days, moments, flags and lists are compared as what they are."""
-    assert fields.same(new, old, kind=kind) is same
+    assert fields.is_same_value(new, old, kind=kind) is same
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_whether_writing_changes_nothing(new: Any, old: Any, kind: str, *, same:
 )
 def test_the_number_behind_a_value(value: Any, number: Any) -> None:
     """Only plain digits are a number."""
-    assert fields.number(value) == (None if number is None else Decimal(number))
+    assert fields.parse_number(value) == (None if number is None else Decimal(number))
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_the_number_behind_a_value(value: Any, number: Any) -> None:
 )
 def test_the_ids_a_value_names(value: Any, ids: set[str]) -> None:
     """One, a list, or a map as PHP makes it."""
-    assert fields.ids(value) == ids
+    assert fields.parse_ids(value) == ids
 
 
 def test_a_field_that_nobody_described_is_shown_by_its_code() -> None:
     """Also when there is no description of the record at all."""
-    assert fields.label(None, "UF_X", "ru") == "UF_X"
-    assert fields.value_of({"A": 1}, "B") is None
+    assert fields.find_label(None, "UF_X", "ru") == "UF_X"
+    assert fields.find_value({"A": 1}, "B") is None

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from bitrix.catalogue import Method
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Call, Facts, Refuse
-from orchestrator.gate.judged import judged as whole_judgement
-from orchestrator.gate.named import named_offline
+from orchestrator.gate.judged import evaluate as whole_judgement
+from orchestrator.gate.named import build_offline_label
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.preview import preview
 from orchestrator.messages import MODES, Effect, EffectKind, Mode, Provenance
@@ -162,19 +162,19 @@ def test_normalising_is_stable(what: Effect) -> None:
 class Nameless(NoOwnNames):
     """A portal that knows no names."""
 
-    async def user(self, user_id: int) -> str:
+    async def find_user_name(self, user_id: int) -> str:
         return ""
 
-    async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         return ""
 
-    async def category(self, category_id: int, entity: str = "deal") -> str:
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         return ""
 
-    async def title(self, entity: str, record_id: int) -> str:
+    async def find_title(self, entity: str, record_id: int) -> str:
         return ""
 
-    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
+    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         return ""
 
 
@@ -245,7 +245,7 @@ def test_no_odd_value_stops_the_gate(caplog: pytest.LogCaptureFixture, seed: int
             fine, _ = whole_judgement(found, mode="full", policy=Policy(), actor=LEAD, facts=facts, effect=what)
             card = loop.run(preview(fine, facts, Nameless(), locale="ru"))
             assert str(orjson.dumps(card), "utf-8").isprintable()
-            assert set(loop.run(named_offline(fine, facts, LEAD))) >= {"method", "verb"}
+            assert set(loop.run(build_offline_label(fine, facts, LEAD))) >= {"method", "verb"}
     assert not caplog.records, caplog.text
     assert reached > len(WRITES)
 

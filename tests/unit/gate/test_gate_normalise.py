@@ -7,8 +7,8 @@ import pytest
 
 from bitrix.catalogue import Catalogue, Method
 from orchestrator.gate.effects import Call, Refuse
-from orchestrator.gate.normalise import normalise
-from orchestrator.gate.params import ordered
+from orchestrator.gate.normalise import normalize
+from orchestrator.gate.params import sort_params
 from orchestrator.messages import Effect
 from state.canonical import dumps, loads
 from tests.unit.gate.gate_kit import ANNA, LEAD, PORTAL, TOKEN, call, catalogue, effect, made, refusal
@@ -197,7 +197,7 @@ def test_positional_parameters_are_sent_in_their_order() -> None:
     assert list(found.params) == ["TASKID", "ITEMID", "FIELDS"]
     stored = loads(dumps(dict(found.params)))
     assert list(stored) != ["TASKID", "ITEMID", "FIELDS"]
-    assert list(ordered(found.spec, stored)) == ["TASKID", "ITEMID", "FIELDS"]
+    assert list(sort_params(found.spec, stored)) == ["TASKID", "ITEMID", "FIELDS"]
 
 
 @pytest.mark.parametrize(
@@ -262,9 +262,9 @@ def test_a_row_of_the_policy_is_used() -> None:
     """An extra row makes a method known, and `*` lets any parameter through."""
     row = Method(name="x.y", classes=("W",), verb="action", idempotent=False, params=("*",), fields_at="")
     extra = Catalogue([row], catalogue().entities)
-    found = normalise(Effect(method="x.y", params={"any": 1}), catalogue=extra, portal=PORTAL, actor=LEAD, effect_id="e")
+    found = normalize(Effect(method="x.y", params={"any": 1}), catalogue=extra, portal=PORTAL, actor=LEAD, effect_id="e")
     assert isinstance(found, Call)
-    assert normalise(
+    assert normalize(
         Effect(method="x.y", params={"Any": 1, "any": 2}), catalogue=extra, portal=PORTAL, actor=TOKEN, effect_id="e"
     ).reason.code == (  # type: ignore[union-attr]
         "gate-param-twice"

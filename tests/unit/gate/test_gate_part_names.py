@@ -6,8 +6,8 @@ import pytest
 
 from bot.i18n.translate import Translator
 from orchestrator.gate.effects import Facts
-from orchestrator.gate.part_names import named
-from orchestrator.gate.reasons import in_batch, refuse
+from orchestrator.gate.part_names import build_command_label
+from orchestrator.gate.reasons import refuse, wrap_in_batch
 
 
 class _Leaf:
@@ -30,10 +30,10 @@ def test_a_refused_batch_names_the_record(code: str, record: Any, ru: str, en: s
     """Kind, title and number; of a record that the person may not see no title."""
     leaf: Any = _Leaf()
     why = refuse(code, id=481, entity="deal", method="crm.deal.update").reason
-    about = named(leaf, Facts(records={("deal", 481): record}), why=code)
-    notice = in_batch("gate-batch-refused", why, key="d481", method=leaf.method, about=about)
+    about = build_command_label(leaf, Facts(records={("deal", 481): record}), why=code)
+    notice = wrap_in_batch("gate-batch-refused", why, key="d481", method=leaf.method, about=about)
     for translator, wanted in ((Translator("ru"), ru), (Translator("en"), en)):
-        said = translator.notice(notice)
+        said = translator.translate_notice(notice)
         assert wanted in said
         assert "d481" not in said
         assert "crm.deal" not in said

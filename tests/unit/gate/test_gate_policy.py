@@ -8,7 +8,7 @@ import pytest
 
 from bitrix.catalogue import load_catalogue
 from orchestrator.errors import SettingsError
-from orchestrator.gate.hosts import host_of, is_listed
+from orchestrator.gate.hosts import is_listed_host, parse_host
 from orchestrator.gate.limits import Caps
 from orchestrator.gate.policy import Policy, check_policy, load_policy, load_with_places
 from tests.unit.gate.gate_kit import ROOT, catalogue
@@ -124,9 +124,9 @@ def test_extra_rows_reach_the_catalogue(tmp_path: Path) -> None:
 )
 def test_the_host_of_an_address(address: str | None, host: str) -> None:
     """Only a plain https address has one."""
-    assert host_of(address) == host
-    assert not is_listed(address, ["", "b.io"])
-    assert is_listed(address, ["A.IO"]) is (host == "a.io")
+    assert parse_host(address) == host
+    assert not is_listed_host(address, ["", "b.io"])
+    assert is_listed_host(address, ["A.IO"]) is (host == "a.io")
 
 
 RULES = """rules:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from bot.cli.policy import app
 from orchestrator.errors import SettingsError
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.spine_kit import a_world, message, raise_sum, reply
 from tests.unit.spine_portal import WEBHOOK
@@ -40,7 +40,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "access.yaml").write_text(ACCESS, encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(POLICY, encoding="utf-8")
-    monkeypatch.setenv("DATABASE_URL", sqlite_url(tmp_path / "sdelka.db"))
+    monkeypatch.setenv("DATABASE_URL", build_sqlite_url(tmp_path / "sdelka.db"))
     monkeypatch.setenv("ACCESS_FILE", str(tmp_path / "access.yaml"))
     monkeypatch.setenv("POLICY_FILE", str(tmp_path / "mine.yaml"))
     monkeypatch.setenv("BITRIX_WEBHOOK_URL", WEBHOOK)
@@ -152,7 +152,7 @@ def test_wrong_use_is_one_sentence(words: str, part: str) -> None:
 
 async def test_a_recorded_call_is_judged_by_the_rules_of_now(settings: Path) -> None:
     """With what became of it then; an unknown id is told, exit code 1."""
-    store = open_store(sqlite_url(settings / "sdelka.db"))
+    store = open_store(build_sqlite_url(settings / "sdelka.db"))
     async with a_world(settings, store=store) as world:
         world.model.will(reply(raise_sum(2_500_000)))
         await world.work(message("подними"))

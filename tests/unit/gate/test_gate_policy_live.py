@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.gate.live_policy import LivePolicy, PolicyNews
+from orchestrator.gate.live_policy import LivePolicy, PolicyChange
 from tests.unit.gate.gate_kit import catalogue
 
 OLD = 1_700_000_000
@@ -18,7 +18,7 @@ class Files:
     def __init__(self, folder: Path, text: str) -> None:
         self.path = folder / "mine.yaml"
         self.seconds, self.wall, self.date = 0.0, OLD + 1000.0, OLD
-        self.news: list[PolicyNews] = []
+        self.news: list[PolicyChange] = []
         self.write(text)
         self.live = LivePolicy(self.path, catalogue(), tell=self.news.append, clock=lambda: self.seconds, wall=lambda: self.wall)
 

@@ -8,11 +8,11 @@ import orjson
 import pytest
 
 from bitrix.errors import NotSent
-from orchestrator.directory.money_style import Style
+from orchestrator.directory.money_style import CurrencyStyle
 from orchestrator.gate.effects import Facts
 from orchestrator.gate.preview import preview
-from orchestrator.gate.shown import Reader, plain
-from orchestrator.gate.visible import visible
+from orchestrator.gate.shown import Reader, format_plain
+from orchestrator.gate.visible import escape_text
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, RECORDS, NoOwnNames, call
 
 FACTS = Facts(records=RECORDS, first_stages=FIRST)
@@ -22,23 +22,23 @@ SUM = "1\u00a0200\u00a0000\u00a0₽"
 class Book(NoOwnNames):
     """Names from memory; what is not in it cannot be read."""
 
-    async def user(self, user_id: int) -> str:
+    async def find_user_name(self, user_id: int) -> str:
         return {6: "Вера", 7: "Анна", 8: "Борис\u202e"}[user_id] if user_id < 9 else ""
 
-    async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         return {("deal", "WON", 0): "Успех", ("deal", "NEW", 0): "Новая", ("deal", "C1:NEW", 1): "Тендер"}.get(
             (entity, stage_id, category_id), ""
         )
 
-    async def category(self, category_id: int, entity: str = "deal") -> str:
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         return {0: "Продажи", 1: "Тендеры"}[category_id]
 
-    async def title(self, entity: str, record_id: int) -> str:
+    async def find_title(self, entity: str, record_id: int) -> str:
         if record_id == 13:
             raise NotSent("the portal is away")
         return f"{entity} {record_id}"
 
-    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
+    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         return f"https://portal.example/{entity}/{record_id}"
 
 
@@ -209,15 +209,15 @@ async def test_a_batch_shows_every_command_and_the_sum() -> None:
 )
 def test_hidden_signs_are_named(text: str, seen: str) -> None:
     """Nothing turns around, hides or fakes a second line."""
-    assert visible(text) == seen
+    assert escape_text(text) == seen
 
 
 def test_a_cut_says_how_much_is_missing() -> None:
     """A sum below the cut cannot go unnoticed."""
     text = "x" * 4000 + " сумма 1"
-    assert visible(text) == "x" * 200 + " … (ещё 3808 зн.)"
-    assert visible(text, locale="en", limit=10) == "x" * 10 + " … (3998 more characters)"
-    assert plain([text], Reader(names=Book(), locale="ru", zone="UTC")).endswith("(ещё 3808 зн.)")
+    assert escape_text(text) == "x" * 200 + " … (ещё 3808 зн.)"
+    assert escape_text(text, locale="en", limit=10) == "x" * 10 + " … (3998 more characters)"
+    assert format_plain([text], Reader(names=Book(), locale="ru", zone="UTC")).endswith("(ещё 3808 зн.)")
 
 
 async def test_what_is_shown_is_what_is_sent() -> None:
@@ -231,8 +231,8 @@ async def test_what_is_shown_is_what_is_sent() -> None:
 class Own(Book):
     """A portal whose own currency is the tenge."""
 
-    async def book(self) -> Mapping[str, Style]:
-        return {"USD": Style(), "KZT": Style(is_base=True)}
+    async def load_currency_book(self) -> Mapping[str, CurrencyStyle]:
+        return {"USD": CurrencyStyle(), "KZT": CurrencyStyle(is_base=True)}
 
 
 @pytest.mark.parametrize(

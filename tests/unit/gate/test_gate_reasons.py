@@ -8,7 +8,7 @@ import pytest
 from fluent.runtime import FluentBundle, FluentResource
 from fluent.syntax import FluentParser, ast
 
-from orchestrator.gate.reasons import ASKS, BATCH_ASKS, BATCH_REFUSALS, REFUSALS, SENTENCES, ask, english, in_batch, refuse
+from orchestrator.gate.reasons import ASKS, BATCH_ASKS, BATCH_REFUSALS, REFUSALS, SENTENCES, ask, format_english, refuse, wrap_in_batch
 from tests.unit.gate.gate_kit import ROOT
 
 HELPERS = {"gate-field"}
@@ -95,7 +95,7 @@ def test_arguments_are_short_plain_text() -> None:
 
 def test_a_wrapped_reason_keeps_what_it_is_about() -> None:
     """The command's key and the inner arguments stand side by side."""
-    notice = in_batch("gate-batch-asks", ask("gate-critical", field="OPPORTUNITY"), key="d", method="crm.deal.update")
+    notice = wrap_in_batch("gate-batch-asks", ask("gate-critical", field="OPPORTUNITY"), key="d", method="crm.deal.update")
     assert notice.args == {
         "field": "OPPORTUNITY",
         "key": "d",
@@ -106,4 +106,4 @@ def test_a_wrapped_reason_keeps_what_it_is_about() -> None:
         "part_title": "none",
         "part_named": "no",
     }
-    assert english(notice).startswith("command d (crm.deal.update)")
+    assert format_english(notice).startswith("command d (crm.deal.update)")

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.directory.suggest import suggest
-from orchestrator.gate.criticals import funnel_to_know
+from orchestrator.directory.suggest import find_similar_codes
+from orchestrator.gate.criticals import find_required_funnel
 from orchestrator.messages import Outcome, Pending
 from tests.unit.gate.gate_kit import call
 from tests.unit.gate.sandbox_kit import Desk, a_desk
@@ -102,7 +102,7 @@ async def test_sums_are_written_as_the_portal_writes_them_and_tasks_are_linked_f
 )
 def test_only_a_new_record_with_a_stage_needs_its_funnel(method: str, params: dict[str, Any], funnel: str) -> None:
     """Exactly that funnel is asked for."""
-    assert funnel_to_know(call(method, params)) == funnel
+    assert find_required_funnel(call(method, params)) == funnel
 
 
 async def test_a_stage_is_judged_by_the_first_stage_of_this_moment(desk: Desk) -> None:
@@ -137,8 +137,8 @@ async def test_nothing_is_given_to_somebody_who_does_not_work_here(desk: Desk, m
     assert found.reason.code == code
     assert found.reason.args.get("reason", code) == "gate-user-inactive"
     assert len([line for line in desk.wire.sent if line[0] == "user.get"]) == 1
-    assert "уволен" in Translator("ru").say(found.reason.code, **found.reason.args)
-    assert "no longer work here" in Translator("en").say(found.reason.code, **found.reason.args)
+    assert "уволен" in Translator("ru").translate(found.reason.code, **found.reason.args)
+    assert "no longer work here" in Translator("en").translate(found.reason.code, **found.reason.args)
 
 
 async def test_who_is_responsible_already_or_speaks_is_not_asked_for(desk: Desk) -> None:
@@ -167,10 +167,10 @@ async def test_somebody_dismissed_while_the_card_waited_gets_nothing(desk: Desk)
 async def test_the_bots_own_change_of_a_book_shows_at_once(desk: Desk, *, in_batch: bool) -> None:
     """Also when it was one command of several; a call that changes no book outdates nothing."""
     naming = desk.world.gate._names
-    before = await naming.stage("deal", "EXECUTING")
+    before = await naming.find_stage_name("deal", "EXECUTING")
     await desk.done("crm.deal.update", {"id": 410, "fields": {"TITLE": "x"}})
     desk.wire.sent.clear()
-    assert await naming.stage("deal", "EXECUTING") == before
+    assert await naming.find_stage_name("deal", "EXECUTING") == before
     assert desk.wire.sent == []
     row = {"STATUS_ID": "EXECUTING", "NAME": "Переименована", "SORT": "10"}
     desk.wire.instead["crm.status.list"] = httpx.Response(200, json={"result": [row], "total": 1})
@@ -180,15 +180,15 @@ async def test_the_bots_own_change_of_a_book_shows_at_once(desk: Desk, *, in_bat
     several = ("batch", {"cmd": {"a": "crm.status.update?id=9&fields[NAME]=Переименована"}})
     done = await desk.done(*(several if in_batch else one))
     assert done.status == "succeeded", done
-    assert await naming.stage("deal", "EXECUTING") == "Переименована"
+    assert await naming.find_stage_name("deal", "EXECUTING") == "Переименована"
 
 
 def test_a_hint_knows_the_names_of_both_families() -> None:
     """By the one mapping of names, not by letters alone."""
-    assert suggest("createdTime", {"DATE_CREATE": "", "TITLE": ""}) == ("DATE_CREATE",)
+    assert find_similar_codes("createdTime", {"DATE_CREATE": "", "TITLE": ""}) == ("DATE_CREATE",)
 
 
 def test_what_a_new_record_did_not_take_has_words_of_its_own() -> None:
     """It was created: saying that it did not change would be wrong."""
-    assert Translator("ru").say("not-taken", field="OPPORTUNITY", more=1) == "⚠️ Создано, но Битрикс24 не принял: сумма и ещё 1"
-    assert Translator("en").say("not-taken", field="UF_CRM_X", more=0) == "⚠️ Created, but Bitrix24 did not take: the field UF_CRM_X"
+    assert Translator("ru").translate("not-taken", field="OPPORTUNITY", more=1) == "⚠️ Создано, но Битрикс24 не принял: сумма и ещё 1"
+    assert Translator("en").translate("not-taken", field="UF_CRM_X", more=0) == "⚠️ Created, but Bitrix24 did not take: the field UF_CRM_X"

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.present import present
+from orchestrator.directory.present import render_outcome
 from orchestrator.gate import fields
-from orchestrator.gate.approved import Decided
-from orchestrator.gate.before import before_image
+from orchestrator.gate.approved import DecisionResult
+from orchestrator.gate.before import build_before_image
 from orchestrator.gate.confirmations import Decision
 from orchestrator.gate.decide import decide
 from orchestrator.gate.effects import Allow, Ask, Call, Facts, Verdict
 from orchestrator.gate.policy import Policy
 from orchestrator.gate.preview import preview
-from orchestrator.gate.rejudged import again
-from orchestrator.gate.rights import needed
-from orchestrator.gate.stored_call import freeze, thaw
+from orchestrator.gate.rejudged import revalidate
+from orchestrator.gate.rights import find_needed_records
+from orchestrator.gate.stored_call import decode_call, encode_call
 from orchestrator.messages import Actor, Notice, Outcome, Pending, Provenance
 from orchestrator.session import Session
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, PORTAL, RECORDS, NoOwnNames, call, catalogue, effect, made, refusal, said
@@ -33,7 +33,7 @@ def judged(method: str, params: dict[str, Any], *, actor: Actor = LEAD, named: s
     what = effect(method, params, **({"provenance": Provenance(targets=frozenset(named.split()))} if named else {}))
     found = made(what, actor=actor)
     assert isinstance(found, Call), found
-    facts = Facts(records={target: RECORDS.get(target) for target in needed(found, actor)}, first_stages=FIRST)
+    facts = Facts(records={target: RECORDS.get(target) for target in find_needed_records(found, actor)}, first_stages=FIRST)
     return decide(found, mode="full", policy=Policy(), actor=actor, facts=facts, effect=what)
 
 
@@ -83,19 +83,19 @@ async def test_a_card_does_not_call_a_record_by_what_the_call_would_call_it(cmd:
 class _Names(NoOwnNames):
     """Names that are not looked up."""
 
-    async def user(self, user_id: int) -> str:
+    async def find_user_name(self, user_id: int) -> str:
         return str(user_id)
 
-    async def stage(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         return stage_id
 
-    async def category(self, category_id: int, entity: str = "deal") -> str:
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         return str(category_id)
 
-    async def title(self, entity: str, record_id: int) -> str:
+    async def find_title(self, entity: str, record_id: int) -> str:
         return f"{entity} {record_id}"
 
-    def card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
+    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         return ""
 
 
@@ -122,8 +122,8 @@ def test_a_second_record_is_judged_like_the_first(method: str, params: dict[str,
     assert "gate-taint-target" not in said(judged(method, params))
     found = call(method, params)
     assert ("deal", 500) in found.ties
-    assert thaw(freeze(found), catalogue()) == found
-    assert before_image(found, Facts(records=RECORDS))["deal:500"] == {"TITLE": "Чужая", "ASSIGNED_BY_ID": "8"}
+    assert decode_call(encode_call(found), catalogue()) == found
+    assert build_before_image(found, Facts(records=RECORDS))["deal:500"] == {"TITLE": "Чужая", "ASSIGNED_BY_ID": "8"}
 
 
 @pytest.mark.parametrize(
@@ -201,10 +201,10 @@ async def test_what_is_not_in_the_record_may_change(method: str, params: dict[st
 )
 def test_a_day_is_the_same_only_in_a_plain_form(new: str, old: str, *, same: bool) -> None:
     """The portal reads words and offsets behind a day, and may end at another one."""
-    assert fields.same(new, old, kind="date") is same
+    assert fields.is_same_value(new, old, kind="date") is same
 
 
-async def press(world: World, session: Session, entry: Mapping[str, Any], actor: Actor) -> Decided:
+async def press(world: World, session: Session, entry: Mapping[str, Any], actor: Actor) -> DecisionResult:
     given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=actor, via="button")
     return await world.gate.decide_card(given, mode="full", ledger=session)
 
@@ -306,9 +306,9 @@ async def test_a_phone_field_holds_phones_or_is_prose(world: World, phone: Any, 
 async def test_foreign_words_in_an_answer_taint(world: World) -> None:
     """An outcome that carries the portal's own free words is prose, and its detail reaches the model."""
     base = Outcome(status="succeeded", effect_id="e", method="crm.deal.update", call_class="W", entity="deal", result=True)
-    quiet = await present(base, _naming(world), ANNA)
+    quiet = await render_outcome(base, _naming(world), ANNA)
     assert (quiet.text, quiet.prose) == ("ok", False)
-    loud = await present(base.model_copy(update={"foreign_text": True, "detail": "нет: Ромашка"}), _naming(world), ANNA)
+    loud = await render_outcome(base.model_copy(update={"foreign_text": True, "detail": "нет: Ромашка"}), _naming(world), ANNA)
     assert (loud.text, loud.prose) == ("ok; нет: Ромашка", True)
 
 
@@ -322,15 +322,15 @@ def test_a_stricter_card_is_asked_for_its_reasons_only_when_they_grow() -> None:
     facts = Facts(records={("deal", 481): DEAL})
     entry = {"reasons": [{"code": "gate-policy-amount", "args": {"amount": "5", "limit": "1"}}], "taps": 1, "four_eyes": False}
     same = Ask(reasons=(Notice(code="gate-policy-amount", args={"amount": "6", "limit": "1"}),))
-    stored = {"before": before_image(found, facts), "call": {"params": dict(found.params)}}
-    assert again(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=same) is None
-    assert again(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=Allow()) is None
-    other = again(found, facts=facts, actor=ANNA, stored={**stored, "call": {"params": {"id": 481}}}, entry=entry, verdict=Allow())
+    stored = {"before": build_before_image(found, facts), "call": {"params": dict(found.params)}}
+    assert revalidate(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=same) is None
+    assert revalidate(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=Allow()) is None
+    other = revalidate(found, facts=facts, actor=ANNA, stored={**stored, "call": {"params": {"id": 481}}}, entry=entry, verdict=Allow())
     assert other is not None
     assert other.reason.code == "changed-meanwhile"
     more = Ask(reasons=(*same.reasons, Notice(code="gate-class-delete")))
     for verdict in (more, Ask(reasons=same.reasons, taps=2), Ask(reasons=same.reasons, four_eyes=True)):
-        new = again(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=verdict)
+        new = revalidate(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=verdict)
         assert new is not None
         assert new.reason.code == "stricter-meanwhile"
         assert (new.ask.taps, new.ask.four_eyes) == (verdict.taps, verdict.four_eyes)

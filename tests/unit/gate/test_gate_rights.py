@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.rights import may_touch, needed, visible_users
+from orchestrator.gate.rights import find_needed_records, find_visible_users, may_touch
 from orchestrator.messages import Actor
 from tests.unit.gate.gate_kit import ANNA, BORIS, DEAL, LEAD, LOST, TASK, TEAM, TOKEN, call, catalogue
 
@@ -17,7 +17,7 @@ ENTITIES = catalogue().entities
 )
 def test_whose_records_an_actor_sees(actor: Actor, users: set[int] | None) -> None:
     """own, a list, all; oneself always."""
-    assert visible_users(actor) == users
+    assert find_visible_users(actor) == users
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_whose_records_an_actor_sees(actor: Actor, users: set[int] | None) -> No
 )
 def test_what_must_be_read_before_judging(method: str, params: dict[str, Any], actor: Actor, targets: list[Any]) -> None:
     """Writes for their before-image, reads only to check whose it is; each record once."""
-    assert list(needed(call(method, params, actor=actor), actor)) == targets
+    assert list(find_needed_records(call(method, params, actor=actor), actor)) == targets
 
 
 @pytest.mark.parametrize(

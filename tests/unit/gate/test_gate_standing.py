@@ -129,7 +129,7 @@ async def test_a_doubtful_call_is_named_in_every_sentence_about_it(world: World,
     assert args["effect_id"] == ("" if asks else outcome.effect_id)
     world.outbox()
     world.clock.advance(SETTLED)
-    await recovering.recheck(outcome.effect_id, session, world.tools)
+    await recovering.reconcile_now(outcome.effect_id, session, world.tools)
     notices = [row.body["notices"] for row in world.outbox() if row.kind == "reply"]
     assert notices[0][0]["code"].startswith("recovered-")
     assert notices[0][0]["args"] == args

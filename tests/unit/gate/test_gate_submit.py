@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.stored_call import effect_id_of
+from orchestrator.gate.stored_call import build_effect_id
 from orchestrator.messages import Outcome, Pending, Provenance
-from state.clock import iso
+from state.clock import format_iso
 from state.events import MessageReceived
 from state.store import StoreUnwritable
 from tests.unit.gate.submit_kit import SUM, TASK, TITLE, Wish, decide, yes
@@ -23,7 +23,7 @@ async def test_a_free_call_runs_after_its_intent_is_durable(world: World) -> Non
 
     async def watch(method: str, params: Any) -> None:
         if method == "tasks.task.add":
-            row = world.sql.effect(effect_id_of("t1/1/1"))
+            row = world.sql.find_effect(build_effect_id("t1/1/1"))
             seen.append((row.status if row else "absent", world.types()[-1]))
 
     world.portal.watch = watch
@@ -43,7 +43,7 @@ async def test_a_critical_change_waits_for_a_person(world: World) -> None:
     entry = await world.asked(session, effect(*SUM))
     assert world.portal.ledger == []
     assert entry["status"] == "requested"
-    assert entry["requested_at"] == iso(NOW)
+    assert entry["requested_at"] == format_iso(NOW)
     assert entry["requested_at"].endswith("Z")
     assert entry["before"]["deal:481"]["OPPORTUNITY"] == "1000000.00"
     assert "ASSIGNED_BY_ID" in entry["before"]["deal:481"]
@@ -279,7 +279,7 @@ async def test_an_outcome_nobody_knows_is_told_and_not_repeated(world: World) ->
     assert isinstance(again, Outcome)
     assert again.status == "unknown"
     assert len(world.portal.ledger) == 1
-    timers = world.sql.due_timers(world.clock.now().replace(year=2030))
+    timers = world.sql.list_due_timers(world.clock.now().replace(year=2030))
     assert [timer.kind for timer in timers] == ["reconcile"]
 
 

@@ -14,8 +14,8 @@ from orchestrator.gate import multifields
 from orchestrator.gate.confirmations import Decision
 from orchestrator.gate.effects import Call, Facts
 from orchestrator.gate.params import Refusal
-from orchestrator.gate.settle import settled, steps_of
-from orchestrator.gate.shown import Names, Reader, steps_in_words
+from orchestrator.gate.settle import find_steps, merge_multifields
+from orchestrator.gate.shown import Names, Reader, format_steps
 from orchestrator.messages import Outcome, Pending
 from sandbox.portal.errors import PortalError
 from sandbox.portal.multifields import classic_changes, universal_changes
@@ -117,7 +117,7 @@ UNIVERSAL_FIELDS = st.fixed_dictionaries(
 
 def keys(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """The phones and addresses as they are compared."""
-    return sorted(element.key for element in multifields.elements(record(rows)))
+    return sorted(element.key for element in multifields.parse_elements(record(rows)))
 
 
 def written(row: dict[str, Any], value: str) -> str:
@@ -130,15 +130,15 @@ def checked(fields: dict[str, Any], rows: list[dict[str, Any]], *, in_items: boo
     wish = update(fields, in_items=in_items)
     here = facts(rows)
     try:
-        sent = settled(wish, here)
+        sent = merge_multifields(wish, here)
     except Refusal:
         return rows
-    steps = [step for found in steps_of(sent, here.records["contact", 43]).values() for step in found]
+    steps = [step for found in find_steps(sent, here.records["contact", 43]).values() for step in found]
     try:
         after = by_portal(rows, sent, in_items=in_items)
     except PortalError:  # not an e-mail: the portal says so
         return rows
-    words = steps_in_words(steps, READER)
+    words = format_steps(steps, READER)
     for gone in {str(row["ID"]) for row in rows} - {str(row["ID"]) for row in after}:
         assert any(f"удалить {written(row, row['VALUE'])}" in words for row in rows if str(row["ID"]) == gone)
     for row in after:
@@ -148,10 +148,10 @@ def checked(fields: dict[str, Any], rows: list[dict[str, Any]], *, in_items: boo
             edits = [f"{old['VALUE']} → {new}", f"{written(old, old['VALUE'])} → {written(row, new)}"] if old is not None else []
             assert f"добавить {written(row, new)}" in words if old is None else any(edit in words for edit in edits)
     assert len(keys(after)) == len(set(keys(after))) or len(keys(rows)) != len(set(keys(rows)))
-    planned = multifields.after(steps, multifields.elements(here.records["contact", 43]))
+    planned = multifields.apply_steps(steps, multifields.parse_elements(here.records["contact", 43]))
     assert sorted(element.key for element in planned) == keys(after)
-    assert multifields.unmet(steps, multifields.elements(record(after))) == ()
-    assert settled(sent, here) == sent
+    assert multifields.find_unmet_steps(steps, multifields.parse_elements(record(after))) == ()
+    assert merge_multifields(sent, here) == sent
     return after
 
 
@@ -179,7 +179,7 @@ def test_no_sequence_of_wishes_deletes_or_doubles_unseen(wishes: list[tuple[dict
 )
 def test_the_classic_form_that_is_sent(fields: dict[str, Any], sent: dict[str, Any]) -> None:
     """A bare value takes the place of the only one; what is there already is not sent again."""
-    assert settled(update(fields, in_items=False), facts(OLD)).params["fields"] == sent
+    assert merge_multifields(update(fields, in_items=False), facts(OLD)).params["fields"] == sent
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_the_classic_form_that_is_sent(fields: dict[str, Any], sent: dict[str, A
 )
 def test_the_universal_form_that_is_sent(fm: Any, sent: dict[str, Any]) -> None:
     """The kind of a known element is known; a list, which would add, becomes the map that says so."""
-    assert settled(update({"fm": fm}, in_items=True), facts(OLD)).params["fields"] == {"fm": sent}
+    assert merge_multifields(update({"fm": fm}, in_items=True), facts(OLD)).params["fields"] == {"fm": sent}
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_the_universal_form_that_is_sent(fm: Any, sent: dict[str, Any]) -> None:
 def test_what_has_no_single_reading_is_refused_with_the_right_shape(fields: dict[str, Any], says: str, *, in_items: bool) -> None:
     """The model reads what the record has, and how it is written."""
     with pytest.raises(Refusal) as found:
-        settled(update(fields, in_items=in_items), facts(OLD))
+        merge_multifields(update(fields, in_items=in_items), facts(OLD))
     assert found.value.verdict.reason.code == "gate-param-invalid"
     assert says in found.value.verdict.detail or says in str(found.value.verdict.reason.args)
 
@@ -231,11 +231,11 @@ def test_a_batch_knows_what_its_earlier_commands_do() -> None:
     """The second command would add what the first one adds."""
     cmd = {"a": "crm.contact.update?id=43&fields[PHONE][0][VALUE]=%2B79997776655", "b": "crm.contact.update?id=43&fields[POST]=x&fields[PHONE][0][VALUE]=89997776655"}  # fmt: skip
     wish = call("batch", {"cmd": cmd}, actor=LEAD)
-    sent = settled(wish, facts(OLD))
+    sent = merge_multifields(wish, facts(OLD))
     assert [sorted(leaf.params["fields"]) for leaf in sent.commands] == [["PHONE"], ["POST"]]
     assert "PHONE" not in sent.params["cmd"]["b"]
-    assert sent.wish
-    assert settled(sent, facts(OLD)) == sent
+    assert sent.proposed_essence
+    assert merge_multifields(sent, facts(OLD)) == sent
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 def told(found: Outcome, locale: Any = "ru") -> str:
     """What the person reads."""
     assert found.reason is not None
-    return Translator(locale).notice(found.reason)
+    return Translator(locale).translate_notice(found.reason)
 
 
 @pytest.mark.parametrize("value", ["5000|USD", "5000 USD", "$5 000", "5 тыс. долларов"])

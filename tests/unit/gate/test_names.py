@@ -15,10 +15,10 @@ def test_every_known_field_goes_there_and_back(kind: str) -> None:
     """But for the one name that only callers use."""
     for name in catalogue().entities[kind.partition(":")[0]].fields:
         if (kind, name) != ("item:177", "STATUS_ID"):
-            camel = names.universal(name, kind)
-            assert names.classic(camel, kind) == name
-            assert names.squeeze(camel, kind) == names.squeeze(name, kind)
-            assert (names.universal(camel, kind), names.classic(name, kind)) == (camel, name)
+            camel = names.to_universal(name, kind)
+            assert names.to_classic(camel, kind) == name
+            assert names.to_field_key(camel, kind) == names.to_field_key(name, kind)
+            assert (names.to_universal(camel, kind), names.to_classic(name, kind)) == (camel, name)
 
 
 @pytest.mark.parametrize(
@@ -50,19 +50,19 @@ def test_every_known_field_goes_there_and_back(kind: str) -> None:
 )
 def test_what_is_no_plain_change_of_case(classic: str, universal: str, kind: str) -> None:
     """Facts on Bitrix24 §4.1; own fields by the table of the documentation."""
-    assert names.universal(classic, kind) == universal
-    assert names.classic(universal, kind) == classic
+    assert names.to_universal(classic, kind) == universal
+    assert names.to_classic(universal, kind) == classic
 
 
 @given(st.from_regex(r"UF_CRM_([0-9]{1,3}_)?[A-Z0-9]{1,8}(_[A-Z0-9]{1,5}){0,2}", fullmatch=True))
 def test_own_fields_go_there_and_back(name: str) -> None:
     """Whatever the owner called them: two of them never become one."""
-    assert names.is_own(name)
-    assert names.classic(names.universal(name)) == name
-    assert names.squeeze(names.universal(name)) == names.squeeze(name)
+    assert names.is_custom_field(name)
+    assert names.to_classic(names.to_universal(name)) == name
+    assert names.to_field_key(names.to_universal(name)) == names.to_field_key(name)
 
 
 def test_a_name_nobody_uses_in_the_other_family_leads_one_way() -> None:
     """A smart process has stages, whatever they are called in a call."""
-    assert names.universal("STATUS_ID", "item:177") == "stageId"
-    assert names.classic("stageId", "item:177") == "STAGE_ID"
+    assert names.to_universal("STATUS_ID", "item:177") == "stageId"
+    assert names.to_classic("stageId", "item:177") == "STAGE_ID"

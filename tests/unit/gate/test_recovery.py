@@ -10,7 +10,7 @@ import pytest
 from bitrix.catalogue import Catalogue
 from orchestrator import recovering, timers
 from orchestrator.gate.confirmations import Decision
-from orchestrator.gate.recovery import SETTLED, Recovered
+from orchestrator.gate.recovery import SETTLED, RecoveredEffect
 from orchestrator.messages import Effect, Pending
 from orchestrator.session import Session
 from state.events import CallOutcomeUnknown, CallRefused, CallSucceeded
@@ -42,7 +42,7 @@ async def died(world: World, what: tuple[str, dict[str, Any]], *, fault: Fault |
         with pytest.raises(StoreUnwritable):
             await carried_out(world, session, effect(*what))
     vars(session).update(vars(await world.session()))  # what the dead process knew is gone
-    rows = await session.effects("started")
+    rows = await session.list_effects("started")
     assert len(rows) == 1
     world.clock.advance(timedelta(seconds=61))
     return rows[0]
@@ -58,9 +58,9 @@ async def carried_out(world: World, session: Session, what: Effect) -> None:
 
 
 def _last(entry: dict[str, Any]) -> str:
-    from orchestrator.gate.confirmations import second_nonce  # noqa: PLC0415 - only for dangerous cards
+    from orchestrator.gate.confirmations import calculate_second_nonce  # noqa: PLC0415 - only for dangerous cards
 
-    return second_nonce(entry["nonce"]) if entry["taps"] > 1 else str(entry["nonce"])
+    return calculate_second_nonce(entry["nonce"]) if entry["taps"] > 1 else str(entry["nonce"])
 
 
 def _no_outcomes(commit: Any) -> Any:
@@ -72,11 +72,11 @@ def _no_outcomes(commit: Any) -> Any:
     return failing
 
 
-def silent(found: Recovered) -> Sequence[OutboxRow]:
+def silent(found: RecoveredEffect) -> Sequence[OutboxRow]:
     return ()
 
 
-async def recovered(world: World, *, later: timedelta = timedelta()) -> tuple[Session, list[Recovered]]:
+async def recovered(world: World, *, later: timedelta = timedelta()) -> tuple[Session, list[RecoveredEffect]]:
     """Another process opens the session."""
     world.clock.advance(later)
     session = await world.session(owner="two")
@@ -100,13 +100,13 @@ async def test_the_portal_shows_what_became_of_it(
     before = len(open_world.portal.ledger)
     session, found = await recovered(open_world, later=SETTLED)
     assert [item.reconciled.verdict for item in found] == [verdict]
-    after = await session.effect(row.effect_id)
+    after = await session.find_effect(row.effect_id)
     assert after is not None
     assert after.status == status
     assert len(open_world.portal.ledger) == before
     assert open_world.types()[-2:] == ["CallOutcomeUnknown", "OutcomeReconciled"]
     assert session.state["unknown"] == {}
-    assert await session.effects("started") == []
+    assert await session.list_effects("started") == []
 
 
 @pytest.mark.req("S004-A2")
@@ -115,12 +115,12 @@ async def test_too_early_to_say_no(world: World, monkeypatch: pytest.MonkeyPatch
     row = await died(world, UPDATE, fault=cut, monkeypatch=monkeypatch)
     session, found = await recovered(world)
     assert [item.reconciled.verdict for item in found] == ["unclear"]
-    assert (await session.effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
-    timers = [timer for timer in world.sql.due_timers(world.clock.now() + timedelta(days=2)) if timer.kind == "reconcile"]
+    assert (await session.find_effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
+    timers = [timer for timer in world.sql.list_due_timers(world.clock.now() + timedelta(days=2)) if timer.kind == "reconcile"]
     assert [timer.body for timer in timers] == [{"effect_id": row.effect_id}]
     world.clock.advance(SETTLED)
-    await recovering.recheck(row.effect_id, session, world.tools)
-    assert (await session.effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
+    await recovering.reconcile_now(row.effect_id, session, world.tools)
+    assert (await session.find_effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
 
 
 @pytest.mark.req("S004-A2", "S004-14")
@@ -131,14 +131,16 @@ async def test_a_clock_that_is_set_does_not_make_it_late(world: World, monkeypat
     session, found = await recovered(world)
     assert [item.reconciled.verdict for item in found] == ["unclear"]
     world.clock.set_by(timedelta(days=1))
-    due = (await timers.due(world.store, world.clock.now()))[-1:]
+    due = (await timers.collect_due_rows(world.store, world.clock.now()))[-1:]
     await timers.run_timer(due[0], session, world.tools)
-    assert (await session.effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
-    assert [item for item in world.sql.due_timers(world.clock.now()) if item.kind == "reconcile"] == []
+    assert (await session.find_effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
+    assert [item for item in world.sql.list_due_timers(world.clock.now()) if item.kind == "reconcile"] == []
     world.clock.advance(SETTLED)
-    assert [item.body for item in world.sql.due_timers(world.clock.now()) if item.kind == "reconcile"] == [{"effect_id": row.effect_id}]
-    await recovering.recheck(row.effect_id, session, world.tools)
-    assert (await session.effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
+    assert [item.body for item in world.sql.list_due_timers(world.clock.now()) if item.kind == "reconcile"] == [
+        {"effect_id": row.effect_id}
+    ]
+    await recovering.reconcile_now(row.effect_id, session, world.tools)
+    assert (await session.find_effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
 
 
 @pytest.mark.req("S004-A2")
@@ -148,14 +150,14 @@ async def test_the_age_of_a_call_of_another_machine_is_counted_anew(world: World
     monkeypatch.setattr(world.clock, "mark", lambda: f"other {world.clock.now().timestamp()}")
     monkeypatch.setattr(
         world.clock,
-        "since",
+        "measure_since",
         lambda mark: timedelta(seconds=world.clock.now().timestamp() - float(mark[6:])) if mark[:6] == "other " else None,
     )
     session, found = await recovered(world, later=timedelta(days=1))
     assert [item.reconciled.verdict for item in found] == ["unclear"]
     world.clock.advance(SETTLED)
-    await recovering.recheck(row.effect_id, session, world.tools)
-    assert (await session.effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
+    await recovering.reconcile_now(row.effect_id, session, world.tools)
+    assert (await session.find_effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
 
 
 async def test_it_is_never_too_early_to_say_yes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +186,7 @@ async def test_neither_the_old_nor_the_new_value_is_unclear(world: World, meanwh
     meanwhile(world)
     session, found = await recovered(world, later=SETTLED)
     assert [item.reconciled.verdict for item in found] == ["unclear"]
-    assert (await session.effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
+    assert (await session.find_effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,7 @@ async def test_an_odd_answer_to_the_look_is_unclear(
     world.portal.will(reads, *[fault] * 3)
     session, found = await recovered(world, later=SETTLED)
     assert [item.reconciled.verdict for item in found] == ["unclear"]
-    assert (await session.effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
+    assert (await session.find_effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
 
 
 async def test_a_method_that_left_the_catalogue_is_unclear(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,8 +311,8 @@ async def test_the_person_is_told_in_the_commit_that_settles_it(
     session = await world.session(owner="two")
     await recovering.recover(session, world.tools)
     assert world.codes() == told
-    await recovering.recheck(row.effect_id, session, world.tools)
-    await recovering.recheck("nothing", session, world.tools)
+    await recovering.reconcile_now(row.effect_id, session, world.tools)
+    await recovering.reconcile_now("nothing", session, world.tools)
     assert world.codes() == []
 
 
@@ -322,7 +324,7 @@ async def test_what_is_unclear_is_told_too(world: World, monkeypatch: pytest.Mon
     session = await world.session(owner="two")
     await recovering.recover(session, world.tools)
     assert world.codes() == ["recovered-unclear", "card:unknown"]
-    await recovering.recheck(row.effect_id, session, world.tools)
+    await recovering.reconcile_now(row.effect_id, session, world.tools)
     assert world.codes() == ["recovered-unclear", "card:unknown"]
 
 

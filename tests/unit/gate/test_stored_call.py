@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bitrix.catalogue import Catalogue
 from orchestrator.gate.effects import MARKS, Call
-from orchestrator.gate.stored_call import Unthawable, essence, freeze, thaw
+from orchestrator.gate.stored_call import UndecodableCall, decode_call, encode_call, get_essence
 from tests.unit.gate.gate_kit import ANNA, LEAD, call, catalogue
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -30,9 +30,9 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 def test_a_call_comes_back_as_it_was(method: str, params: dict[str, Any], actor: Any) -> None:
     """Through stored JSON every part is the same, so the fingerprint is too."""
     made = call(method, params, actor=actor)
-    back = thaw(json.loads(json.dumps(freeze(made), sort_keys=True)), catalogue())
+    back = decode_call(json.loads(json.dumps(encode_call(made), sort_keys=True)), catalogue())
     assert back == made
-    assert (back.fingerprint, essence(back), freeze(back)) == (made.fingerprint, essence(made), freeze(made))
+    assert (back.fingerprint, get_essence(back), encode_call(back)) == (made.fingerprint, get_essence(made), encode_call(made))
 
 
 @given(
@@ -45,7 +45,7 @@ def test_a_call_comes_back_as_it_was(method: str, params: dict[str, Any], actor:
 def test_any_fields_survive(fields: dict[str, Any]) -> None:
     """Values keep their types."""
     made = call("crm.deal.update", {"id": 481, "fields": {**fields, "TITLE": "x"}})
-    assert thaw(json.loads(json.dumps(freeze(made))), catalogue()).params == made.params
+    assert decode_call(json.loads(json.dumps(encode_call(made))), catalogue()).params == made.params
 
 
 def test_a_method_that_is_gone_cannot_be_thawed() -> None:
@@ -53,8 +53,8 @@ def test_a_method_that_is_gone_cannot_be_thawed() -> None:
     rows = [row for row in catalogue() if row.name != "crm.deal.update"]
     smaller = Catalogue(rows, catalogue().entities)
     for method, params in (CALLS[0], CALLS[6]):
-        with pytest.raises(Unthawable, match=r"crm\.deal\.update"):
-            thaw(freeze(call(method, params)), smaller)
+        with pytest.raises(UndecodableCall, match=r"crm\.deal\.update"):
+            decode_call(encode_call(call(method, params)), smaller)
 
 
 @pytest.mark.req("G2")
@@ -67,7 +67,7 @@ def test_the_essence_forgets_only_the_marks(method: str, params: dict[str, Any])
     assert isinstance(first, Call)
     assert isinstance(second, Call)
     assert first.fingerprint != second.fingerprint
-    assert essence(first) == essence(second)
+    assert get_essence(first) == get_essence(second)
     assert {"ORIGIN_ID", "originId"} <= MARKS
 
 
@@ -83,4 +83,4 @@ def test_the_essence_forgets_only_the_marks(method: str, params: dict[str, Any])
 )
 def test_another_call_has_another_essence(other: tuple[str, dict[str, Any]]) -> None:
     """Changed params, another record, another method: a new request (S004-X3)."""
-    assert essence(call("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}})) != essence(call(*other))
+    assert get_essence(call("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}})) != get_essence(call(*other))

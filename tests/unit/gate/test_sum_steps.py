@@ -145,13 +145,13 @@ async def test_where_nothing_compares_sums_nobody_looks(tmp_path: Path) -> None:
     looked: list[str] = []
     async with a_world(tmp_path, policy=TWICE) as world:
         session = await world.session()
-        find = session.calls_about
+        find = session.find_calls_about
 
         async def calls_about(record: str, within: timedelta) -> Any:
             looked.append(record)
             return await find(record, within)
 
-        session.calls_about = calls_about  # type: ignore[method-assign]
+        session.find_calls_about = calls_about  # type: ignore[method-assign]
         await world.submit(session, effect(UPDATE, {"id": 482, "fields": {"TITLE": "x"}}))
         await world.submit(session, effect("crm.deal.add", {"fields": {"TITLE": "x", "OPPORTUNITY": 5}}, slot="t1/1/2"))
         assert looked == []
@@ -160,7 +160,7 @@ async def test_where_nothing_compares_sums_nobody_looks(tmp_path: Path) -> None:
         await session.close()
     async with a_world(tmp_path, policy={}) as world:
         session = await world.session()
-        session.calls_about = None  # type: ignore[assignment, method-assign]
+        session.find_calls_about = None  # type: ignore[assignment, method-assign]
         await world.submit(session, effect(*change(60_000)))
         await session.close()
 

@@ -12,9 +12,9 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from bot.access_file import TokenGrant
-from bot.http_api.approvals import approvals
+from bot.http_api.approvals import build_read_routers
 from bot.http_api.errors import explain_errors
-from bot.http_api.identity import Identity
+from bot.http_api.identity import Authenticator
 from bot.http_api.tokens import Client, Tokens, read_tokens
 from orchestrator.messages import Actor
 from state.sql.store import SqlStore
@@ -86,8 +86,8 @@ def _headers(token: str) -> dict[str, str]:
 def an_app(world: World, tokens: Tokens) -> FastAPI:
     app = FastAPI()
     explain_errors(app)
-    app.state.identity = Identity(tokens)
-    for router in approvals(world.orchestrator, world.clock):
+    app.state.identity = Authenticator(tokens)
+    for router in build_read_routers(world.orchestrator, world.clock):
         app.include_router(router)
     return app
 
@@ -103,11 +103,11 @@ async def an_api(folder: Path, *, policy: Mapping[str, Any] | None = None, store
     async with a_world(folder, policy=policy, store=store) as world:
 
         def present(actor: Actor) -> Actor | None:
-            return tokens.present(actor) if actor.key.startswith("http:") else PEOPLE.get(actor.key)
+            return tokens.refresh_actor(actor) if actor.key.startswith("http:") else PEOPLE.get(actor.key)
 
         gate = world.gate
         gate._means = replace(gate._means, present=present)
-        world.orchestrator.tools = replace(world.tools, present=present)
+        world.orchestrator.tools = replace(world.tools, refresh_actor=present)
         transport = httpx.ASGITransport(app=an_app(world, tokens))
         async with world.working(), httpx.AsyncClient(transport=transport, base_url="http://bot") as http:
             yield Api(world, http, by_name, grants)

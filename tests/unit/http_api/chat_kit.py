@@ -12,7 +12,7 @@ import httpx
 
 from bot.access import Access
 from bot.http_api.api import Api
-from bot.http_api.app import make_app
+from bot.http_api.app import build_app
 from bot.settings import Settings
 from state.sql.store import SqlStore
 from tests.unit.spine_kit import World, a_world
@@ -52,9 +52,9 @@ def settings_of(folder: Path, **over: Any) -> Settings:
 async def a_door(folder: Path, *, store: SqlStore | None = None, **over: Any) -> AsyncIterator[Door]:
     async with a_world(folder, store=store) as world:
         api = Api(settings_of(folder, **over), world.store, Access([]), world.clock)
-        world.orchestrator.tools = replace(world.tools, present=api.tokens.present, partial=api.mailbox.partial)
-        world.orchestrator._trouble = api.mailbox.trouble
-        app = make_app(*api.routers(world.orchestrator), identity=api.identity)
+        world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
+        world.orchestrator._trouble = api.mailbox.report_trouble
+        app = build_app(*api.build_routers(world.orchestrator), identity=api.identity)
         transport = httpx.ASGITransport(app=app)
         watching = asyncio.ensure_future(api.run())
         async with world.working(), httpx.AsyncClient(transport=transport, base_url="http://bot") as http:

@@ -140,7 +140,7 @@ async def test_everybody_sees_their_own_and_leads_what_they_may_see(api: Api) ->
 
 async def test_a_request_looks_at_a_bounded_part_of_the_journal(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its page is short and the next one goes on; nothing is told twice or left out."""
-    monkeypatch.setattr(calls, "LOOKED_AT", 2)
+    monkeypatch.setattr(calls, "MAX_SCANNED", 2)
     monkeypatch.setattr(calls, "_SLICE", 3)
     for number in range(5):
         await api.ask(session=f"http:site:{number}")
@@ -152,7 +152,7 @@ async def test_a_request_looks_at_a_bounded_part_of_the_journal(api: Api, monkey
 
 async def test_the_end_of_a_call_that_lies_far_away_is_told_by_where_it_stands(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not followed without end; `complete` says so."""
-    monkeypatch.setattr(calls, "_FOLLOWED", 0)
+    monkeypatch.setattr(calls, "_MAX_TRAIL", 0)
     monkeypatch.setattr(calls, "_PIECE", 1)
     await api.decide(await api.ask())
     [record] = await records(api)

@@ -9,7 +9,7 @@ import pytest
 
 from bot.access_file import TokenGrant
 from orchestrator.freezing.switch import LiveSwitch
-from state.freezing import Hand
+from state.freezing import SwitchOperator
 from tests.unit.http_api.api_kit import OWN, Api, an_api, together
 from tests.unit.spine_kit import CHAT, VERA, press, step
 from tests.unit.spine_portal import Held, lost
@@ -239,12 +239,12 @@ async def test_while_writes_are_frozen_the_card_waits(api: Api) -> None:
     api.world.outbox()
     switch = api.world.gate.means.switch
     assert isinstance(switch, LiveSwitch)
-    await switch.freeze(Hand(key="tg:1001", name="Дина", via="cli", at=api.world.clock.now()))
+    await switch.freeze(SwitchOperator(key="tg:1001", name="Дина", via="cli", at=api.world.clock.now()))
     answer = await api.decide(card, caller="head")
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "frozen")
     assert answer.json()["confirmation"]["state"] == "requested"
     assert {row.body["status"] for row in api.world.outbox() if row.kind == "card"} <= {"requested"}
-    await switch.release(Hand(key="tg:1001", name="Дина", via="cli", at=api.world.clock.now()))
+    await switch.release(SwitchOperator(key="tg:1001", name="Дина", via="cli", at=api.world.clock.now()))
     assert (await api.decide(card, caller="head")).json()["status"] == "executed"
     assert api.written == ["crm.deal.update"]
 

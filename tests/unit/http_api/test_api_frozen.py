@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from state import freezing
-from state.freezing import Hand
+from state.freezing import SwitchOperator
 from tests.unit.http_api.api_kit import OWN, Api, an_api, together
 from tests.unit.spine_kit import NOW, step
 
 pytestmark = pytest.mark.req("S004-58")
-OPS = Hand(key="cli:root", name="root", via="cli", at=NOW)
+OPS = SwitchOperator(key="cli:root", name="root", via="cli", at=NOW)
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
 
 async def froze(api: Api, card: dict[str, Any]) -> dict[str, Any]:
     """Approved while this process believes that writes may start; the answer."""
-    await api.world.gate.means.switch.standing()
+    await api.world.gate.means.switch.find_freeze()
     assert freezing.freeze(api.world.sql, OPS).changed
     answer = await api.decide(card)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "frozen")

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from bot.access_file import TokenGrant
-from bot.http_api.bodies import Asked
+from bot.http_api.bodies import ChatRequest
 from tests.unit.http_api.api_kit import Api, an_api
 
 pytestmark = pytest.mark.req("S004-59")
@@ -26,7 +26,7 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
 
 def test_no_two_names_are_one() -> None:
     """Separators, percent forms, unicode forms and letters that only look alike stay apart, and none can hold a colon or a slash."""
-    names = [Asked(user_id=one, message="x", overrides={}).conversation for one in ODD]
+    names = [ChatRequest(user_id=one, message="x", overrides={}).conversation for one in ODD]
     assert len(set(names)) == len(ODD)
     assert all(name.isascii() and not set(name) & set(":/ ") for name in names)
 
@@ -34,7 +34,7 @@ def test_no_two_names_are_one() -> None:
 @pytest.mark.parametrize("user", ["😀" * 128, "tg:1007", "..", "a/b"])
 async def test_a_conversation_with_an_odd_name_is_read_decided_and_listed(api: Api, user: str) -> None:
     """The longest too: by its session, in a list that goes on, and by nobody else."""
-    session = f"http:site:{Asked(user_id=user, message='x', overrides={}).conversation}"
+    session = f"http:site:{ChatRequest(user_id=user, message='x', overrides={}).conversation}"
     card = await api.ask(session=session)
     await api.ask(session="http:site:zz")
     path = f"/sessions/{quote(session, safe=':')}/events"

@@ -28,7 +28,7 @@ async def test_a_message_is_answered_with_text(door: Door) -> None:
     assert body["assistant"] == "Здравствуйте!"
     assert (body["session"], body["state"], body["waiting"], body["done"]) == ("http:site:42", "answered", [], [])
     assert answer.headers["x-trace-id"] == body["turn_id"]
-    assert door.world.sql.due_outbox("http", door.world.clock.now()) == []
+    assert door.world.sql.list_due_outbox("http", door.world.clock.now()) == []
 
 
 @pytest.mark.req("S004-61", "S004-63", "S004-X10")
@@ -69,7 +69,7 @@ BROKEN = [
 async def test_a_body_that_is_none_is_400_with_a_sentence_and_no_turn(door: Door, body: bytes, code: str) -> None:
     answer = await door.http.post("/chat", content=body, headers={"X-API-Key": SITE})
     assert error_of(answer) == (400, code)
-    assert door.world.sql.streams() == []
+    assert door.world.sql.list_streams() == []
 
 
 @pytest.mark.parametrize("length", [{"Content-Length": str(MAX_BODY * 10)}, {}], ids=["announced", "in pieces"])
@@ -105,7 +105,7 @@ async def test_what_nobody_foresaw_is_500_and_reveals_nothing(door: Door, caplog
     def falls(*_: Any) -> Any:
         raise RuntimeError("secret-inside")
 
-    door.api.mailbox.waiting = falls  # type: ignore[method-assign]
+    door.api.mailbox.open_ticket = falls  # type: ignore[method-assign]
     answer = await door.chat("/mode")
     assert error_of(answer) == (500, "internal_error")
     assert "secret" not in answer.text

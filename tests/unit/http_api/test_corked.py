@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bot.http_api.corked import MOST, Corked
+from bot.http_api.corked import MAX_BUFFERED, BufferedTransport
 
 
 class _Speaks(asyncio.Protocol):
@@ -16,7 +16,7 @@ class _Speaks(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        corked = Corked(transport, asyncio.get_running_loop())
+        corked = BufferedTransport(transport, asyncio.get_running_loop())
         for piece in self._pieces:
             corked.write(piece)
             self.kept_back = max(self.kept_back, sum(map(len, corked._pieces)))
@@ -24,7 +24,9 @@ class _Speaks(asyncio.Protocol):
 
 
 @pytest.mark.req("S004-58")
-@pytest.mark.parametrize("pieces", [[b"head", b"", b"body"], [b"only"], [b""], [b"x" * MOST, b"y", b"z" * 3 * MOST, b"end"]])
+@pytest.mark.parametrize(
+    "pieces", [[b"head", b"", b"body"], [b"only"], [b""], [b"x" * MAX_BUFFERED, b"y", b"z" * 3 * MAX_BUFFERED, b"end"]]
+)
 async def test_what_was_written_before_a_close_arrives_whole(pieces: list[bytes]) -> None:
     """Order is kept, a close sends what is left, and no more than the bound is kept back."""
     speaker = _Speaks(pieces)
@@ -34,7 +36,7 @@ async def test_what_was_written_before_a_close_arrives_whole(pieces: list[bytes]
         said = await asyncio.wait_for(reader.read(-1), 30)
         writer.close()
     assert said == b"".join(pieces)
-    assert speaker.kept_back <= MOST
+    assert speaker.kept_back <= MAX_BUFFERED
 
 
 class _Waits(asyncio.Protocol):
@@ -42,7 +44,7 @@ class _Waits(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        corked = Corked(transport, asyncio.get_running_loop())
+        corked = BufferedTransport(transport, asyncio.get_running_loop())
         corked.write(b"head ")
         corked.write(b"body")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.access_file import TokenGrant, read_listed
+from bot.access_file import TokenGrant, read_access_file
 from tests.unit.http_api.chat_kit import CHIEF, SITE, Door, a_door, error_of
 from tests.unit.spine_kit import reply, step
 
@@ -57,7 +57,7 @@ async def test_a_customer_gives_no_commands(door: Door) -> None:
     door.world.model.will(reply(text="Это просто текст."))
     told = (await door.chat("/freeze", token=CHIEF)).json()
     assert told["assistant"].startswith("Это просто текст.")
-    assert await door.world.gate.means.switch.standing() is None
+    assert await door.world.gate.means.switch.find_freeze() is None
 
 
 async def test_after_a_choice_it_still_asks(door: Door) -> None:
@@ -86,5 +86,5 @@ def test_the_access_file_says_whose_words_they_are(tmp_path: Path) -> None:
     """Off unless it is written."""
     path = tmp_path / "access.yaml"
     path.write_text("http_tokens: [{name: site, customers: true}, {name: shop}]", encoding="utf-8")
-    assert [token.customers for token in read_listed(path).http_tokens] == [True, False]
+    assert [token.customers for token in read_access_file(path).http_tokens] == [True, False]
     assert SITE

@@ -32,11 +32,11 @@ async def site(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> AsyncIterato
 async def test_what_nobody_foresaw_is_a_500_on_the_wire(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """In the one form, with nothing of what went wrong; the connection goes on, and the log has the whole."""
     async with a_site(tmp_path) as site, site.wire() as wire:
-        waiting = site.door.api.mailbox.waiting
-        site.door.api.mailbox.waiting = _falls  # type: ignore[method-assign,assignment]
+        waiting = site.door.api.mailbox.open_ticket
+        site.door.api.mailbox.open_ticket = _falls  # type: ignore[method-assign,assignment]
         wire.send(request("POST", "/chat", b'{"user_id": "1", "message": "/mode"}'))
         fallen = await wire.answer()
-        site.door.api.mailbox.waiting = waiting  # type: ignore[method-assign]
+        site.door.api.mailbox.open_ticket = waiting  # type: ignore[method-assign]
         wire.send(request("POST", "/chat", b'{"user_id": "1", "message": "/mode"}'))
         assert (await wire.answer()).status == 200
     assert (fallen.status, fallen.code) == (500, "internal_error")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.postgres_kit import Server
 from tests.unit.http_api.chat_kit import SHOP, SITE, a_door, error_of
@@ -42,7 +42,7 @@ async def test_the_same_key_with_another_body_is_refused(tmp_path: Path) -> None
 @pytest.mark.req("S004-58")
 async def test_a_repeat_after_a_restart_gets_the_stored_answer(tmp_path: Path) -> None:
     """From the journal alone, however much was said in between, and although its card was decided since."""
-    path = sqlite_url(tmp_path / "kept.db")
+    path = build_sqlite_url(tmp_path / "kept.db")
     async with a_door(tmp_path, store=open_store(path)) as door:
         door.world.model.will(reply(raise_sum(), text="Подтвердите."))
         first = await door.chat("подними сумму сделки 481", key="k-1")
@@ -62,7 +62,7 @@ async def test_a_repeat_after_a_restart_gets_the_stored_answer(tmp_path: Path) -
 @pytest.mark.req("S004-58")
 async def test_two_processes_on_one_database_work_it_once(tmp_path: Path) -> None:
     """The same key at the same moment through both doors: one turn, in whichever process holds the session; both get its answer."""
-    path = sqlite_url(tmp_path / "shared.db")
+    path = build_sqlite_url(tmp_path / "shared.db")
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     async with a_door(tmp_path / "one", store=open_store(path)) as one, a_door(tmp_path / "two", store=open_store(path)) as two:

@@ -7,8 +7,8 @@ from fastapi import Request
 from pydantic import SecretStr
 
 from bot.http_api.errors import ApiError
-from bot.http_api.identity import Identity, networks
-from bot.http_api.limits import MOST, Lockout, Rate
+from bot.http_api.identity import Authenticator, parse_networks
+from bot.http_api.limits import MAX_REMEMBERED, Lockout, RequestRate
 from bot.http_api.tokens import Tokens, read_tokens
 from tests.unit.http_api.chat_kit import SITE
 
@@ -28,11 +28,11 @@ def request(address: str = "10.9.9.9", forwarded: str = "") -> Request:
     return Request({"type": "http", "client": (address, 1), "headers": headers})
 
 
-def identity(watch: Watch, **more: Any) -> Identity:
-    return Identity(Tokens(read_tokens(SecretStr(f"site={SITE}:manager:full"), "full")), clock=watch, **more)
+def identity(watch: Watch, **more: Any) -> Authenticator:
+    return Authenticator(Tokens(read_tokens(SecretStr(f"site={SITE}:manager:full"), "full")), clock=watch, **more)
 
 
-def status(who: Identity, presented: str | None, asking: Request) -> tuple[int, str]:
+def status(who: Authenticator, presented: str | None, asking: Request) -> tuple[int, str]:
     """200, or the refusal with its Retry-After."""
     try:
         who.check(asking, presented)
@@ -85,12 +85,12 @@ def test_thousands_of_addresses_fill_no_log(caplog: pytest.LogCaptureFixture) ->
 def test_thousands_of_addresses_fill_no_memory() -> None:
     """Who was seen longest ago is forgotten; a site of IPv6 is one address."""
     watch = Watch()
-    lockout, rate = Lockout(watch), Rate(10, watch)
-    for number in range(3 * MOST):
-        lockout.failed(f"10.0.{number >> 8}.{number & 255}")
+    lockout, rate = Lockout(watch), RequestRate(10, watch)
+    for number in range(3 * MAX_REMEMBERED):
+        lockout.record_failure(f"10.0.{number >> 8}.{number & 255}")
         rate.wait(f"a{number}")
-    assert len(lockout) <= 2 * MOST
-    assert len(rate._buckets) <= MOST
+    assert len(lockout) <= 2 * MAX_REMEMBERED
+    assert len(rate._buckets) <= MAX_REMEMBERED
     who = identity(watch)
     for number in range(5):
         status(who, "wrong", request(f"2001:db8:1:2::{number}"))
@@ -112,10 +112,10 @@ def test_so_many_requests_a_minute_and_then_429_with_the_time_to_wait() -> None:
 
 def test_only_our_own_proxies_say_whom_they_speak_for() -> None:
     """The nearest address that is no proxy of ours counts: what a caller writes in front of it is worth nothing."""
-    plain, behind = identity(Watch()), identity(Watch(), proxies=networks("127.0.0.1, 10.0.0.0/8"))
+    plain, behind = identity(Watch()), identity(Watch(), proxies=parse_networks("127.0.0.1, 10.0.0.0/8"))
     told = "6.6.6.6, 9.9.9.9, 10.0.0.7"
-    assert plain.address(request("127.0.0.1", told)) == "127.0.0.1"
-    assert behind.address(request("127.0.0.1", told)) == "9.9.9.9"
-    assert behind.address(request("8.8.8.8", told)) == "8.8.8.8"
-    assert behind.address(request("127.0.0.1", "garbage")) == "127.0.0.1"
-    assert behind.address(request("127.0.0.1")) == "127.0.0.1"
+    assert plain.find_address(request("127.0.0.1", told)) == "127.0.0.1"
+    assert behind.find_address(request("127.0.0.1", told)) == "9.9.9.9"
+    assert behind.find_address(request("8.8.8.8", told)) == "8.8.8.8"
+    assert behind.find_address(request("127.0.0.1", "garbage")) == "127.0.0.1"
+    assert behind.find_address(request("127.0.0.1")) == "127.0.0.1"

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from bot.access import load_access
 from bot.access_file import TokenGrant
-from bot.http_api.identity import networks
+from bot.http_api.identity import parse_networks
 from bot.http_api.tokens import Tokens, read_tokens
 from orchestrator.errors import SettingsError
 
@@ -62,27 +62,27 @@ def test_rights_are_those_of_now() -> None:
     """The access file gives a token a Bitrix user; a stored input keeps a mode that was lowered; a token that is gone has no rights."""
     grants: dict[str, TokenGrant] = {}
     tokens = Tokens(read_tokens(SecretStr(f"site={SECRET}:manager:full"), "full"), grants.get)
-    found = tokens.of(SECRET)
+    found = tokens.find_client(SECRET)
     assert found is not None
-    assert tokens.of(SECRET[:-1]) is None
-    assert tokens.of("") is None
+    assert tokens.find_client(SECRET[:-1]) is None
+    assert tokens.find_client("") is None
     grants["site"] = TokenGrant(name="site", bitrix_user_id=7, time_zone="Asia/Omsk", locale="en")
-    now = tokens.present(found.actor.model_copy(update={"max_mode": "shadow"}))
+    now = tokens.refresh_actor(found.actor.model_copy(update={"max_mode": "shadow"}))
     assert now is not None
     assert (now.bitrix_user_id, now.sees, now.time_zone, now.locale, now.max_mode) == (7, "own", "Asia/Omsk", "en", "shadow")
     grants["site"] = TokenGrant(name="site", sees=[7, 8])
-    seeing = tokens.of(SECRET)
+    seeing = tokens.find_client(SECRET)
     assert seeing is not None
     assert seeing.actor.sees == (7, 8)
-    assert tokens.present(found.actor.model_copy(update={"key": "http:gone"})) is None
-    assert tokens.present(found.actor.model_copy(update={"key": "tg:7"})) is None
+    assert tokens.refresh_actor(found.actor.model_copy(update={"key": "http:gone"})) is None
+    assert tokens.refresh_actor(found.actor.model_copy(update={"key": "tg:7"})) is None
 
 
 def test_the_access_file_names_tokens(tmp_path: Path) -> None:
     """Beside people; faults name the entry."""
     path = tmp_path / "access.yaml"
     path.write_text("http_tokens:\n- {name: site, bitrix_user_id: 7, time_zone: Asia/Omsk}\n", encoding="utf-8")
-    token = load_access(path).token("site")
+    token = load_access(path).find_grant("site")
     assert token is not None
     assert token.bitrix_user_id == 7
     for wrong, why in (
@@ -96,6 +96,6 @@ def test_the_access_file_names_tokens(tmp_path: Path) -> None:
 
 
 def test_a_proxy_that_is_none_is_named() -> None:
-    assert [str(network) for network in networks("10.0.0.0/8, 127.0.0.1")] == ["10.0.0.0/8", "127.0.0.1/32"]
+    assert [str(network) for network in parse_networks("10.0.0.0/8, 127.0.0.1")] == ["10.0.0.0/8", "127.0.0.1/32"]
     with pytest.raises(SettingsError, match=r"HTTP_TRUSTED_PROXIES: proxy\.local is no address"):
-        networks("proxy.local")
+        parse_networks("proxy.local")

@@ -7,10 +7,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from orchestrator.leads.choosing import Away, Leads
-from orchestrator.leads.handlers import handlers
+from orchestrator.leads.choosing import Absence, LeadApprovers
+from orchestrator.leads.handlers import build_handlers
 from orchestrator.messages import Actor
-from orchestrator.turns import together
+from orchestrator.turns import merge_handlers
 from state.sql.store import SqlStore
 from state.store import OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply
@@ -28,15 +28,15 @@ class Department:
 
     everybody: list[Actor] = field(default_factory=lambda: [ANNA, BORIS, VERA, DINA])
     leads: dict[str, str] = field(default_factory=lambda: {ANNA.key: VERA.key})
-    absent: dict[str, Away] = field(default_factory=dict)
+    absent: dict[str, Absence] = field(default_factory=dict)
 
-    def people(self) -> Sequence[Actor]:
+    def list_people(self) -> Sequence[Actor]:
         return self.everybody
 
-    def lead_of(self, key: str) -> str:
+    def find_lead(self, key: str) -> str:
         return self.leads.get(key, "")
 
-    def away(self, key: str) -> Away | None:
+    def find_absence(self, key: str) -> Absence | None:
         return self.absent.get(key)
 
     def present(self, actor: Actor) -> Actor | None:
@@ -44,8 +44,8 @@ class Department:
         return next((person for person in self.everybody if person.key == actor.key), None)
 
 
-def gone(until: date, deputy: Actor | None = None) -> Away:
-    return Away(until=until, deputy=deputy.key if deputy else "")
+def gone(until: date, deputy: Actor | None = None) -> Absence:
+    return Absence(until=until, deputy=deputy.key if deputy else "")
 
 
 @asynccontextmanager
@@ -61,8 +61,10 @@ async def a_department(
     staff = department or Department()
     async with a_world(folder, policy=LIMIT if policy is None else policy, store=store, portal=portal) as world:
         gate = world.gate
-        gate._means = replace(gate._means, approvers=Leads(staff, world.clock.now))
-        world.orchestrator.tools = replace(world.tools, handlers=together(world.tools.handlers, handlers(staff)), present=staff.present)
+        gate._means = replace(gate._means, approvers=LeadApprovers(staff, world.clock.now))
+        world.orchestrator.tools = replace(
+            world.tools, handlers=merge_handlers(world.tools.handlers, build_handlers(staff)), refresh_actor=staff.present
+        )
         yield world
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from orchestrator.leads.tally import JournalTally
+from orchestrator.leads.tally import JournalChangeCounter
 from orchestrator.messages import Outcome
 from orchestrator.session import Session
 from tests.unit.spine_kit import ANNA, BORIS, World, a_world, effect
@@ -12,7 +12,7 @@ from tests.unit.spine_kit import ANNA, BORIS, World, a_world, effect
 
 def restarted(world: World) -> None:
     """A new process counts: nothing of the old one's memory is left."""
-    world.gate._means = replace(world.gate._means, tally=JournalTally(world.store))
+    world.gate._means = replace(world.gate._means, change_counter=JournalChangeCounter(world.store))
 
 
 async def tasks(world: World, session: Session, slot: str, count: int) -> str:

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from orchestrator.leads.choosing import Leads
+from orchestrator.leads.choosing import LeadApprovers
 from orchestrator.messages import Actor
 from tests.unit.leads.leads_kit import DINA, GLEB, Department, gone
 from tests.unit.spine_kit import ANNA, BORIS, VERA
@@ -14,7 +14,10 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 def keys(department: Department, actor: Actor = ANNA, *, blind: tuple[Actor, ...] = ()) -> list[str]:
-    return [lead.key for lead in Leads(department, lambda: NOON).of(actor, lambda lead: lead.key not in {one.key for one in blind})]
+    return [
+        lead.key
+        for lead in LeadApprovers(department, lambda: NOON).find_leads(actor, lambda lead: lead.key not in {one.key for one in blind})
+    ]
 
 
 def test_the_named_lead_comes_first_then_every_lead_who_may_see_the_record_then_administrators() -> None:
@@ -61,8 +64,8 @@ def test_a_deputy_has_the_role_and_the_sight_of_the_lead_and_only_while_they_are
     """A manager stands in for a lead of two people."""
     small = VERA.model_copy(update={"sees": (7, 8)})
     department = Department(everybody=[ANNA, BORIS, small], absent={VERA.key: gone(TODAY, BORIS)})
-    acting = Leads(department, lambda: NOON).acting(BORIS)
+    acting = LeadApprovers(department, lambda: NOON).apply_delegation(BORIS)
     assert (acting.key, acting.role, acting.sees) == (BORIS.key, "lead", (6, 7, 8))
-    assert Leads(department, lambda: NOON).acting(ANNA) == ANNA
+    assert LeadApprovers(department, lambda: NOON).apply_delegation(ANNA) == ANNA
     later = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
-    assert Leads(department, lambda: later).acting(BORIS) == BORIS
+    assert LeadApprovers(department, lambda: later).apply_delegation(BORIS) == BORIS

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import card_text
-from bot.rendering.spans import plain
-from bot.telegram.callbacks import ActionPress, CardPress, unpack
-from bot.telegram.keyboards import card_keyboard
+from bot.rendering.cards import render_card
+from bot.rendering.spans import to_plain_text
+from bot.telegram.callbacks import ActionClick, CardClick, unpack
+from bot.telegram.keyboards import build_card_keyboard
 from orchestrator import workers
 from orchestrator.gate.gate import Gate
 from orchestrator.messages import Actor
-from state.clock import new_id
+from state.clock import generate_id
 from state.store import InboxRow
 from tests.unit.leads.leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, _row, command, message, press, raise_sum, reply
@@ -24,7 +24,7 @@ TODAY = date(2026, 11, 21)
 
 
 def pressing(*words: str, actor: Actor, key: str) -> InboxRow:
-    return _row("press", "express", {"words": list(words), "callback_id": new_id(), "message_id": 5}, actor, key)
+    return _row("press", "express", {"words": list(words), "callback_id": generate_id(), "message_id": 5}, actor, key)
 
 
 async def pending(world: World, actor: Actor, key: str = "") -> list[Any]:
@@ -98,7 +98,7 @@ async def test_details_of_the_leads_copy_come_from_the_conversation_of_the_card(
         world.model.will(reply(raise_sum(2_500_000)))
         await world.work(message("подними"))
         body = next(row.body for row in world.outbox() if row.kind == "card" and row.session == VERA.key)
-        words = next(press.words for press in _buttons(body) if isinstance(press, ActionPress) and press.words[0] == "details")
+        words = next(press.words for press in _buttons(body) if isinstance(press, ActionClick) and press.words[0] == "details")
         await world.work(pressing(*words, actor=VERA, key=VERA.key))
         rows = world.outbox()
         assert [(row.session.removesuffix(":toast"), row.kind) for row in rows] == [(VERA.key, "toast"), (VERA.key, "details")]
@@ -115,7 +115,7 @@ async def test_details_of_the_leads_copy_come_from_the_conversation_of_the_card(
 
 
 def _buttons(body: dict[str, Any]) -> list[Any]:
-    markup = card_keyboard(body, Translator("ru"))
+    markup = build_card_keyboard(body, Translator("ru"))
     assert markup is not None
     return [unpack(button.callback_data or "") for line in markup.inline_keyboard for button in line]
 
@@ -161,7 +161,7 @@ async def test_where_the_lead_was_dismissed_the_reminder_goes_to_who_decides_now
         rows = world.outbox()
         assert by_chat(rows) == {CHAT: ["card:requested", "lead-moved"], GLEB.key: ["card:requested"]}
         mine = next(row.body for row in rows if row.kind == "card" and row.session == CHAT)
-        assert "Ждёт руководителя (Глеб) до" in plain(card_text(mine, Translator("ru")))
+        assert "Ждёт руководителя (Глеб) до" in to_plain_text(render_card(mine, Translator("ru")))
         world.clock.advance(timedelta(hours=2))
         await world.work()
         assert by_chat(world.outbox()) == {CHAT: ["card:requested"], GLEB.key: ["card:requested", "lead-remind"]}
@@ -231,10 +231,10 @@ async def test_the_requester_reads_for_whom_and_until_when_they_wait(tmp_path: P
     """«Ждёт руководителя (Вера) до …», in the clock of the one who reads."""
     async with a_department(tmp_path) as world:
         entry = await ask_for(world)
-        text = plain(card_text({**entry, "expires_at": "2026-11-21T15:00:00.000000Z"}, Translator("ru")))
+        text = to_plain_text(render_card({**entry, "expires_at": "2026-11-21T15:00:00.000000Z"}, Translator("ru")))
         assert "Ждёт руководителя (Вера) до " in text
         assert "18:00" in text.partition("Ждёт руководителя")[2]
-        assert not [press for press in _buttons(entry) if isinstance(press, CardPress) and press.approve]
+        assert not [press for press in _buttons(entry) if isinstance(press, CardClick) and press.approve]
 
 
 @pytest.mark.parametrize("via", ["typed", "button"])
@@ -292,7 +292,7 @@ async def test_a_leads_copy_of_a_settled_card_has_no_button_that_leads_nowhere(t
         entry = await ask_for(world)
         for status in ("executed", "unknown", "refused", "expired", "denied", "superseded"):
             body = {**entry, "status": status, "home": CHAT, "undo_until": "2026-11-21T15:00:00.000000Z"}
-            assert card_keyboard(body, Translator("ru")) is None, status
+            assert build_card_keyboard(body, Translator("ru")) is None, status
 
 
 @pytest.mark.parametrize("kind", ["decision", "reason"])

@@ -204,4 +204,4 @@ async def test_time_over_closes_both_cards_and_tells_both(tmp_path: Path) -> Non
         await world.work()
         told = by_chat(world.outbox())
         assert told == {CHAT: ["card:expired", "lead-expired"], VERA.key: ["card:expired", "lead-expired-yours"]}
-        assert world.sql.due_timers(NOW + timedelta(days=3)) == []
+        assert world.sql.list_due_timers(NOW + timedelta(days=3)) == []

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import card_text
-from bot.rendering.spans import plain
-from bot.telegram.keyboards import card_keyboard
-from orchestrator.leads.moving import LeadsWatch
+from bot.rendering.cards import render_card
+from bot.rendering.spans import to_plain_text
+from bot.telegram.keyboards import build_card_keyboard
+from orchestrator.leads.moving import LeadsWatcher
 from orchestrator.messages import Actor
 from tests.unit.leads.leads_kit import DINA, GLEB, Department, a_department, ask_for, by_chat, gone
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, press
@@ -18,10 +18,10 @@ from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, press
 TODAY = date(2026, 11, 21)
 
 
-async def _round(world: World, watch: LeadsWatch) -> list[Any]:
+async def _round(world: World, watch: LeadsWatcher) -> list[Any]:
     """A round of the orchestrator, and what comes of it."""
     async with world.working():
-        await watch.look(world.orchestrator.receive, world.clock.now())
+        await watch.run(world.orchestrator.receive, world.clock.now())
         await world.idle()
     return world.outbox()
 
@@ -31,7 +31,7 @@ async def test_a_card_that_lies_with_a_lead_who_goes_away_is_brought_to_the_depu
     """It waited for the reminder two hours later, or for nobody; the one who asked reads who decides now."""
     department = Department(everybody=[ANNA, BORIS, VERA, GLEB, DINA])
     async with a_department(tmp_path, department=department) as world:
-        watch = LeadsWatch(world.store, department)
+        watch = LeadsWatcher(world.store, department)
         entry = await ask_for(world)
         assert await _round(world, watch) == []
         department.absent[VERA.key] = gone(TODAY, deputy)
@@ -40,7 +40,7 @@ async def test_a_card_that_lies_with_a_lead_who_goes_away_is_brought_to_the_depu
         moved = next(row for row in rows if row.kind == "reply")
         assert moved.body["notices"][0]["args"] == {"who": deputy.name, "what": "Ромашка"}
         own = next(row.body for row in rows if row.kind == "card" and row.session == CHAT)
-        assert f"Ждёт руководителя ({deputy.name}) до" in plain(card_text(own, Translator("ru")))
+        assert f"Ждёт руководителя ({deputy.name}) до" in to_plain_text(render_card(own, Translator("ru")))
         assert await _round(world, watch) == []
         await world.work(press(entry, actor=deputy))
         assert len(world.portal.ledger) == 1
@@ -50,22 +50,22 @@ async def test_a_card_that_lies_with_a_lead_who_goes_away_is_brought_to_the_depu
 async def test_who_comes_back_decides_again_and_a_deputy_who_may_not_any_more_keeps_no_button(tmp_path: Path) -> None:
     department = Department(absent={VERA.key: gone(TODAY, BORIS)})
     async with a_department(tmp_path, department=department) as world:
-        watch = LeadsWatch(world.store, department)
+        watch = LeadsWatcher(world.store, department)
         await ask_for(world)
         await _round(world, watch)
         department.absent.clear()
         rows = await _round(world, watch)
         assert by_chat(rows) == {CHAT: ["card:requested", "lead-moved"], VERA.key: ["card:requested"], BORIS.key: ["card:elsewhere"]}
         copy = next(row.body for row in rows if row.session == BORIS.key)
-        assert card_keyboard(copy, Translator("ru")) is None
-        assert "Теперь решает Вера" in plain(card_text(copy, Translator("ru")))
+        assert build_card_keyboard(copy, Translator("ru")) is None
+        assert "Теперь решает Вера" in to_plain_text(render_card(copy, Translator("ru")))
 
 
 async def test_a_lead_who_stays_a_lead_hears_of_the_return_without_a_second_card(tmp_path: Path) -> None:
     """Away and back within the life of one card: every row edits the same message (its key), and the requester reads both changes."""
     department = Department(everybody=[ANNA, VERA, GLEB, DINA])
     async with a_department(tmp_path, department=department) as world:
-        watch = LeadsWatch(world.store, department)
+        watch = LeadsWatcher(world.store, department)
         entry = await ask_for(world)
         await _round(world, watch)
         said = []
@@ -83,9 +83,9 @@ async def test_a_change_while_the_program_was_down_is_noticed_and_a_day_that_end
     async with a_department(tmp_path, department=department) as world:
         entry = await ask_for(world)
         assert entry["told"] == [GLEB.key]
-        assert await _round(world, LeadsWatch(world.store, department)) == []
+        assert await _round(world, LeadsWatcher(world.store, department)) == []
         world.clock.advance(timedelta(hours=10))  # past midnight in Moscow
-        rows = await _round(world, LeadsWatch(world.store, department))
+        rows = await _round(world, LeadsWatcher(world.store, department))
         assert [row.body["notices"][0]["args"]["who"] for row in rows if row.kind == "reply" and row.session == CHAT][-1:] == ["Вера"]
         assert VERA.key in by_chat(rows)
 
@@ -94,18 +94,18 @@ async def test_a_deputy_whom_the_card_does_not_reach_is_told_of_to_the_one_who_a
     """That it reached the lead who is away helps nobody."""
     department = Department(everybody=[ANNA, VERA, GLEB, DINA])
     async with a_department(tmp_path, department=department) as world:
-        watch = LeadsWatch(world.store, department)
+        watch = LeadsWatcher(world.store, department)
         await ask_for(world)
         await _round(world, watch)
         world.clock.advance(timedelta(seconds=100))
         await world.work()
         department.absent[VERA.key] = gone(TODAY, GLEB)
         async with world.working():
-            await watch.look(world.orchestrator.receive, world.clock.now())
+            await watch.run(world.orchestrator.receive, world.clock.now())
             await world.idle()
-        while due := world.sql.due_outbox("tg", world.clock.now() + timedelta(days=1)):
+        while due := world.sql.list_due_outbox("tg", world.clock.now() + timedelta(days=1)):
             for row in due:
-                (world.sql.outbox_failed if row.session == GLEB.key else world.sql.outbox_sent)(row.id, "77")
+                (world.sql.mark_outbox_failed if row.session == GLEB.key else world.sql.mark_outbox_sent)(row.id, "77")
         world.clock.advance(timedelta(seconds=100))
         await world.work()
         assert by_chat(world.outbox()) == {CHAT: ["lead-unreached"]}

@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.leads import reasons
 from orchestrator.messages import Actor
-from state.clock import new_id
-from state.events_leads import awaited
+from state.clock import generate_id
+from state.events_leads import find_awaited_denial
 from state.store import InboxRow
 from tests.unit.leads.leads_kit import a_department, ask_for, by_chat
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, card, command, message, reply
@@ -25,7 +25,7 @@ def row(kind: str, body: dict[str, Any], *, actor: Actor = VERA, key: str = VERA
 
 def why(entry: dict[str, Any], *, actor: Actor = VERA, key: str = VERA.key, home: str = HOME) -> InboxRow:
     words = [reasons.PRESS, entry["confirmation_id"], entry["nonce"], home]
-    return row("press", {"words": words, "callback_id": new_id(), "message_id": 5}, actor=actor, key=key)
+    return row("press", {"words": words, "callback_id": generate_id(), "message_id": 5}, actor=actor, key=key)
 
 
 def answered(entry: dict[str, Any], text: str, *, actor: Actor = VERA) -> InboxRow:
@@ -41,7 +41,7 @@ def next_message(text: str) -> InboxRow:
 
 async def awaits(world: World) -> bool:
     session = await world.session(VERA.key, "reading")
-    found = awaited(session.state, VERA.key, world.clock.now()) is not None
+    found = find_awaited_denial(session.state, VERA.key, world.clock.now()) is not None
     await session.close()
     return found
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from orchestrator.leads.tally import JournalTally
+from orchestrator.leads.tally import JournalChangeCounter
 from orchestrator.messages import Outcome
 from state.store import OutboxRow
 from tests.unit.leads.leads_kit import LIMIT, a_department, ask_for, by_chat
@@ -13,13 +13,13 @@ from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, effect
 def fails(world: World, chat: str) -> list[OutboxRow]:
     """Deliver everything but what goes to that chat: there the bot may not write."""
     rows: list[OutboxRow] = []
-    while due := world.sql.due_outbox("tg", world.clock.now() + timedelta(days=1)):
+    while due := world.sql.list_due_outbox("tg", world.clock.now() + timedelta(days=1)):
         for row in due:
             rows.append(row)
             if row.session == chat:
-                world.sql.outbox_failed(row.id, "the chat is closed to the bot")
+                world.sql.mark_outbox_failed(row.id, "the chat is closed to the bot")
             else:
-                world.sql.outbox_sent(row.id, "77")
+                world.sql.mark_outbox_sent(row.id, "77")
     return rows
 
 
@@ -67,7 +67,7 @@ async def test_a_decided_request_reminds_nobody(tmp_path: Path) -> None:
     async with a_department(tmp_path) as world:
         entry = await ask_for(world)
         await world.work(press(entry, actor=VERA))
-        assert world.sql.due_timers(world.clock.now() + timedelta(days=2)) == []
+        assert world.sql.list_due_timers(world.clock.now() + timedelta(days=2)) == []
 
 
 async def test_the_cap_of_a_day_counts_all_conversations_of_a_person(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_the_cap_of_a_day_counts_all_conversations_of_a_person(tmp_path: P
     async with a_world(tmp_path, policy=policy) as world:
         from dataclasses import replace  # noqa: PLC0415 - as its only user
 
-        world.gate._means = replace(world.gate._means, tally=JournalTally(world.store))
+        world.gate._means = replace(world.gate._means, change_counter=JournalChangeCounter(world.store))
         private, group = await world.session(), await world.session("tg:-100", "two")
 
         async def task(number: int, *, session: object = private, actor: object = ANNA) -> str:

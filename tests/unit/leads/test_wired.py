@@ -6,9 +6,9 @@ from typing import Any
 
 from bot.access import load_access
 from bot.i18n.translate import Translator
-from bot.telegram.callbacks import ActionPress, CardPress, unpack
-from bot.telegram.keyboards import card_keyboard
-from orchestrator.leads.choosing import Away, Leads
+from bot.telegram.callbacks import ActionClick, CardClick, unpack
+from bot.telegram.keyboards import build_card_keyboard
+from orchestrator.leads.choosing import Absence, LeadApprovers
 from state.store import InboxRow
 from tests.unit.leads.leads_kit import a_department, ask_for, by_chat
 from tests.unit.spine_kit import CHAT, VERA, command, message, raise_sum, reply
@@ -27,14 +27,14 @@ def test_the_access_file_names_leads_deputies_and_days_off(tmp_path: Path) -> No
     path = tmp_path / "access.yaml"
     path.write_text(ACCESS, encoding="utf-8")
     access = load_access(path)
-    assert (access.lead_of("tg:1007"), access.lead_of("tg:1008"), access.lead_of("tg:5")) == ("tg:1006", "", "")
-    assert access.away("tg:1006") == Away(until=date(2026, 11, 23), deputy="tg:1005")
-    assert access.away("tg:1005") is None
-    anna = access.actor(1007)
+    assert (access.find_lead("tg:1007"), access.find_lead("tg:1008"), access.find_lead("tg:5")) == ("tg:1006", "", "")
+    assert access.find_absence("tg:1006") == Absence(until=date(2026, 11, 23), deputy="tg:1005")
+    assert access.find_absence("tg:1005") is None
+    anna = access.find_actor(1007)
     assert anna is not None
     for day, found in ((23, "tg:1005"), (24, "tg:1006")):
-        leads = Leads(access, lambda day=day: datetime(2026, 11, day, 9, 0, tzinfo=UTC))  # type: ignore[misc]
-        assert [lead.key for lead in leads.of(anna, lambda _: True)] == [found]
+        leads = LeadApprovers(access, lambda day=day: datetime(2026, 11, day, 9, 0, tzinfo=UTC))  # type: ignore[misc]
+        assert [lead.key for lead in leads.find_leads(anna, lambda _: True)] == [found]
 
 
 async def test_the_buttons_of_the_leads_copy_lead_home(tmp_path: Path) -> None:
@@ -44,9 +44,9 @@ async def test_the_buttons_of_the_leads_copy_lead_home(tmp_path: Path) -> None:
         await world.work(message("подними"))
         cards = {row.session: row.body for row in world.outbox() if row.kind == "card"}
         mine, theirs = _presses(cards[CHAT]), _presses(cards[VERA.key])
-        assert not [press for press in mine if isinstance(press, CardPress) and press.approve]
-        assert {press.approve for press in theirs if isinstance(press, CardPress) and press.home == CHAT} == {True, False}
-        why = next(press for press in theirs if isinstance(press, ActionPress) and press.words[0] == "why")
+        assert not [press for press in mine if isinstance(press, CardClick) and press.approve]
+        assert {press.approve for press in theirs if isinstance(press, CardClick) and press.home == CHAT} == {True, False}
+        why = next(press for press in theirs if isinstance(press, ActionClick) and press.words[0] == "why")
         made = command("x", actor=VERA, key=VERA.key)
         body = {"words": list(why.words), "callback_id": "c", "message_id": 1}
         await world.work(InboxRow(**{**made.__dict__, "kind": "press", "body": body}))
@@ -57,10 +57,10 @@ async def test_a_request_below_the_limit_keeps_its_own_buttons(tmp_path: Path) -
     """The requester approves it."""
     async with a_department(tmp_path) as world:
         entry = await ask_for(world, 1_500_000)
-        assert [press.approve for press in _presses(entry) if isinstance(press, CardPress)] == [True, False]
+        assert [press.approve for press in _presses(entry) if isinstance(press, CardClick)] == [True, False]
 
 
 def _presses(body: dict[str, Any]) -> list[Any]:
-    markup = card_keyboard(body, Translator("ru"))
+    markup = build_card_keyboard(body, Translator("ru"))
     assert markup is not None
     return [unpack(button.callback_data or "") for line in markup.inline_keyboard for button in line]

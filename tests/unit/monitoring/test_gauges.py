@@ -11,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.monitoring import gauges
 from bot.monitoring.gauges import Gauges, Scrape
-from state.clock import FixedClock, elapsing, iso, new_id
-from state.sql import sqlite_url
-from state.sql.figures import Figures, FiguresReader, Waiting
+from state.clock import FixedClock, format_iso, generate_id, read_boottime
+from state.sql import build_sqlite_url
+from state.sql.figures import Backlog, BacklogReader, Waiting
 from state.sql.store import open_store
 from state.store import Commit, EffectChange, InboxRow, OutboxRow, StoreError, Timer
 from tests.unit.spine_kit import a_world, message, reply
@@ -24,16 +24,20 @@ AGO = NOW - timedelta(minutes=10)
 
 def filled(path: Path) -> str:
     """A database with something in each table."""
-    url = sqlite_url(path)
+    url = build_sqlite_url(path)
     store = open_store(url)
     lease = store.acquire("tg:1", "me", NOW, NOW + timedelta(minutes=1))
     assert lease is not None
     for number in range(3):
         store.put_inbox(
-            [InboxRow(id=new_id(), source=f"s{number}", session="tg:1", lane="turn", kind="message", actor={}, body={}, received_at=AGO)]
+            [
+                InboxRow(
+                    id=generate_id(), source=f"s{number}", session="tg:1", lane="turn", kind="message", actor={}, body={}, received_at=AGO
+                )
+            ]
         )
     outgoing = [
-        OutboxRow(id=new_id(), session=session, channel=session[:2], kind="reply", body={}, created_at=AGO, due_at=AGO)
+        OutboxRow(id=generate_id(), session=session, channel=session[:2], kind="reply", body={}, created_at=AGO, due_at=AGO)
         for session in ("tg:1", "xy:Иван")
     ]
     changes = [EffectChange(effect_id=f"e{n}", expect=("absent",), status="requested", call={}) for n in range(2)]
@@ -46,13 +50,16 @@ def filled(path: Path) -> str:
 
 def test_the_figures_are_those_of_the_tables(tmp_path: Path) -> None:
     """Depths, ages, timers, size; without opening the database for writing."""
-    reader = FiguresReader(filled(tmp_path / "a.db"))
-    found = reader.look(iso(NOW))
+    reader = BacklogReader(filled(tmp_path / "a.db"))
+    found = reader.read(format_iso(NOW))
     reader.close()
 
-    assert found.inbox == {"turn": Waiting(count=3, oldest=iso(AGO))}
-    assert found.outbox == {("tg", "new"): Waiting(count=1, oldest=iso(AGO)), ("xy", "new"): Waiting(count=1, oldest=iso(AGO))}
-    assert found.effects == {"requested": Waiting(count=2, oldest=iso(AGO)), "unknown": Waiting(count=1, oldest=iso(AGO))}
+    assert found.inbox == {"turn": Waiting(count=3, oldest=format_iso(AGO))}
+    assert found.outbox == {
+        ("tg", "new"): Waiting(count=1, oldest=format_iso(AGO)),
+        ("xy", "new"): Waiting(count=1, oldest=format_iso(AGO)),
+    }
+    assert found.effects == {"requested": Waiting(count=2, oldest=format_iso(AGO)), "unknown": Waiting(count=1, oldest=format_iso(AGO))}
     assert (found.timers, found.timers_due) == (2, 1)
     assert found.database_bytes > 10_000
 
@@ -60,15 +67,15 @@ def test_the_figures_are_those_of_the_tables(tmp_path: Path) -> None:
 def test_a_damaged_or_missing_database_is_an_error_of_the_store(tmp_path: Path) -> None:
     """And of nothing else."""
     (tmp_path / "b.db").write_bytes(b"this is no database" * 500)
-    for url in (sqlite_url(tmp_path / "b.db"), sqlite_url(tmp_path / "none.db")):
+    for url in (build_sqlite_url(tmp_path / "b.db"), build_sqlite_url(tmp_path / "none.db")):
         with pytest.raises(StoreError):
-            FiguresReader(url).look(iso(NOW))
+            BacklogReader(url).read(format_iso(NOW))
 
 
 async def test_a_scrape_shows_the_figures_with_unknown_channels_together(tmp_path: Path) -> None:
     """What another part of the program calls its channel is no label."""
-    scrape = Scrape(CollectorRegistry(), Gauges(FiguresReader(filled(tmp_path / "a.db")).look, FixedClock(NOW)))
-    found = parsed(await scrape.text())
+    scrape = Scrape(CollectorRegistry(), Gauges(BacklogReader(filled(tmp_path / "a.db")).read, FixedClock(NOW)))
+    found = parsed(await scrape.render())
     await scrape.aclose()
 
     assert found["sdelka_database_up", ""] == 1
@@ -90,17 +97,17 @@ async def test_a_look_that_hangs_leaves_the_scrape_the_last_figures(monkeypatch:
     monkeypatch.setattr(gauges, "TEXT_FOR", 0.0)
     hang, looks = threading.Event(), []
 
-    def look(_: str) -> Figures:
+    def look(_: str) -> Backlog:
         looks.append(1)
         if len(looks) > 1:
             hang.wait(20)
-        return Figures(timers=7)
+        return Backlog(timers=7)
 
     scrape = Scrape(CollectorRegistry(), Gauges(look, FixedClock(NOW)))
-    first = parsed(await scrape.text())
-    begun = elapsing()
-    second, third = parsed(await scrape.text()), parsed(await scrape.text())
-    assert elapsing() - begun < 2
+    first = parsed(await scrape.render())
+    begun = read_boottime()
+    second, third = parsed(await scrape.render()), parsed(await scrape.render())
+    assert read_boottime() - begun < 2
     assert [one["sdelka_database_up", ""] for one in (first, second, third)] == [1, 0, 0]
     assert second["sdelka_timers", ""] == third["sdelka_timers", ""] == 7
     assert len(looks) == 2
@@ -113,10 +120,10 @@ async def test_a_turn_goes_on_while_a_scrape_hangs(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(gauges, "PATIENCE", 0.5)
     (tmp_path / "b.db").write_bytes(b"this is no database" * 500)
     hang = threading.Event()
-    looks = (lambda _: Figures(timers=int(hang.wait(20))), FiguresReader(sqlite_url(tmp_path / "b.db")).look)
+    looks = (lambda _: Backlog(timers=int(hang.wait(20))), BacklogReader(build_sqlite_url(tmp_path / "b.db")).read)
     scrapes = [Scrape(CollectorRegistry(), Gauges(look, FixedClock(NOW))) for look in looks]
     async with a_world(tmp_path) as world:
-        asked = [asyncio.ensure_future(scrape.text()) for scrape in scrapes]
+        asked = [asyncio.ensure_future(scrape.render()) for scrape in scrapes]
         world.model.will(reply())
         await world.work(message("привет"))
         assert [row for row in world.outbox() if row.kind == "reply"]
@@ -130,11 +137,11 @@ async def test_a_turn_goes_on_while_a_scrape_hangs(tmp_path: Path, monkeypatch: 
 async def test_a_look_that_fails_is_no_error_of_the_scrape() -> None:
     """Whatever it raises."""
 
-    def look(_: str) -> Figures:
+    def look(_: str) -> Backlog:
         raise MemoryError
 
     scrape = Scrape(CollectorRegistry(), Gauges(look, FixedClock(NOW)))
-    assert parsed(await scrape.text()) == {("sdelka_database_up", ""): 0}
+    assert parsed(await scrape.render()) == {("sdelka_database_up", ""): 0}
     await scrape.aclose()
 
 

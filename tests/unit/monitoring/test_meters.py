@@ -9,7 +9,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.monitoring.meters import MOST_MODELS, Meters
-from orchestrator.measuring import counted
+from orchestrator.measuring import count_commit
 from state.events import CallSucceeded, ModelAnswered, StepRefused
 from state.store import Commit
 from tests.unit.spine_kit import a_world, message, press, raise_sum, reply, step
@@ -49,8 +49,8 @@ def test_no_hostile_name_becomes_a_label() -> None:
         refused = StepRefused(turn_id=name, slot=name, method=name, params={}, code=name, detail=name)
         done = CallSucceeded(effect_id=name, turn_id=name, slot=name, method=name, call_class=name)
         said = ModelAnswered(turn_id=name, iteration=1, text=name, model=name, prompt_tokens=-5, seconds=-1)
-        counted(commit(refused, done, said), meters)
-        meters.requested(name, "", 404, 0.1)
+        count_commit(commit(refused, done, said), meters)
+        meters.count_request(name, "", 404, 0.1)
     found = samples(meters)
 
     assert len(found) < 700
@@ -67,7 +67,7 @@ def test_a_step_counts_with_those_stored_along_and_a_batch_as_its_gravest_class(
     said = ModelAnswered(turn_id="t", iteration=1, text="", model="gpt-5", prompt_tokens=70, completion_tokens=30, seconds=3.0)
     batch = CallSucceeded(effect_id="e", turn_id="t", slot="s", method="batch", call_class="RWM")
     refused = StepRefused(turn_id="t", slot="s", method="x", params={}, code="gate-delete")
-    counted(commit(batch, earlier=(commit(said), commit(refused))), meters)
+    count_commit(commit(batch, earlier=(commit(said), commit(refused))), meters)
     found = samples(meters)
 
     assert found["sdelka_calls_total", "money", "succeeded"] == 1
@@ -82,7 +82,7 @@ async def test_a_conversation_is_counted_as_it_was(tmp_path: Path) -> None:
     """A read, a change approved, one denied, a refusal, an unheard outcome: each once, under its own word."""
     meters = Meters()
     async with a_world(tmp_path) as world:
-        world.store.watchers.append(lambda stored: counted(stored, meters))
+        world.store.watchers.append(lambda stored: count_commit(stored, meters))
         world.model.will(reply(step("crm.deal.list", {"filter": {"CLOSED": "N"}}), step("crm.deal.nosuch")), reply())
         await world.work(message("мои сделки"))
         for approve in (True, False):

@@ -15,20 +15,20 @@ from pydantic import SecretStr
 
 from bitrix.errors import NoAccess, NotSent, OutcomeUnknown, Refused
 from bot.http_api.errors import explain_errors
-from bot.http_api.health import health_router
-from bot.http_api.identity import Identity
-from bot.http_api.metrics import HttpMeter, metrics_router
+from bot.http_api.health import build_health_router
+from bot.http_api.identity import Authenticator
+from bot.http_api.metrics import RequestCounter, build_metrics_router
 from bot.http_api.tokens import Tokens, read_tokens
-from bot.http_api.watchers import watching
+from bot.http_api.watchers import build_monitoring_check
 from bot.monitoring import parties
 from bot.monitoring.gauges import Scrape
-from bot.monitoring.heard import Ears, Heard
-from bot.monitoring.lag import watch_loop
+from bot.monitoring.heard import Reachability, ReachabilityTracker
+from bot.monitoring.lag import watch_loop_lag
 from bot.monitoring.meters import Meters
-from bot.monitoring.parties import Check, Parties
-from bot.monitoring.telegram_heard import Listening
+from bot.monitoring.parties import Check, HealthChecks
+from bot.monitoring.telegram_heard import ReachabilityMiddleware
 from orchestrator.errors import ModelClientError
-from state.clock import SystemClock, elapsing
+from state.clock import SystemClock, read_boottime
 
 WATCH = "a-token-for-prometheus"
 ADMIN, MANAGER = "admin-token-0123456789", "manager-token-0123456789"
@@ -51,12 +51,12 @@ async def door(checks: dict[str, Check], *, token: str | None = WATCH) -> AsyncI
     """The routers in an app as `bot.running` puts them there."""
     meters = Meters()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.identity = Identity(Tokens(read_tokens(SecretStr(f"ops={ADMIN}:admin:full,site={MANAGER}:manager:full"), "full")))
-    may = watching(SecretStr(token) if token else None)
-    app.include_router(health_router(Parties(checks, SystemClock()), may))
-    app.include_router(metrics_router(Scrape(meters.registry, None), may))
+    app.state.identity = Authenticator(Tokens(read_tokens(SecretStr(f"ops={ADMIN}:admin:full,site={MANAGER}:manager:full"), "full")))
+    may = build_monitoring_check(SecretStr(token) if token else None)
+    app.include_router(build_health_router(HealthChecks(checks, SystemClock()), may))
+    app.include_router(build_metrics_router(Scrape(meters.registry, None), may))
     explain_errors(app)
-    app.add_middleware(HttpMeter, meters=meters)
+    app.add_middleware(RequestCounter, meters=meters)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot") as http:
         yield http, meters
 
@@ -89,9 +89,9 @@ async def test_a_party_that_hangs_is_not_well_and_holds_up_nobody(monkeypatch: p
     monkeypatch.setattr(parties, "PATIENCE", 0.05)
     monkeypatch.setattr(parties, "LOOK_AGAIN", 0.0)
     async with door({"database": hanging, "model": saying("")}) as (http, _):
-        begun = elapsing()
+        begun = read_boottime()
         answers = [(await http.get("/readyz", headers=bearer(WATCH))).json()["parties"] for _ in range(3)]
-    assert elapsing() - begun < 2
+    assert read_boottime() - begun < 2
     assert [(one["database"]["why"], one["model"]["state"]) for one in answers] == [("no answer in time", "ok")] * 3
     assert answers[0]["database"]["since"] == answers[2]["database"]["since"]
 
@@ -142,16 +142,16 @@ async def test_a_party_is_asked_once_a_minute_and_only_when_it_was_silent() -> N
     """What the work heard counts first; a probe that fails is an answer too."""
     asked: list[int] = []
     now = [1000.0]
-    ear = Heard(clock=lambda: now[0])
+    ear = Reachability(clock=lambda: now[0])
 
     async def probe() -> None:
         asked.append(1)
         raise TimeoutError
 
-    check = parties.heard(ear, probe)
+    check = parties.build_reachability_check(ear, probe)
     found = [await check() for _ in range(5)]
     assert (found, len(asked)) == (["no answer"] * 5, 1)
-    ear.note(answers=True)
+    ear.record(answers=True)
     assert (await check(), len(asked)) == ("", 1)
 
 
@@ -169,17 +169,17 @@ CASES: Sequence[tuple[Exception | None, str]] = [
 @pytest.mark.parametrize(("error", "why"), CASES)
 def test_a_refusal_of_the_portal_is_an_answer(error: Exception | None, why: str) -> None:
     """Only silence and lost access are not; and nothing that it wrote is repeated."""
-    ears = Ears()
-    ears.of_portal(error)
+    ears = ReachabilityTracker()
+    ears.record_portal_call(error)
     assert (ears.portal.answers, ears.portal.why) == (not why, why)
-    ears.of_model(ModelClientError("Иван") if why else None)
+    ears.record_model_call(ModelClientError("Иван") if why else None)
     assert ears.model.why == ("no answer" if why else "")
 
 
 async def test_telegram_is_heard_through_every_call() -> None:
     """A refused message is an answer, a broken wire is none; the error goes on as it was."""
-    ear = Heard()
-    listening: Any = Listening(ear)
+    ear = Reachability()
+    listening: Any = ReachabilityMiddleware(ear)
     method = GetMe()
 
     async def made(error: Exception | None) -> bool | None:
@@ -202,12 +202,12 @@ async def test_telegram_is_heard_through_every_call() -> None:
 
 async def test_the_disk_and_the_loop_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that is not made yet counts as the one it will be made in; a late loop is noticed."""
-    check = parties.disks({"STATE_DIR": tmp_path / "not" / "there"})
+    check = parties.build_disks_check({"STATE_DIR": tmp_path / "not" / "there"})
     assert await check() == ""
     monkeypatch.setattr(parties, "FREE_BYTES", 1 << 62)
     assert (await check()).endswith("free: STATE_DIR")
 
     late: asyncio.Queue[float] = asyncio.Queue()
-    task = asyncio.ensure_future(watch_loop(late.put_nowait, every=0.001))
+    task = asyncio.ensure_future(watch_loop_lag(late.put_nowait, every=0.001))
     assert min([await late.get() for _ in range(3)]) > -0.001
     task.cancel()

@@ -19,26 +19,26 @@ def main() -> None:
 
     match what:
         case "backup":
-            from state.moving.backup import make  # noqa: PLC0415 - each of the three imports what it needs: there are many starts
+            from state.moving.backup import create  # noqa: PLC0415 - each of the three imports what it needs: there are many starts
 
-            make(places[0], Path(places[1]), Path(places[2]), now=lambda: datetime.now(UTC), program="test", progress=progress)
+            create(places[0], Path(places[1]), Path(places[2]), now=lambda: datetime.now(UTC), program="test", progress=progress)
         case "move":
             from state.moving.move import move  # noqa: PLC0415 - as above
 
             move(places[0], places[1], progress)
         case "restore":
-            from orchestrator.reports.erasing import Place  # noqa: PLC0415 - as above
-            from orchestrator.reports.restoring import settle  # noqa: PLC0415 - as above
+            from orchestrator.reports.erasing import ErasureFiles  # noqa: PLC0415 - as above
+            from orchestrator.reports.restoring import prepare_restored  # noqa: PLC0415 - as above
             from state.clock import SystemClock  # noqa: PLC0415 - as above
-            from state.moving.archive import opened  # noqa: PLC0415 - as above
+            from state.moving.archive import open_archive  # noqa: PLC0415 - as above
             from state.moving.restore import restore  # noqa: PLC0415 - as above
 
             logs = Path(places[1])
-            with opened(Path(places[2])) as archive:
+            with open_archive(Path(places[2])) as archive:
 
                 def settled(loading: Any) -> None:
                     progress("settling")
-                    settle(loading, archive.manifest, (), Place(logs=logs), by="cli:ops", clock=SystemClock())
+                    prepare_restored(loading, archive.manifest, (), ErasureFiles(logs=logs), by="cli:ops", clock=SystemClock())
                     progress("settled")
 
                 restore(archive, places[0], logs, settle=settled, progress=progress)

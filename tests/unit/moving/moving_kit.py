@@ -13,18 +13,18 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from orchestrator.errors import SettingsError
-from orchestrator.reports.consistency import Effects
-from orchestrator.reports.erasing import Place
-from orchestrator.reports.restoring import Settled, settle
+from orchestrator.reports.consistency import EffectChecker
+from orchestrator.reports.erasing import ErasureFiles
+from orchestrator.reports.restoring import RestoreReport, prepare_restored
 from state.clock import FixedClock
 from state.findings import Finding
 from state.log_verify import verify_logs
-from state.moving.archive import opened
-from state.moving.backup import Made, make
+from state.moving.archive import open_archive
+from state.moving.backup import CreatedBackup, create
 from state.moving.manifest import ErasedPerson
 from state.moving.restore import restore
-from state.moving.tables import reading
-from state.sql import SqlStore, open_store, sqlite_url
+from state.moving.tables import open_reading
+from state.sql import SqlStore, build_sqlite_url, open_store
 from state.verify.whole import verify_journal
 from tests.unit.spine_kit import NOW
 
@@ -43,7 +43,7 @@ class Homes:
     def home(self, name: str, kind: str = "file") -> "Home":
         folder = self.folder / name
         if kind == "file":
-            return Home(folder, sqlite_url(folder / "state" / "sdelka.db"))
+            return Home(folder, build_sqlite_url(folder / "state" / "sdelka.db"))
         self.made.append(self.server().empty())
         return Home(folder, self.made[-1])
 
@@ -67,31 +67,33 @@ class Home:
         finally:
             made.close()
 
-    def back_up(self, path: Path) -> Made:
+    def back_up(self, path: Path) -> CreatedBackup:
         """A backup as of MADE_AT."""
-        return make(self.url, self.logs, path, now=lambda: MADE_AT, program="test")
+        return create(self.url, self.logs, path, now=lambda: MADE_AT, program="test")
 
-    def restore(self, path: Path, gone: tuple[ErasedPerson, ...] = ()) -> Settled:
+    def restore(self, path: Path, gone: tuple[ErasedPerson, ...] = ()) -> RestoreReport:
         """The backup in this home, on the tests' clock."""
-        done: list[Settled] = []
-        with opened(path) as archive:
-            place = Place(logs=self.logs)
+        done: list[RestoreReport] = []
+        with open_archive(path) as archive:
+            place = ErasureFiles(logs=self.logs)
             restore(
                 archive,
                 self.url,
                 self.logs,
-                settle=lambda loading: done.append(settle(loading, archive.manifest, gone, place, by="cli:ops", clock=FixedClock(NOW))),
+                settle=lambda loading: done.append(
+                    prepare_restored(loading, archive.manifest, gone, place, by="cli:ops", clock=FixedClock(NOW))
+                ),
             )
         return done[0]
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """All rows by table."""
-        with reading(self.url) as found:
-            return {shape.name: [row for page in found.pages(shape) for row in page] for shape in found.shapes}
+        with open_reading(self.url) as found:
+            return {shape.name: [row for page in found.iterate_pages(shape) for row in page] for shape in found.shapes}
 
     def findings(self) -> list[Finding]:
         """What is not as it was written."""
-        checked = verify_journal(self.url, judge=Effects, anchors={}, progress=lambda _: None)
+        checked = verify_journal(self.url, judge=EffectChecker, anchors={}, progress=lambda _: None)
         assert not checked.uncheckable, checked.uncheckable
         return [one for one in (*checked.findings, *verify_logs(self.logs)) if one.kind != "note"]
 

@@ -19,7 +19,7 @@ from state.moving.archive import NotWritten
 from state.moving.loading import NotEmpty
 from state.sql import open_store
 from state.sql.closed import ClosedDatabase, close
-from state.sql.dialect import opening
+from state.sql.dialect import open_database
 from state.store import Commit, StoreError
 from tests.unit.moving.moving_kit import KINDS, Home, Homes, called
 from tests.unit.spine_kit import CHAT, NOW, a_world, message, press, raise_sum, reply, step
@@ -143,11 +143,11 @@ async def test_a_backup_that_nobody_could_use_is_not_made(homes: Homes, tmp_path
     with pytest.raises(StoreError, match="no database"):
         home.back_up(tmp_path / "b" / "one.backup")
     await talk(home)
-    with opening(home.url) as dialect, dialect.engine.begin() as connection:
+    with open_database(home.url) as dialect, dialect.engine.begin() as connection:
         close(connection, "moved", to="PostgreSQL db/sdelka")
     with pytest.raises(ClosedDatabase, match="moved to PostgreSQL db/sdelka"):
         home.back_up(tmp_path / "b" / "one.backup")
-    with opening(home.url) as dialect, dialect.engine.begin() as connection:
+    with open_database(home.url) as dialect, dialect.engine.begin() as connection:
         close(connection, "incomplete", by="restore")
     with pytest.raises(ClosedDatabase, match="did not come to its end"):
         home.store().__enter__()

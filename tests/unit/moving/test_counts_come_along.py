@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from state.counting import Count
+from state.counting import StartCount
 from state.moving.move import move
 from state.store import CapReached, Commit, EffectChange
 from tests.unit.moving.moving_kit import Home, Homes
@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 def begin(home: Home, effect_id: str, many: int) -> None:
     """A start of so many changes, of five that are allowed, by a person who is counted already or whose first one this is."""
-    count = Count(person="employee:7", many=many, limit=5, known=() if effect_id == "first" else None)
+    count = StartCount(person="employee:7", many=many, limit=5, known=() if effect_id == "first" else None)
     change = EffectChange(effect_id=effect_id, expect=("absent",), status="started", call={"method": "x"}, count=count)
     with home.store() as store:
         held = store.acquire("tg:7", effect_id, NOW, NOW + timedelta(minutes=1))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from state.moving.archive import BadBackup, opened
+from state.moving.archive import BadBackup, open_archive
 from state.sql.schema import NewerDatabase
 from state.store import StoreError
 from tests.unit.moving.moving_kit import Home, Homes
@@ -141,18 +141,18 @@ def test_it_is_refused_by_name(
 def test_what_is_cut_or_flipped_anywhere_is_refused(whole: bytes, homes: Homes, tmp_path: Path) -> None:
     """Cut at any length; one bit changed in any place: never taken for the whole."""
     path, step = tmp_path / "bad.backup", max(1, len(whole) // 120)
-    with opened(_write(path, whole)) as archive:
+    with open_archive(_write(path, whole)) as archive:
         archive.check()
         manifest = archive.manifest
     for end in range(0, len(whole) - 1, step):
-        with pytest.raises(BadBackup), opened(_write(path, whole[:end])) as archive:
+        with pytest.raises(BadBackup), open_archive(_write(path, whole[:end])) as archive:
             archive.check()
     accepted = []
     for place in range(0, len(whole), step):
         flipped = bytearray(whole)
         flipped[place] ^= 0x10
         try:
-            with opened(_write(path, bytes(flipped))) as archive:
+            with open_archive(_write(path, bytes(flipped))) as archive:
                 archive.check()
                 accepted.append(archive.manifest == manifest)  # a date or an attribute in the directory: nothing that is read
         except BadBackup:

@@ -10,9 +10,9 @@ from filelock import FileLock
 
 from bot.cli import db as db_command
 from state.moving.loading import InUse, NotEmpty
-from state.moving.move import SamePlace, move, reopen
+from state.moving.move import SamePlace, clear_moved_mark, move
 from state.moving.tables import NothingThere
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 from state.sql.closed import ClosedDatabase
 from state.store import StoreError
 from tests.postgres_kit import libpq
@@ -62,7 +62,7 @@ async def test_to_postgresql_and_back(homes: Homes, old: Home, tmp_path: Path) -
     assert again.findings() == []
     with pytest.raises(ClosedDatabase, match="was moved to SQLite"):
         open_store(new.url)
-    assert reopen(new.url).startswith("SQLite")
+    assert clear_moved_mark(new.url).startswith("SQLite")
     open_store(new.url).close()
 
 
@@ -72,7 +72,7 @@ def test_it_refuses_what_is_in_use_full_or_missing(homes: Homes, old: Home, tmp_
     with FileLock(old.folder / "state" / "sdelka.lock"), pytest.raises(InUse, match="stop the bot"):
         move(old.url, new.url)
     with pytest.raises(NothingThere):
-        move(sqlite_url(tmp_path / "none.db"), new.url)
+        move(build_sqlite_url(tmp_path / "none.db"), new.url)
     with pytest.raises(SamePlace):
         move(old.url, old.url)
     with pytest.raises(NothingThere, match="no database of schema"):
@@ -121,4 +121,4 @@ def test_the_command_tells_where_things_are(homes: Homes, old: Home, tmp_path: P
     assert (code, "is open again" in said) == (0, True)
     assert called(db_command.app, "move", "--to", "mysql://x/y")[0] == 2
     with old.store() as store:
-        assert store.head(f"session:{CHAT}")[0] > 0
+        assert store.read_head(f"session:{CHAT}")[0] > 0

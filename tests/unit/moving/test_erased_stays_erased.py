@@ -9,7 +9,7 @@ import pytest
 from bot.cli import restore as restore_command
 from bot.cli.journal.erase import add
 from orchestrator.reports import erasing
-from orchestrator.reports.erasing import Place
+from orchestrator.reports.erasing import ErasureFiles
 from state.sql import open_store
 from tests.unit.moving.moving_kit import Home, Homes, called
 from tests.unit.spine_kit import BORIS, CHAT, NOW, a_world, message, reply
@@ -26,9 +26,9 @@ async def talk(home: Home) -> None:
 
 
 def erase(home: Home) -> None:
-    place = Place(logs=home.logs, files=tuple((home.folder / "state").iterdir()))
+    place = ErasureFiles(logs=home.logs, files=tuple((home.folder / "state").iterdir()))
     with home.store() as store:
-        erasing.erase(store, erasing.survey(store, CHAT, place), place, now=NOW, by="cli:ops")
+        erasing.erase(store, erasing.inspect_person(store, CHAT, place), place, now=NOW, by="cli:ops")
 
 
 def texts(home: Home) -> list[Any]:
@@ -73,10 +73,10 @@ async def test_a_newer_backup_beside_it_tells_of_the_erasure(old: Home, tmp_path
 def _later(home: Home, path: Path) -> None:
     from datetime import timedelta  # noqa: PLC0415 - only here
 
-    from state.moving.backup import make  # noqa: PLC0415 - only here
+    from state.moving.backup import create  # noqa: PLC0415 - only here
     from tests.unit.moving.moving_kit import MADE_AT  # noqa: PLC0415 - only here
 
-    make(home.url, home.logs, path, now=lambda: MADE_AT + timedelta(days=1), program="test")
+    create(home.url, home.logs, path, now=lambda: MADE_AT + timedelta(days=1), program="test")
 
 
 async def test_the_list_of_erased_people_does_the_same(old: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

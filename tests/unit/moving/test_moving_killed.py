@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from state.moving.archive import BadBackup, opened
+from state.moving.archive import BadBackup, open_archive
 from state.moving.move import move
 from state.sql import open_store
 from state.sql.closed import ClosedDatabase
@@ -28,7 +28,7 @@ def test_a_killed_backup_leaves_no_backup(talked: Home, tmp_path: Path, where: s
     assert killed("backup", where, talked.url, talked.logs, path)
     assert not path.exists()
     [half] = path.parent.iterdir()
-    with pytest.raises(BadBackup), opened(half):
+    with pytest.raises(BadBackup), open_archive(half):
         pass
     talked.back_up(path)
     assert [one.name for one in path.parent.iterdir()] == ["one.backup"]

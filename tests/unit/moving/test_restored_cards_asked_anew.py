@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from orchestrator.cards.again import may_repeat
-from state.clock import new_id
-from state.journal import state_of
+from state.clock import generate_id
+from state.journal import load_state
 from state.sql import open_store
 from state.store import InboxRow, OutboxRow
 from tests.unit.moving.moving_kit import Home, Homes
@@ -47,7 +47,7 @@ class Lost:
 
 
 def pressing(*words: str) -> InboxRow:
-    return _row("press", "express", {"words": list(words), "callback_id": new_id(), "message_id": 5}, ANNA, CHAT)
+    return _row("press", "express", {"words": list(words), "callback_id": generate_id(), "message_id": 5}, ANNA, CHAT)
 
 
 def answer(question: OutboxRow, text: str) -> InboxRow:
@@ -62,7 +62,7 @@ def lost(homes: Homes, tmp_path: Path) -> Lost:
 
 async def approved(world: World) -> None:
     """Every card that waits is approved by whoever may."""
-    state, _ = await world.store.read(state_of, f"session:{CHAT}")
+    state, _ = await world.store.read(load_state, f"session:{CHAT}")
     await world.work(*(press(entry) for entry in state["agent"]["confirmations"].values() if entry["status"] == "requested"))
 
 
@@ -104,7 +104,7 @@ async def test_what_was_found_done_offers_no_repeat(lost: Lost) -> None:
     card = await lost.asked(ADD, done=True)
     async with lost.bot(lost.new) as world:
         await world.work(press(card))
-        state, _ = await world.store.read(state_of, f"session:{CHAT}")
+        state, _ = await world.store.read(load_state, f"session:{CHAT}")
         entry = state["agent"]["confirmations"][card["confirmation_id"]]
         assert (entry["status"], entry["code"]) == ("refused", "came-back-done")
         assert not may_repeat(entry)

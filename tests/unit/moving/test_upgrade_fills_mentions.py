@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from state.canonical import dumps
-from state.journal import RecordHead, chained, record_text
+from state.journal import RecordHead, hash_record, record_text
 from state.moving.move import move
 from state.sql import mentions as filling
 from state.sql import open_store, schema
-from state.sql.dialect import opening
+from state.sql.dialect import open_database
 from state.sql.functions import COMMIT
 from state.sql.tables import mentions
 from state.store import Commit, StaleEpoch
@@ -28,7 +28,7 @@ CHILD = Path(__file__).with_name("mentions_child.py")
 
 @contextmanager
 def changing(home: Home) -> Iterator[tuple[Connection, Any]]:
-    with opening(home.url) as dialect:
+    with open_database(home.url) as dialect:
         with dialect.engine.begin() as connection:
             yield connection, dialect
         dialect.engine.dispose()
@@ -79,16 +79,16 @@ def test_a_database_of_the_first_schema_is_filled(homes: Homes, talked: Home) ->
     events: list[dict[str, Any]] = []
     with talked.store() as store, changing(talked) as (connection, _):
         effects = [dict(row._mapping) | {"epoch": 1} for row in connection.execute(text("SELECT * FROM effects"))]
-        for stream in store.streams():
+        for stream in store.list_streams():
             prev = ""
             for event in store.read_events(stream):
                 head = RecordHead(stream, event.seq, event.id, event.ts, event.type, event.v, event.actor)
                 data = dumps(event.data)
-                prev = chained(prev, record_text(head, data))
+                prev = hash_record(prev, record_text(head, data))
                 events.append({**head._asdict(), "data": data, "hash": prev})
     (home.folder / "state").mkdir(parents=True)
     with changing(home) as (connection, dialect):
-        schema.bring(dialect, connection, "", "0001")
+        schema.migrate(dialect, connection, "", "0001")
         for table, rows in {"events": events, "effects": effects}.items():
             names = ", ".join(f'"{name}"' for name in rows[0])
             places = ", ".join(f":{name}" for name in rows[0])
@@ -106,7 +106,7 @@ def test_who_is_killed_in_the_middle_begins_anew(homes: Homes, talked: Home, kin
     dead = subprocess.run([sys.executable, CHILD, home.url], capture_output=True, text=True, timeout=60, check=False)
     assert dead.returncode == -9, dead.stderr[-2000:]
     with changing(home) as (connection, _):
-        assert schema.revision(connection) == "0003"
+        assert schema.read_revision(connection) == "0003"
         assert not connection.dialect.has_table(connection, "mentions")
     open_store(home.url).close()
     assert mentioned(home) == before

@@ -11,15 +11,15 @@ import orjson
 import pytest
 from sqlalchemy import Connection, text
 
-from state.clock import iso
-from state.event_data import written
+from state.clock import format_iso
+from state.event_data import encode
 from state.events import MessageReceived
-from state.journal import RecordHead, chained, record_text
+from state.journal import RecordHead, hash_record, record_text
 from state.migrations import HEAD
-from state.moving.archive import opened
-from state.moving.loading import _count_on
+from state.moving.archive import open_archive
+from state.moving.loading import _reset_sequences
 from state.sql import NewerDatabase, open_store, schema
-from state.sql.dialect import opening
+from state.sql.dialect import open_database
 from state.store import InboxRow
 from state.verify.database import OLDER
 from tests.unit.moving.moving_kit import KINDS, Home, Homes
@@ -35,34 +35,34 @@ def filled(home: Home, revision: str) -> dict[str, list[dict[str, Any]]]:
     (home.folder / "state").mkdir(parents=True, exist_ok=True)
     rows = _rows(revision)
     with changing(home) as (connection, dialect):
-        schema.bring(dialect, connection, "", revision)
+        schema.migrate(dialect, connection, "", revision)
         for table, several in rows.items():
             for row in several:
                 names = ", ".join(f'"{name}"' for name in row)
                 places = ", ".join(f":{name}" for name in row)
                 connection.execute(text(f'INSERT INTO "{table}" ({names}) VALUES ({places})'), row)  # noqa: S608 - names of this file
-        if dialect.gathers:
-            _count_on(connection)
+        if dialect.batches_commits:
+            _reset_sequences(connection)
     return rows
 
 
 @contextmanager
 def changing(home: Home) -> Iterator[tuple[Connection, Any]]:
-    with opening(home.url) as dialect:
+    with open_database(home.url) as dialect:
         with dialect.engine.begin() as connection:
             yield connection, dialect
         dialect.engine.dispose()
 
 
 def _rows(revision: str) -> dict[str, list[dict[str, Any]]]:
-    at, prev, events = iso(NOW), "", []
+    at, prev, events = format_iso(NOW), "", []
     for seq, words in enumerate(("подними сумму", "и ещё"), start=1):
-        made = written(MessageReceived(turn_id=f"t{seq}", text=words))
+        made = encode(MessageReceived(turn_id=f"t{seq}", text=words))
         head = RecordHead(f"session:{CHAT}", seq, f"00000000-0000-7000-8000-00000000000{seq}", at, made.type, made.v, CHAT)
         data = orjson.dumps(
             orjson.loads(made.clear) | {"text": words}, option=orjson.OPT_SORT_KEYS
         ).decode()  # in clear, as before there were keys
-        prev = chained(prev, record_text(head, data))
+        prev = hash_record(prev, record_text(head, data))
         events.append({**head._asdict(), "data": data, "hash": prev})
     effect = {
         "effect_id": "e1",
@@ -146,10 +146,10 @@ def test_a_backup_made_before_the_upgrade_is_upgraded_when_it_is_restored(homes:
     home, place = homes.home("old"), homes.home("new", kind)
     rows = filled(home, revision)
     path = home.back_up(tmp_path / "one.backup").path
-    with opened(path) as archive:
+    with open_archive(path) as archive:
         assert archive.manifest.revision == revision
     with changing(home) as (connection, _):
-        assert schema.revision(connection) == revision
+        assert schema.read_revision(connection) == revision
     place.restore(path)
     same(place, {table: several for table, several in rows.items() if table in {"events", "outbox", "deliveries", "timers", "blobs"}})
     assert [one.why for one in place.findings() if "e1" not in one.place] == []

@@ -11,10 +11,10 @@ import orjson
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.restored import Restored
-from bot.telegram.rows import Maker, Routed
-from orchestrator.reports.restoring import Settled
-from state.clock import iso
+from bot.telegram.restored import RestoreGuard
+from bot.telegram.rows import ParsedUpdate, RowBuilder
+from orchestrator.reports.restoring import RestoreReport
+from state.clock import format_iso
 from state.events import CallStarted, ConfirmationApproved
 from state.sql import open_store
 from state.store import RESTORED, EffectChange
@@ -47,7 +47,7 @@ class Two:
             await world.work(message("сделай"))
             return dict(world.events("ConfirmationRequested")[-1].data)
 
-    def restored(self) -> Settled:
+    def restored(self) -> RestoreReport:
         return self.new.restore(self.file)
 
     async def decide(self, home: Home, card: dict[str, Any]) -> list[str]:
@@ -75,7 +75,7 @@ async def test_a_card_that_ran_after_the_backup_does_not_run_again(two: Two, wis
     assert len(two.portal.written(method)) == 1
     assert "came-back-done" in " ".join(said) or "card:refused" in said
     with two.new.store() as store:
-        row = store.effect(card["effect_id"])
+        row = store.find_effect(card["effect_id"])
         assert row is not None
         assert row.status == "refused"
     assert two.new.findings() == []
@@ -134,7 +134,7 @@ async def test_what_was_under_way_is_looked_up_and_never_sent(two: Two, status: 
     assert two.portal.written() == []
     assert ("recovered-done" if done else "recovered-not-done") in said
     with two.new.store() as store:
-        row = store.effect(card["effect_id"])
+        row = store.find_effect(card["effect_id"])
         assert row is not None
         assert row.status == ("succeeded" if done else "refused")
     assert two.new.findings() == []
@@ -144,12 +144,12 @@ async def _stands(world: World, card: dict[str, Any], status: str) -> None:
     """The card's effect as a bot that was killed right then left it."""
     session = await world.session()
     ids = {name: card[name] for name in ("effect_id", "confirmation_id")}
-    approved = ConfirmationApproved(**ids, approved_by=ANNA.key, approved_at=iso(NOW), via="button")
+    approved = ConfirmationApproved(**ids, approved_by=ANNA.key, approved_at=format_iso(NOW), via="button")
     await session.commit(
         approved, actor=ANNA.key, effects=[EffectChange(effect_id=card["effect_id"], expect=("requested",), status="approved")]
     )
     if status == "started":
-        row = await world.store.effect(card["effect_id"])
+        row = await world.store.find_effect(card["effect_id"])
         assert row is not None
         began = CallStarted(
             **{
@@ -162,7 +162,7 @@ async def _stands(world: World, card: dict[str, Any], status: str) -> None:
             before=card["before"],
         )
         change = EffectChange(
-            effect_id=card["effect_id"], expect=("approved",), status="started", call={**row.call, "started_at": iso(NOW)}
+            effect_id=card["effect_id"], expect=("approved",), status="started", call={**row.call, "started_at": format_iso(NOW)}
         )
         await session.commit(began, actor="system", effects=[change])
     await session.close()
@@ -194,8 +194,8 @@ async def test_telegram_brings_nothing_old_to_work(two: Two) -> None:
     with two.new.store() as sql:
         restored = datetime.fromisoformat(orjson.loads(sql.get_value(RESTORED) or "")["restored_at"])
         store = AsyncStore(sql)
-        guard = Restored(store)
-        make = Maker(source="telegram:1:1", session=CHAT, actor=ANNA, now=NOW)
+        guard = RestoreGuard(store)
+        make = RowBuilder(source="telegram:1:1", session=CHAT, actor=ANNA, now=NOW)
         for kind, moment, worked in (
             ("message", restored - timedelta(seconds=5), False),
             ("message", restored + timedelta(seconds=5), True),
@@ -203,10 +203,12 @@ async def test_telegram_brings_nothing_old_to_work(two: Two) -> None:
             ("press", datetime.fromtimestamp(0, UTC), False),
             ("decision", restored - timedelta(seconds=5), True),
         ):
-            routed = await guard.guarded(_update(kind, moment), make.row(kind, "turn", {"text": "x"}))
+            routed = await guard.filter_update(_update(kind, moment), make.build(kind, "turn", {"text": "x"}))
             assert bool(routed.rows) == worked, (kind, moment)
             assert worked or (routed.say is not None and routed.say.code == "restored-not-worked")
-        reading = await guard.guarded(_update("message", NOW - timedelta(days=1)), make.row("command", "express", {"name": "pending"}))
+        reading = await guard.filter_update(
+            _update("message", NOW - timedelta(days=1)), make.build("command", "express", {"name": "pending"})
+        )
         assert reading.rows
         await store.aclose()
 
@@ -214,10 +216,10 @@ async def test_telegram_brings_nothing_old_to_work(two: Two) -> None:
 async def test_a_bot_that_was_never_restored_is_not_in_the_way(two: Two) -> None:
     with two.old.store() as sql:
         store = AsyncStore(sql)
-        routed = Maker(source="telegram:1:1", session=CHAT, actor=ANNA, now=NOW).row("message", "turn", {"text": "x"})
-        assert await Restored(store).guarded(_update("message", NOW), routed) is routed
+        routed = RowBuilder(source="telegram:1:1", session=CHAT, actor=ANNA, now=NOW).build("message", "turn", {"text": "x"})
+        assert await RestoreGuard(store).filter_update(_update("message", NOW), routed) is routed
         await store.aclose()
-    assert Routed() != routed
+    assert ParsedUpdate() != routed
 
 
 def _update(kind: str, moment: datetime) -> Update:

@@ -11,23 +11,23 @@ from typing import Any
 import httpx
 
 from bot.access import Access, Person
-from bot.rendering.people import people_text
-from bot.rendering.spans import plain
+from bot.rendering.people import render_people_message
+from bot.rendering.spans import to_plain_text
 from bot.telegram import people as door
-from bot.telegram.people import people_keyboard
+from bot.telegram.people import build_people_keyboard
 from orchestrator import timers
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import PortalReads
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.errors import SessionTaken
 from orchestrator.messages import Actor
-from orchestrator.people.desk import Desk
-from orchestrator.people.handlers import command_handlers, handlers, timer_handlers
-from orchestrator.people.leaving import start_row
+from orchestrator.people.desk import PeopleContext
+from orchestrator.people.handlers import build_command_handlers, build_inbox_handlers, build_timer_handlers
+from orchestrator.people.leaving import build_start_row
 from orchestrator.people.registry import STREAM
 from orchestrator.people.staff import Employees
-from orchestrator.people.tokens import new_token, proof_of, seal_name
+from orchestrator.people.tokens import build_proof, create_token, seal_name
 from orchestrator.session import open_session
-from state.clock import iso, new_id
+from state.clock import format_iso, generate_id
 from state.sql.store import SqlStore
 from state.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import NOW, World, _shipped_rules, a_world
@@ -84,7 +84,7 @@ class Office:
     world: World
     portal: Staff
     access: Access
-    desk: Desk
+    desk: PeopleContext
     owner: str = "one"
 
     # what comes in
@@ -93,8 +93,8 @@ class Office:
         """Take inputs in and work all that waits, timers too, as the workers do."""
         await self.world.put(*rows)
         while True:
-            await self.world.put(*await timers.due(self.world.store, self.world.clock.now()))
-            ready = await self.world.store.ready_sessions(self.owner, self.world.clock.now())
+            await self.world.put(*await timers.collect_due_rows(self.world.store, self.world.clock.now()))
+            ready = await self.world.store.list_ready_sessions(self.owner, self.world.clock.now())
             if not ready:
                 return
             for key, lane in ready:
@@ -102,10 +102,10 @@ class Office:
 
     async def drain(self, key: str, lane: Any) -> None:
         session = await open_session(self.world.store, self.world.clock, key, self.owner)
-        table = {**handlers(self.desk), "timer": timer_handlers(self.desk)["people_check"]}
+        table = {**build_inbox_handlers(self.desk), "timer": build_timer_handlers(self.desk)["people_check"]}
         try:
-            while (row := await self.world.store.next_inbox(key, lane)) is not None:
-                handler = command_handlers(self.desk)[row.body["name"]] if row.kind == "command" else table[row.kind]
+            while (row := await self.world.store.take_inbox(key, lane)) is not None:
+                handler = build_command_handlers(self.desk)[row.body["name"]] if row.kind == "command" else table[row.kind]
                 await handler(row, session, self.world.tools)
         finally:
             await session.close()
@@ -121,7 +121,7 @@ class Office:
             return
 
     async def start(self) -> None:
-        await self.work(start_row(self.world.clock.now()))
+        await self.work(build_start_row(self.world.clock.now()))
 
     async def joined(self, who: int = GLEB, *, number: int = 8, **more: Any) -> str:
         """Somebody has joined by a link; its token."""
@@ -139,11 +139,11 @@ class Office:
         return [self.shown(row) for row in self.world.outbox() if row.kind == "people"]
 
     def shown(self, row: OutboxRow) -> tuple[str, str, list[str]]:
-        tr = door.People(self.access).translator(row.session)
-        board = people_keyboard(row.body, tr)
+        tr = door.ChatPeople(self.access).build_translator(row.session)
+        board = build_people_keyboard(row.body, tr)
         data = [str(button.callback_data) for line in board.inline_keyboard for button in line] if board else []
         assert all(len(item.encode()) <= 64 for item in data)
-        return row.session, plain(people_text(row.body, tr)), data
+        return row.session, to_plain_text(render_people_message(row.body, tr)), data
 
 
 @asynccontextmanager
@@ -151,26 +151,26 @@ async def an_office(folder: Path, *, store: SqlStore | None = None, owner: str =
     """The product with two administrators and a manager in its access file."""
     portal = Staff()
     async with a_world(folder, store=store, portal=portal) as world:
-        reads = PortalReads(world.client, _shipped_rules()[1], world.clock)
+        reads = PortalReader(world.client, _shipped_rules()[1], world.clock)
         access = Access(FILE)
-        await access.begin(world.store)
-        desk = Desk(staff=access, employees=Employees(reads.reference, Naming(reads)))
+        await access.load_registry(world.store)
+        desk = PeopleContext(staff=access, employees=Employees(reads.reference, Naming(reads)))
         yield Office(world, portal, access, desk, owner)
 
 
 def invitation(office: Office, number: int = 8, *, role: str = "manager", name: str = "", hours: int = 48) -> tuple[str, InboxRow]:
     """A token and the input that `sdelka invite` stores."""
-    token, now = new_token(), office.world.clock.now()
-    proof = proof_of(token)
+    token, now = create_token(), office.world.clock.now()
+    proof = build_proof(token)
     body = {
         "fingerprint": proof.fingerprint, "bitrix_user_id": number, "role": role, "sealed_name": seal_name(name, proof),
-        "expires_at": iso(now + timedelta(hours=hours)),
+        "expires_at": format_iso(now + timedelta(hours=hours)),
     }  # fmt: skip
     return token, given("invite", body, actor={"key": "cli:ops", "name": "ops"})
 
 
 def given(kind: str, body: Mapping[str, Any], *, actor: Mapping[str, Any], session: str = "access") -> InboxRow:
-    row_id = new_id()
+    row_id = generate_id()
     return InboxRow(id=row_id, source=f"test:{row_id}", session=session, lane="express", kind=kind, actor=actor, body=body, received_at=NOW)
 
 
@@ -181,7 +181,7 @@ def writes(text: str, who: int = GLEB, **more: Any) -> tuple[tuple[InboxRow, ...
     sender = {"id": who, "is_bot": False, "first_name": NAMES.get(who, "Имя"), "username": f"user{who}"}
     update = message(text, sender=who, via={**sender, **more})
     assert update.message is not None
-    return door.stranger(update.message, f"telegram:42:{new_id()}", NOW)
+    return door.parse_stranger_message(update.message, f"telegram:42:{generate_id()}", NOW)
 
 
 def brings(token: str, who: int = GLEB, **more: Any) -> InboxRow:
@@ -193,6 +193,6 @@ def brings(token: str, who: int = GLEB, **more: Any) -> InboxRow:
 
 def presses(data: str, actor: Actor, *, chat: str = "") -> InboxRow:
     """The input that a press of a button is."""
-    row = door.press_row(data, f"telegram:42:{new_id()}", chat or actor.key, actor, NOW)
+    row = door.parse_people_click(data, f"telegram:42:{generate_id()}", chat or actor.key, actor, NOW)
     assert row is not None
     return row

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bot.access import Access
-from bot.i18n.translate import codes
-from bot.telegram.people import People, press_row, start_payload
+from bot.i18n.translate import list_message_ids
+from bot.telegram.people import ChatPeople, extract_start_payload, parse_people_click
 from orchestrator.messages import Actor, Notice
 from orchestrator.people import screens
 from tests.unit.people.people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, presses, writes
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def _actor(office: Office, who: int) -> Actor:
-    actor = office.access.actor(who)
+    actor = office.access.find_actor(who)
     assert actor is not None
     return actor
 
@@ -96,7 +96,7 @@ async def test_nobody_is_let_in_by_a_press_that_does_not_count(office: Office, w
     """Data of a press is user input: rights and place are checked at every press (facts: approvals by any group member)."""
     await _knocked(office)
     await office.work(presses(data, _actor(office, who), chat=chat))
-    assert office.access.actor(GLEB) is None
+    assert office.access.find_actor(GLEB) is None
     assert office.types() == ["AccessAsked"]
 
 
@@ -124,16 +124,16 @@ async def test_where_the_portal_is_down_the_card_says_so_and_keeps_its_buttons(o
         [(_, words, buttons)] = office.said()
         assert "Битрикс24 не подтвердил сотрудника" in words
         assert buttons == ["p1:who:666:m:0", "p1:who:666:l:0", "p1:deny:666"]
-    assert office.access.actor(GLEB) is None
+    assert office.access.find_actor(GLEB) is None
 
 
 def test_a_stranger_is_answered_once_a_minute_and_heard_once_a_day() -> None:
     """Whatever they send; another stranger is another, and who brings a link is always heard."""
-    door = People(Access([]))
+    door = ChatPeople(Access([]))
 
     def sent(who: int, after: timedelta, text: str = "пустите") -> tuple[list[str], bool]:
         rows, said = writes(text, who)
-        kept, words = door.calmed(rows, said, NOW + after)
+        kept, words = door.throttle_strangers(rows, said, NOW + after)
         return [row.kind for row in kept], words is not None
 
     assert sent(GLEB, timedelta(0)) == (["knock"], True)
@@ -153,17 +153,17 @@ def test_a_stranger_is_answered_once_a_minute_and_heard_once_a_day() -> None:
     ],
 )  # fmt: skip
 def test_what_a_deep_link_brings(text: str, payload: str) -> None:
-    assert start_payload(text) == payload
+    assert extract_start_payload(text) == payload
 
 
 @pytest.mark.parametrize("more", [{"chat": -100500}, {"forward_origin": {"type": "hidden_user", "date": 1, "sender_user_name": "x"}}])
 def test_a_link_counts_in_a_private_chat_and_from_its_sender_only(more: dict[str, Any]) -> None:
-    from bot.telegram.people import stranger  # noqa: PLC0415 - see above
+    from bot.telegram.people import parse_stranger_message  # noqa: PLC0415 - see above
     from tests.unit.bot.door_kit import message  # noqa: PLC0415 - it loads aiogram's types
 
     given = message("/start abc", sender=GLEB, **more).message
     assert given is not None
-    rows, _ = stranger(given, "telegram:42:1", NOW)
+    rows, _ = parse_stranger_message(given, "telegram:42:1", NOW)
     assert "join" not in [row.kind for row in rows]
     assert bool(rows) == ("chat" not in more)
 
@@ -172,7 +172,7 @@ def test_a_link_counts_in_a_private_chat_and_from_its_sender_only(more: dict[str
     "data", ["", "c1:x:y:n", "p1:", "p1:who", "p2:who:1", "p1:who:1:2:3:4:5", "p1:who:ё", "p1:who:1\n", "p1:who:" + "1" * 60]
 )
 def test_only_what_our_buttons_carry_is_a_press_of_ours(data: str) -> None:
-    assert press_row(data, "s", "tg:1", Actor(key="tg:1", name="А"), NOW) is None
+    assert parse_people_click(data, "s", "tg:1", Actor(key="tg:1", name="А"), NOW) is None
 
 
 def test_every_sentence_of_the_registry_exists_in_both_languages() -> None:
@@ -184,5 +184,5 @@ def test_every_sentence_of_the_registry_exists_in_both_languages() -> None:
     used |= {f"people-{what}-{why}" for what in ("gone", "lost") for why in ("portal", "admin")}
     used |= {f"button-people-{name}" for name in (*screens.SWITCHES, "ru", "en", "as-manager", "as-lead")}
     for locale in ("ru", "en"):
-        known = {code for code in codes(locale) if code.startswith(("people-", "button-people-"))}
+        known = {code for code in list_message_ids(locale) if code.startswith(("people-", "button-people-"))}
         assert used | {"people-standing"} == known  # a part of two others

@@ -12,7 +12,7 @@ import pytest
 from bot import access as module
 from bot.access import Access, load_access
 from bot.access_file import AccessFile, read_people
-from orchestrator.leads.choosing import Leads
+from orchestrator.leads.choosing import LeadApprovers
 from tests.unit.people.people_kit import ANNA, OLGA, Office
 from tests.unit.spine_kit import CHAT, NOW, effect, until
 
@@ -33,7 +33,7 @@ def _written(path: Path, *lines: str, minute: int = 0) -> Path:
 async def _followed(access: Access, office: Office) -> Any:
     """The list that the running bot works with, followed."""
     object.__setattr__(office.desk, "staff", access)
-    task = asyncio.ensure_future(access.follow(office.world.store))
+    task = asyncio.ensure_future(access.watch_registry(office.world.store))
     try:
         yield
     finally:
@@ -54,22 +54,22 @@ def _told(office: Office) -> list[tuple[str, str, dict[str, Any]]]:
 async def test_a_lead_who_goes_away_is_stood_in_for_without_a_restart(path: Path, office: Office) -> None:
     """`away` and `deputy` were read at the start only: a lead who fell ill blocked every request above the limit."""
     access = load_access(path)
-    leads = Leads(access, lambda: NOW)
-    anna = access.actor_of(CHAT)
+    leads = LeadApprovers(access, lambda: NOW)
+    anna = access.find_actor_by_key(CHAT)
     assert anna is not None
-    assert [lead.name for lead in leads.of(anna, lambda _: True)] == ["Вера"]
+    assert [lead.name for lead in leads.find_leads(anna, lambda _: True)] == ["Вера"]
     async with _followed(access, office):
         _written(path, ADMIN, VERA % ", away: 2026-11-30, deputy: 1008", ANNA_LINE % "", BORIS_LINE % "", minute=1)
-        await until(lambda: access.away("tg:1006") is not None)
-    assert [lead.name for lead in leads.of(anna, lambda _: True)] == ["Борис"]
-    assert leads.acting(_actor(access, "tg:1008")).role == "lead"
+        await until(lambda: access.find_absence("tg:1006") is not None)
+    assert [lead.name for lead in leads.find_leads(anna, lambda _: True)] == ["Борис"]
+    assert leads.apply_delegation(_actor(access, "tg:1008")).role == "lead"
     await office.work()
     assert ("tg:1001", "people-file-taken", {"count": 4, "faults": ""}) in _told(office)
 
 
 def _actor(access: Access, key: str) -> Any:
     """The actor as the list has them now."""
-    actor = access.actor_of(key)
+    actor = access.find_actor_by_key(key)
     assert actor is not None
     return actor
 
@@ -82,8 +82,8 @@ async def test_whoever_is_taken_out_of_the_file_has_no_access_and_no_open_card(p
     await session.close()
     async with _followed(access, office):
         _written(path, ADMIN, VERA % "", BORIS_LINE % ", role: lead", minute=1)
-        await until(lambda: access.actor(ANNA) is None)
-        await until(lambda: ("access", "express") in office.world.sql.ready_sessions())
+        await until(lambda: access.find_actor(ANNA) is None)
+        await until(lambda: ("access", "express") in office.world.sql.list_ready_sessions())
     assert _actor(access, "tg:1008").role == "lead"
     await office.work()
     assert "ConfirmationSuperseded" in office.world.types()
@@ -110,7 +110,7 @@ async def test_a_faulty_file_changes_nothing_and_is_told_once(path: Path, office
         spoil(path)
         with contextlib.suppress(FileNotFoundError):
             os.utime(path, (NOW.timestamp() - 60,) * 2)
-        await until(lambda: ("access", "express") in office.world.sql.ready_sessions())
+        await until(lambda: ("access", "express") in office.world.sql.list_ready_sessions())
         assert len(access) == 4
         await asyncio.sleep(0.05)
     await office.work()
@@ -127,18 +127,18 @@ def test_a_file_that_is_being_written_waits_until_it_is_whole(path: Path) -> Non
     followed = AccessFile(path, wall=lambda: now)
     path.write_text("people:\n" + ADMIN, encoding="utf-8")
     os.utime(path, (now - 0.4,) * 2)
-    assert followed.changed() is None
+    assert followed.poll() is None
     os.utime(path, (now - 1.5,) * 2)
-    news = followed.changed()
+    news = followed.poll()
     assert news is not None
     assert [person.telegram_id for person in news.people] == [OLGA]
-    assert followed.changed() is None
+    assert followed.poll() is None
 
 
 def test_a_file_that_was_only_touched_is_no_news(path: Path) -> None:
     followed = AccessFile(path)
     os.utime(path, (NOW.timestamp() - 30,) * 2)
-    assert followed.changed() is None
+    assert followed.poll() is None
     assert read_people(path)[1].away is None
 
 
@@ -149,7 +149,7 @@ async def test_who_comes_with_the_file_has_the_zone_of_the_portal_at_once(path: 
     async def zone_of(*, user_id: int | None) -> str:
         return "Asia/Vladivostok" if user_id == 9 else "Europe/Moscow"
 
-    await access.learn_zones(zone_of)
+    await access.fetch_zones(zone_of)
     async with _followed(access, office):
         _written(path, ADMIN, "  - {telegram_id: 1009, name: Глеб, bitrix_user_id: 9}\n", minute=1)
-        await until(lambda: access.actor(1009) is not None and _actor(access, "tg:1009").time_zone == "Asia/Vladivostok")
+        await until(lambda: access.find_actor(1009) is not None and _actor(access, "tg:1009").time_zone == "Asia/Vladivostok")

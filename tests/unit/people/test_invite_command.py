@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from bot.cli.invite import app, people
 from orchestrator.errors import SettingsError
-from orchestrator.people.tokens import proof_of
+from orchestrator.people.tokens import build_proof
 from state.sql import open_store
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from tests.unit.people.people_kit import GLEB, STREAM, an_office, brings
 from tests.unit.spine_portal import user
 
@@ -67,7 +67,7 @@ def a_home(tmp_path: Path, wire: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "access.yaml").write_text(ACCESS, encoding="utf-8")
-    open_store(sqlite_url(tmp_path / "sdelka.db")).close()
+    open_store(build_sqlite_url(tmp_path / "sdelka.db")).close()
     return tmp_path
 
 
@@ -95,7 +95,7 @@ def listed() -> dict[str, dict[str, Any]]:
 
 async def test_a_link_is_shown_once_and_works_once_the_bot_runs(home: Path) -> None:
     """Made while no bot runs and while one does; nothing in the database is the token, or tells the name."""
-    url = sqlite_url(home / "sdelka.db")
+    url = build_sqlite_url(home / "sdelka.db")
     code, shown = await beside("--bitrix-user", "8", "--role", "lead")
     assert code == 0
     link = shown.splitlines()[0]
@@ -113,9 +113,9 @@ async def test_a_link_is_shown_once_and_works_once_the_bot_runs(home: Path) -> N
         assert office.types() == ["PersonInvited", "PersonInvited"]
         open_links = {key: row for key, row in listed().items() if key.startswith("invite:")}
         assert {row["role"] for row in open_links.values()} == {"lead", "manager"}
-        assert f"invite:{proof_of(token).fingerprint[:8]}" in open_links
+        assert f"invite:{build_proof(token).fingerprint[:8]}" in open_links
         await office.work(brings(token))
-        actor = office.access.actor(GLEB)
+        actor = office.access.find_actor(GLEB)
         assert actor is not None
         assert (actor.name, actor.role, actor.bitrix_user_id) == ("Глеб Седов", "lead", 8)
 
@@ -127,7 +127,7 @@ def _wal(home: Path) -> bytes:
 
 async def test_the_list_names_everybody_and_who_is_removed_is_out(home: Path) -> None:
     """Who stands in the file is taken out there; a key that nobody has is exit code 1."""
-    async with an_office(home / "bot", store=open_store(sqlite_url(home / "sdelka.db"))) as office:
+    async with an_office(home / "bot", store=open_store(build_sqlite_url(home / "sdelka.db"))) as office:
         token = (await beside("--bitrix-user", "8"))[1].splitlines()[0].partition("=")[2]
         await office.work(brings(token))
         office.portal.dismiss(7)
@@ -144,14 +144,14 @@ async def test_the_list_names_everybody_and_who_is_removed_is_out(home: Path) ->
         assert called("remove", "tg:5", command=people)[0] == 1
         assert called("remove", "666", command=people)[0] == 0
         await office.work()
-        assert office.access.actor(GLEB) is None
+        assert office.access.find_actor(GLEB) is None
         assert "tg:666" not in listed()
         assert office.world.sql.read_events(STREAM)[-1].data["by"].startswith("cli:")
 
 
 async def test_a_second_account_of_an_employee_needs_a_word_more(home: Path) -> None:
     """Of one whom the file lists, and of one who joined: who it is stands in the sentence, and nothing is stored without the flag."""
-    async with an_office(home / "bot", store=open_store(sqlite_url(home / "sdelka.db"))) as office:
+    async with an_office(home / "bot", store=open_store(build_sqlite_url(home / "sdelka.db"))) as office:
         code, shown = await beside("--bitrix-user", "7")
         assert (code, "employee 7 has access already (tg:1007, Анна): give --second-account" in shown) == (2, True), shown
         await office.work(brings((await beside("--bitrix-user", "8"))[1].splitlines()[0].partition("=")[2]))
@@ -186,8 +186,8 @@ def test_what_cannot_be_is_one_sentence_and_changes_nothing(
     code, shown = called(*arguments)
     assert (code, told in shown) == (2, True), shown
     assert "SECRET-TOKEN" not in shown
-    store = open_store(sqlite_url(home / "sdelka.db"))
-    assert store.ready_sessions() == []
+    store = open_store(build_sqlite_url(home / "sdelka.db"))
+    assert store.list_ready_sessions() == []
     store.close()
 
 

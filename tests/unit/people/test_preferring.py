@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from bot.access import Access, Person
-from bot.telegram.people import People, preference_row
+from bot.telegram.people import ChatPeople, build_preference_row
 from orchestrator.messages import Actor
-from state.people_fold import empty
+from state.people_fold import create_registry
 from tests.unit.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
 from tests.unit.spine_kit import CHAT, codes_of
 
 
 def _actor(office: Office, who: int) -> Actor:
-    actor = office.access.actor(who)
+    actor = office.access.find_actor(who)
     assert actor is not None
     return actor
 
@@ -27,10 +27,10 @@ async def test_a_switch_changes_at_once_and_its_message_with_it(office: Office) 
     """The digest is off until it is wanted; each press shows the opposite next, in the same message."""
     await office.joined()
     *_, switch = next(data for chat, _, data in office.said() if chat == "tg:666")
-    assert not office.access.wants(_actor(office, GLEB), "digest")
+    assert not office.access.is_subscribed(_actor(office, GLEB), "digest")
     for state in (True, False):
         await office.work(presses(switch, _actor(office, GLEB)))
-        assert office.access.wants(_actor(office, GLEB), "digest") == state
+        assert office.access.is_subscribed(_actor(office, GLEB), "digest") == state
         [row] = office.world.outbox()
         assert row.key == f"screen:{switch.rpartition(':')[2]}"
         _, words, [*_, switch] = office.shown(row)
@@ -48,8 +48,8 @@ async def test_the_language_is_the_persons_own(office: Office) -> None:
     assert words == "Which language shall I speak?"
     anna = _actor(office, ANNA)
     assert (anna.locale, anna.role, anna.name) == ("en", "manager", "Анна Ковалёва")
-    assert office.access.present(anna.model_copy(update={"role": "admin", "locale": "ru"})) == anna
-    assert People(office.access).translator(CHAT).locale == "en"
+    assert office.access.refresh_actor(anna.model_copy(update={"role": "admin", "locale": "ru"})) == anna
+    assert ChatPeople(office.access).build_translator(CHAT).locale == "en"
 
 
 async def test_settings_are_shown_in_private_only_and_to_people_with_access(office: Office) -> None:
@@ -76,7 +76,7 @@ async def test_settings_are_shown_in_private_only_and_to_people_with_access(offi
 )  # fmt: skip
 async def test_only_what_can_be_set_is_set(office: Office, name: str, value: str, counts: bool) -> None:  # noqa: FBT001 - a column of the table
     """Rights are none of it."""
-    await office.work(preference_row(name, value, f"s:{name}:{value}", _actor(office, ANNA), office.world.clock.now()))
+    await office.work(build_preference_row(name, value, f"s:{name}:{value}", _actor(office, ANNA), office.world.clock.now()))
     assert office.types() == (["PreferenceSet"] if counts else [])
     assert _actor(office, ANNA).role == "manager"
     if name == "time_zone" and counts:
@@ -85,39 +85,43 @@ async def test_only_what_can_be_set_is_set(office: Office, name: str, value: str
 
 async def test_nobody_sets_anything_without_access(office: Office) -> None:
     stranger = Actor(key="tg:666", name="Gleb")
-    await office.work(presses("p1:pref:digest:on:s1", stranger), preference_row("digest", "on", "s:1", stranger, office.world.clock.now()))
+    await office.work(
+        presses("p1:pref:digest:on:s1", stranger), build_preference_row("digest", "on", "s:1", stranger, office.world.clock.now())
+    )
     assert office.types() == []
 
 
 async def test_alerts_reach_those_who_want_them(office: Office) -> None:
     """The file's `notify: none` is what a person may change; the default is to be told."""
-    assert office.access.people_by_bitrix(7) == []
-    assert [actor.key for actor in office.access.people_by_bitrix(1)] == ["tg:1001"]
+    assert office.access.find_subscribers(7) == []
+    assert [actor.key for actor in office.access.find_subscribers(1)] == ["tg:1001"]
     for who, value in ((ANNA, "on"), (OLGA, "off")):
         await office.work(presses(f"p1:pref:alerts:{value}:s1", _actor(office, who)))
-    assert [actor.key for actor in office.access.people_by_bitrix(7)] == ["tg:1007"]
-    assert office.access.people_by_bitrix(1) == []
-    assert office.access.bitrix_users() == [7]
+    assert [actor.key for actor in office.access.find_subscribers(7)] == ["tg:1007"]
+    assert office.access.find_subscribers(1) == []
+    assert office.access.list_watched_users() == [7]
 
 
 def _registry(**more: Any) -> dict[str, Any]:
     joined = {"name": "Б", "role": "admin", "bitrix_user_id": 9, "time_zone": "Mars/Base", "locale": "ru", "by": "cli:ops", "at": ""}
-    return {**empty(), "people": {"tg:1": joined, "tg:2": joined}, **more}
+    return {**create_registry(), "people": {"tg:1": joined, "tg:2": joined}, **more}
 
 
 def test_the_file_wins_over_the_registry_and_odd_wishes_change_nothing() -> None:
     """Who stands in both has the rights of the file; a zone that is none and an older registry are passed over."""
     access = Access([Person(telegram_id=1, name="А", bitrix_user_id=7)])
-    access.renewed(_registry(preferences={"tg:1": {"time_zone": "Mars/Base", "locale": "xx"}}), 5)
-    first, second = access.actor(1), access.actor(2)
+    access.apply_registry(_registry(preferences={"tg:1": {"time_zone": "Mars/Base", "locale": "xx"}}), 5)
+    first, second = access.find_actor(1), access.find_actor(2)
     assert first == Actor(key="tg:1", name="А", bitrix_user_id=7)
     assert second == Actor(key="tg:2", name="Б", role="admin", sees="all", bitrix_user_id=9)
-    access.renewed(empty(), 4)
-    assert access.actor(2) == second
-    access.renewed(_registry(out={"tg:1": "", "tg:2": ""}), 6)
-    assert (access.actor(1), access.actor(2), access.employed()) == (None, None, {"tg:1": 7, "tg:2": 9})
-    access.closed()
-    assert (access.actor(1), access.actor(2)) == (None, None), "whom the portal dismissed stays out while the registry is unreadable"
+    access.apply_registry(create_registry(), 4)
+    assert access.find_actor(2) == second
+    access.apply_registry(_registry(out={"tg:1": "", "tg:2": ""}), 6)
+    assert (access.find_actor(1), access.find_actor(2), access.map_employees()) == (None, None, {"tg:1": 7, "tg:2": 9})
+    access.discard_registry()
+    assert (access.find_actor(1), access.find_actor(2)) == (None, None), (
+        "whom the portal dismissed stays out while the registry is unreadable"
+    )
 
 
 @pytest.mark.parametrize("who", [ANNA, GLEB], ids=["of the file", "joined"])
@@ -135,7 +139,7 @@ async def test_the_first_screen_is_everybodys_who_has_access(office: Office, who
     assert "Сейчас полный режим" in words
     assert len(data) == 4
     await office.work(presses(data[3], actor))
-    assert office.access.wants(actor, "digest")
+    assert office.access.is_subscribed(actor, "digest")
     [(_, again, data)] = office.said()
     assert again == words
     assert ":digest:off:" in data[3]

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.access import Access
-from bot.telegram.people import preference_row
-from orchestrator.people.registry import TRIES, registry_of, standing, tries_too_often
+from bot.telegram.people import build_preference_row
+from orchestrator.people.registry import TRIES, check_link, extract_registry, has_too_many_tries
 from orchestrator.reports import erasing
-from orchestrator.reports.erasing import Place
+from orchestrator.reports.erasing import ErasureFiles
 from state import agent_state, people_fold
-from state.clock import iso
+from state.clock import format_iso
 from state.events import Event
 from state.events_people import (
     AccessAsked,
@@ -27,13 +27,13 @@ from state.events_people import (
 )
 from state.journal import Verified, verify_stream
 from state.sql import open_store
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from tests.unit.people.people_kit import GLEB, STREAM, an_office, brings, invitation, presses, writes
 from tests.unit.spine_kit import NOW
 
 marks = st.sampled_from(["aaaaaaaa1", "bbbbbbbb2", "cccccccc3"])
 people = st.sampled_from(["tg:1", "tg:2", "tg:3"])
-ends = iso(NOW + timedelta(hours=1))
+ends = format_iso(NOW + timedelta(hours=1))
 happened = st.one_of(
     st.builds(PersonInvited, fingerprint=marks, bitrix_user_id=st.just(8), role=st.just("lead"), expires_at=st.just(ends), by=st.just("cli:ops")),
     st.builds(
@@ -49,8 +49,10 @@ happened = st.one_of(
 
 
 def _folded(events: list[Event]) -> dict[str, Any]:
-    steps = [(type(event).__name__, event.model_dump(mode="json"), iso(NOW + timedelta(seconds=n))) for n, event in enumerate(events)]
-    return dict(registry_of(agent_state.fold(agent_state.empty(), steps)))
+    steps = [
+        (type(event).__name__, event.model_dump(mode="json"), format_iso(NOW + timedelta(seconds=n))) for n, event in enumerate(events)
+    ]
+    return dict(extract_registry(agent_state.fold_events(agent_state.create_state(), steps)))
 
 
 @settings(max_examples=200, deadline=None)
@@ -59,11 +61,11 @@ def test_whatever_happened_the_registry_holds_together(events: list[Event]) -> N
     """A used link is never open again; who was dismissed, removed, erased or never joined has no access; nobody has two standings."""
     registry = _folded(events)
     access = Access([])
-    access.renewed(registry, len(events))
+    access.apply_registry(registry, len(events))
     used = {event.fingerprint for event in events if isinstance(event, PersonJoined)} - {""}
     assert used <= set(registry["used"])
     assert not set(registry["used"]) & set(registry["invited"])
-    assert all(standing(registry, mark, NOW) == "used" for mark in used)
+    assert all(check_link(registry, mark, NOW) == "used" for mark in used)
     for person in ("tg:1", "tg:2", "tg:3"):
         mine = [event for event in events if getattr(event, "person", "") == person]
         joins = [n for n, event in enumerate(mine) if isinstance(event, PersonJoined)]
@@ -75,7 +77,7 @@ def test_whatever_happened_the_registry_holds_together(events: list[Event]) -> N
         ]
         last_word = next((why for why in reversed(gone) if why != "admin"), "back")
         present = bool(joins) and bool(mine[joins[-1]].name) and "admin" not in gone and last_word != "portal"  # type: ignore[attr-defined]
-        assert (access.actor_of(person) is not None) == present
+        assert (access.find_actor_by_key(person) is not None) == present
 
 
 def test_the_registry_does_not_grow_with_what_strangers_do() -> None:
@@ -85,14 +87,14 @@ def test_the_registry_does_not_grow_with_what_strangers_do() -> None:
     registry = _folded(crowd)
     assert len(registry["asked"]) == len(registry["tries"]) == people_fold.KEEP_ASKED
     assert {len(tries) for tries in registry["tries"].values()} <= set(range(1, TRIES + 1))
-    assert tries_too_often(_folded([InvitationRefused(person="tg:1", why="used")] * TRIES), "tg:1", NOW)
+    assert has_too_many_tries(_folded([InvitationRefused(person="tg:1", why="used")] * TRIES), "tg:1", NOW)
 
 
 @pytest.mark.parametrize("let_in", ["by link", "by card"])
 async def test_an_erasure_covers_the_registry(tmp_path: Path, let_in: str) -> None:
     """Name, username, wishes and zone of somebody who joined are gone from every table and file; the chain holds; they are a stranger."""
     folder = tmp_path / "state"
-    url = sqlite_url(folder / "sdelka.db")
+    url = build_sqlite_url(folder / "sdelka.db")
     called = "Глеб Герасимович" if let_in == "by link" else "Глеб Седов"
     secrets = (called, "gleb_sedov_77", "Asia/Vladivostok", "Asia/Kamchatka")
     async with an_office(tmp_path, store=open_store(url)) as office:
@@ -102,27 +104,27 @@ async def test_an_erasure_covers_the_registry(tmp_path: Path, let_in: str) -> No
         if let_in == "by link":
             await office.work(brings(token, GLEB, username="gleb_sedov_77"))
         else:
-            await office.work(presses("p1:admit:666:m:8", office.access.actor(1001)))  # type: ignore[arg-type]
-        gleb = office.access.actor(GLEB)
+            await office.work(presses("p1:admit:666:m:8", office.access.find_actor(1001)))  # type: ignore[arg-type]
+        gleb = office.access.find_actor(GLEB)
         assert gleb is not None
-        await office.work(preference_row("time_zone", "Asia/Kamchatka", "s:1", gleb, NOW))
-        assert office.access.actor(GLEB) != gleb
+        await office.work(build_preference_row("time_zone", "Asia/Kamchatka", "s:1", gleb, NOW))
+        assert office.access.find_actor(GLEB) != gleb
     before = b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
     assert [text for text in (called, "gleb_sedov_77", "Asia/Kamchatka") if text.encode() not in before] == []
-    place = Place(logs=tmp_path / "logs", files=tuple(folder.iterdir()))
+    place = ErasureFiles(logs=tmp_path / "logs", files=tuple(folder.iterdir()))
     store = open_store(url)
     try:
-        found = erasing.survey(store, "tg:666", place)
+        found = erasing.inspect_person(store, "tg:666", place)
         assert called in found.names
         assert found.obstacles == ()
         assert found.in_clear == 0
         done = erasing.erase(store, found, place, now=NOW, by="cli:ops")
         assert done.remains == ()
-        assert done.unproven == ()
+        assert done.unproven_reasons == ()
         assert isinstance(verify_stream(store, STREAM), Verified)
     finally:
         store.close()
     left = b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
     assert [text for text in secrets if text.encode() in left] == []
     async with an_office(tmp_path / "again", store=open_store(url)) as office:
-        assert office.access.actor(GLEB) is None
+        assert office.access.find_actor(GLEB) is None

@@ -4,7 +4,7 @@ import pytest
 
 from bot.access import Access, Person
 from bot.i18n.translate import Translator
-from orchestrator.leads.choosing import Leads
+from orchestrator.leads.choosing import LeadApprovers
 from orchestrator.messages import Actor
 from state.events_people import PersonDismissed
 from tests.unit.people.people_kit import ANNA, GLEB, IRINA, LENA, NAMES, OLGA, Office, presses, writes
@@ -14,7 +14,7 @@ CARD = "Просит доступ: Анна Ковалёва (@user666), ID 666.
 
 
 def _actor(office: Office, who: int) -> Actor:
-    actor = office.access.actor(who)
+    actor = office.access.find_actor(who)
     assert actor is not None
     return actor
 
@@ -38,7 +38,9 @@ async def test_a_second_account_of_an_employee_is_never_two_presses_away(office:
     await office.work(presses("p1:who:666:l:1", _actor(office, OLGA)))
     [row] = [row for row in office.world.outbox() if row.kind == "people"]
     tr = Translator("ru")
-    labels = {line[0]["press"][-1]: line[0].get("label") or tr.say(line[0]["code"], **line[0]["args"]) for line in row.body["buttons"][:-1]}
+    labels = {
+        line[0]["press"][-1]: line[0].get("label") or tr.translate(line[0]["code"], **line[0]["args"]) for line in row.body["buttons"][:-1]
+    }
     assert labels["7"] == "Анна Ковалёва · №7 · уже есть доступ: Telegram 1007"
     assert labels["29"] == "Сотрудник Номер29 · №29"
     asked = await _press(office, "p1:admit:666:l:7")
@@ -47,7 +49,7 @@ async def test_a_second_account_of_an_employee_is_never_two_presses_away(office:
     assert "У сотрудника Битрикс24 №7 (Анна Ковалёва) уже есть доступ: Telegram 1007." in words
     assert "ID 666. Роль: руководитель. Имя ничего не доказывает" in words
     assert buttons == ["p1:second:666:l:7", "p1:who:666:l:0"]
-    assert office.access.actor(GLEB) is None
+    assert office.access.find_actor(GLEB) is None
     assert office.types() == ["AccessAsked"]
     told = await _press(office, buttons[0])
     assert _actor(office, GLEB).role == "lead"
@@ -74,7 +76,7 @@ async def test_accounts_of_one_employee_are_told_apart_by_their_number(office: O
     await office.joined(LENA, number=8)
     assert _actor(office, GLEB).name == "Анна Ковалёва (Telegram 666)"
     assert _actor(office, ANNA).name == "Анна Ковалёва (Telegram 1007)"
-    assert office.access.name_of("tg:666") == "Анна Ковалёва (Telegram 666)"
+    assert office.access.find_name("tg:666") == "Анна Ковалёва (Telegram 666)"
     assert _actor(office, LENA).name == "Глеб Седов"
     office.said()
     asked = await _press(office, "p1:revoke:666:0")
@@ -84,11 +86,11 @@ async def test_accounts_of_one_employee_are_told_apart_by_their_number(office: O
 def test_two_heads_of_one_name_are_two_in_the_list_of_who_decides() -> None:
     """«Ждёт руководителя (Вера, Вера)» names nobody."""
     people = [Person(telegram_id=number, name="Вера", bitrix_user_id=6, role="lead") for number in (1006, 6666)]
-    leads = Leads(Access([*people, Person(telegram_id=1007, name="Анна", bitrix_user_id=7)]), lambda: NOW)
+    leads = LeadApprovers(Access([*people, Person(telegram_id=1007, name="Анна", bitrix_user_id=7)]), lambda: NOW)
     asking = VERA.model_copy(update={"key": "tg:1007", "bitrix_user_id": 7, "role": "manager"})
-    assert [lead.name for lead in leads.of(asking, lambda _: True)] == ["Вера (Telegram 1006)", "Вера (Telegram 6666)"]
+    assert [lead.name for lead in leads.find_leads(asking, lambda _: True)] == ["Вера (Telegram 1006)", "Вера (Telegram 6666)"]
     named = [Person(telegram_id=1, name="Вера", bitrix_user_id=6), Person(telegram_id=2, name="Вера (телефон)", bitrix_user_id=6)]
-    assert [actor.name for actor in Access(named).people()] == ["Вера", "Вера (телефон)"], "who the file tells apart is left alone"
+    assert [actor.name for actor in Access(named).list_people()] == ["Вера", "Вера (телефон)"], "who the file tells apart is left alone"
 
 
 async def test_what_a_stranger_calls_themselves_holds_no_username(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,10 +110,10 @@ async def test_an_administrator_takes_access_back_in_telegram(office: Office, mo
         told = {chat: (words, buttons) for chat, words, buttons in office.said()}
     [revoke] = told["tg:1001"][1]
     [remove, keep] = (await _press(office, revoke))["tg:1001"][1]
-    assert office.access.actor(GLEB) is not None
+    assert office.access.find_actor(GLEB) is not None
     assert await _press(office, keep) == {"tg:1001": told["tg:1001"]}
     done = await _press(office, remove)
-    assert office.access.actor(GLEB) is None
+    assert office.access.find_actor(GLEB) is None
     assert done["tg:1001"] == ("Доступ забран: Глеб Седов, ID 666. Решение: Ольга Романова.", [])
     assert done["tg:666"][0].startswith("Ваш доступ закрыт администратором.")
     last = office.world.sql.read_events("session:access")[-1]
@@ -133,5 +135,5 @@ async def test_only_an_administrator_takes_back_or_lets_in(office: Office, data:
     await office.joined()
     office.said()
     assert await _press(office, data, ANNA) == {}
-    assert office.access.actor(GLEB) is not None
-    assert office.access.actor(LENA) is None
+    assert office.access.find_actor(GLEB) is not None
+    assert office.access.find_actor(LENA) is None

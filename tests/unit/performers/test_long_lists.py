@@ -13,12 +13,12 @@ import httpx
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.context import Context, Reach, Recorded
+from orchestrator.context import Context, RecordedTurn, TurnServices
 from orchestrator.engines.base import TurnInput
 from orchestrator.messages import Notice, Outcome
 from orchestrator.performers import long_lists
 from orchestrator.performers.bitrix import MAX_ROWS
-from orchestrator.performers.watch import EVERY, Watch
+from orchestrator.performers.watch import EVERY, ReadProgress
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from tests.unit.spine_kit import NOW, VERA, World, a_world, effect, until
@@ -69,9 +69,9 @@ class Desk:
             self.shown.append(text)
 
         tools = self.world.tools
-        reach = Reach(gate=tools.gate, model=tools.model, queries=tools.queries, partial=partial)
+        reach = TurnServices(gate=tools.gate, model=tools.model, queries=tools.queries, show_partial=partial)
         turn = TurnInput(turn_id="t1", text="сколько сделок и на сколько?")
-        return Context(await self.world.session(), turn, actor=VERA, mode="full", reach=reach, recorded=Recorded())
+        return Context(await self.world.session(), turn, actor=VERA, mode="full", reach=reach, recorded=RecordedTurn())
 
     async def read(self, method: str, params: dict[str, Any]) -> Outcome:
         context = await self.context()
@@ -128,7 +128,7 @@ async def test_a_long_list_is_added_up_whole(desk: Desk, what: tuple[str, dict[s
     assert found.reason is None
     assert sent.count("batch") <= 4
     event = desk.world.events("CallSucceeded")[-1].data
-    kept = json.loads(await desk.world.store.blob(event["result_blob"]) or "")
+    kept = json.loads(await desk.world.store.load_blob(event["result_blob"]) or "")
     assert (len(kept), event["total"], exact(event["sums"])) == (MAX_ROWS, count, sums)
     seen = await desk.world.tools.queries["present"](outcome=found, actor=VERA)
     assert seen.total == seen.table.total == count
@@ -181,7 +181,7 @@ async def test_a_sum_that_cannot_be_had_is_left_out_and_said(
             await desk.add_a_deal()
         return None
 
-    monkeypatch.setattr(long_lists, "MOST", most)
+    monkeypatch.setattr(long_lists, "MAX_SUMMED_ROWS", most)
     monkeypatch.setattr(long_lists, "WITHIN", within)
     desk.wire.before = trouble
     found = await desk.read(*DEALS)
@@ -206,7 +206,7 @@ async def test_a_stop_ends_the_reading(desk: Desk, stopped: Callable[[Context], 
     desk.wire.before = hang
     context = await desk.context()
     task = asyncio.ensure_future(context.submit(effect(*DEALS)))
-    context.on_stop(task.cancel)
+    context.set_cancel_callback(task.cancel)
     await arrived.wait()
     (stopped or (lambda _: task.cancel()))(context)
     with pytest.raises(asyncio.CancelledError):
@@ -226,7 +226,10 @@ async def test_who_waits_sees_how_far_it_is(desk: Desk) -> None:
     assert (first.code, first.args["total"]) == ("counting", BULK + 48)
     assert 0 < first.args["done"] <= BULK + 48
     assert more == []  # it took less than two seconds
-    said = {locale: Translator(locale).notice(Notice(code="counting", args={"done": 12500, "total": 23400})) for locale in ("ru", "en")}
+    said = {
+        locale: Translator(locale).translate_notice(Notice(code="counting", args={"done": 12500, "total": 23400}))
+        for locale in ("ru", "en")
+    }
     assert said == {"ru": "Считаю: 12\xa0500 из 23\xa0400…", "en": "Counting: 12,500 of 23,400…"}
 
 
@@ -240,8 +243,8 @@ async def test_signs_are_rare_and_hold_nothing_up(caplog: pytest.LogCaptureFixtu
         await release.wait()
         raise OSError
 
-    watch = Watch(show, clock=lambda: now[0])
-    async with watch.limited(5):
+    watch = ReadProgress(show, clock=lambda: now[0])
+    async with watch.run_limited(5):
         for second in range(5):
             now[0] = second * EVERY
             watch.tell(second, 9)
@@ -261,17 +264,17 @@ async def test_signs_are_rare_and_hold_nothing_up(caplog: pytest.LogCaptureFixtu
 
 async def test_a_watch_stopped_early_or_twice() -> None:
     """A read that begins after the stop ends at once, and a second stop changes nothing."""
-    watch = Watch()
+    watch = ReadProgress()
     watch.stop()
     begun = asyncio.get_running_loop().time()
     with pytest.raises(TimeoutError):
-        async with watch.limited(8):
+        async with watch.run_limited(8):
             await asyncio.Event().wait()
     assert asyncio.get_running_loop().time() - begun < 4
-    again = Watch()
+    again = ReadProgress()
 
     async def read() -> None:
-        async with again.limited(60):
+        async with again.run_limited(60):
             again.stop()
             try:
                 await asyncio.Event().wait()

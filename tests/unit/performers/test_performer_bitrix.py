@@ -9,7 +9,7 @@ import pytest
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
 from orchestrator.gate.effects import Call
-from orchestrator.gate.normalise import normalise
+from orchestrator.gate.normalise import normalize
 from orchestrator.gate.ports import Performer, Rejected, Succeeded, Unknown
 from orchestrator.performers import bitrix as performers
 from orchestrator.performers.bitrix import call_bitrix
@@ -26,7 +26,7 @@ def performer(world: World) -> Performer:
 
 
 def made(world: World, method: str, params: dict[str, Any], actor: Any = VERA) -> Call:
-    call = normalise(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=actor, effect_id="e1")
+    call = normalize(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=actor, effect_id="e1")
     assert isinstance(call, Call), call
     return call
 
@@ -55,7 +55,7 @@ async def test_a_write_is_sent_again_only_after_proof(
 ) -> None:
     """Refused connection and full bucket prove that nothing happened; everything else after sending is said as it is."""
     world.portal.will("tasks.task.add", *faults)
-    found = await performer.perform(made(world, *TASK))
+    found = await performer.execute(made(world, *TASK))
     assert isinstance(found, kind)
     assert len([method for method, _ in world.portal.requests if method == "tasks.task.add"]) == sent
     assert len(world.portal.ledger) == made_times
@@ -64,7 +64,7 @@ async def test_a_write_is_sent_again_only_after_proof(
 async def test_a_refusal_carries_the_words_of_the_portal(world: World, performer: Performer) -> None:
     """Code and description, without the address."""
     world.portal.will("tasks.task.add", says(400, {"error": "E1", "error_description": f"см. {WEBHOOK} там"}))
-    found = await performer.perform(made(world, *TASK))
+    found = await performer.execute(made(world, *TASK))
     assert isinstance(found, Rejected)
     assert found.code == "E1"
     assert "topsecret" not in found.detail
@@ -74,7 +74,7 @@ async def test_a_refusal_carries_the_words_of_the_portal(world: World, performer
 async def test_a_write_that_never_left_says_so(world: World, performer: Performer) -> None:
     """Not sent is told apart from refused."""
     world.portal.will("tasks.task.add", *[unreachable] * 3)
-    found = await performer.perform(made(world, *TASK))
+    found = await performer.execute(made(world, *TASK))
     assert isinstance(found, Rejected)
     assert (found.sent, found.code) == (False, "not_sent")
 
@@ -94,8 +94,10 @@ async def test_a_write_is_given_up_after_five_seconds(world: World) -> None:
 
     portal = Portal()
     portal.will("tasks.task.add", *[unreachable] * 9)
-    async with BitrixClient(WEBHOOK, limiter=Limiter.off(clock=now, sleep=sleep), transport=httpx.MockTransport(portal)) as client:
-        found = await performers.BitrixPerformer(client, world.gate._records).perform(made(world, *TASK))
+    async with BitrixClient(
+        WEBHOOK, limiter=Limiter.create_unlimited(clock=now, sleep=sleep), transport=httpx.MockTransport(portal)
+    ) as client:
+        found = await performers.BitrixPerformer(client, world.gate._records).execute(made(world, *TASK))
     assert isinstance(found, Rejected)
     assert not found.sent
     assert portal.ledger == []
@@ -104,11 +106,11 @@ async def test_a_write_is_given_up_after_five_seconds(world: World) -> None:
 
 async def test_a_list_is_read_to_its_end(world: World, performer: Performer) -> None:
     """Rows and total come from all pages; a list with its own `start` is read as asked."""
-    found = await performer.perform(made(world, "crm.deal.list", {}))
+    found = await performer.execute(made(world, "crm.deal.list", {}))
     assert isinstance(found, Succeeded)
     assert (len(found.result), found.total, found.entity) == (3, 3, "deal")
     assert world.portal.requests[-1][1]["start"] == 0
-    one = await performer.perform(made(world, "crm.deal.list", {"start": 50}))
+    one = await performer.execute(made(world, "crm.deal.list", {"start": 50}))
     assert isinstance(one, Succeeded)
     assert world.portal.requests[-1][1]["start"] == 50
 
@@ -129,7 +131,7 @@ async def test_a_batch_is_read_command_by_command(world: World, performer: Perfo
     """HTTP 200 proves nothing: each command has its own word, and one that is not mentioned is unknown."""
     world.portal.will("batch", says(200, {"result": answer}))
     cmd = {"a": "tasks.task.add?fields[TITLE]=A&fields[RESPONSIBLE_ID]=7", "b": "crm.deal.update?id=481&fields[TITLE]=x"}
-    found = await performer.perform(made(world, "batch", {"cmd": cmd}))
+    found = await performer.execute(made(world, "batch", {"cmd": cmd}))
     assert isinstance(found, kind)
     assert [item.status for item in getattr(found, "commands", ())] == statuses
     if isinstance(found, Rejected):
@@ -141,7 +143,7 @@ async def test_a_batch_is_read_command_by_command(world: World, performer: Perfo
 async def test_a_halted_batch_says_what_did_not_run(world: World, performer: Performer) -> None:
     """After the error come commands that were never tried."""
     cmd = {"a": "crm.deal.update?id=999&fields[TITLE]=x", "b": "crm.deal.update?id=481&fields[TITLE]=y"}
-    found = await performer.perform(made(world, "batch", {"cmd": cmd, "halt": 1}))
+    found = await performer.execute(made(world, "batch", {"cmd": cmd, "halt": 1}))
     assert isinstance(found, Rejected)
     assert found.detail.endswith("b crm.deal.update: not_run")
     assert world.portal.ledger == []
@@ -150,7 +152,7 @@ async def test_a_halted_batch_says_what_did_not_run(world: World, performer: Per
 async def test_what_a_batch_changed_comes_from_what_it_did(world: World, performer: Performer) -> None:
     """Only commands that succeeded move the current objects."""
     cmd = {"a": "crm.deal.update?id=481&fields[TITLE]=x", "b": "crm.deal.update?id=999&fields[TITLE]=y"}
-    found = await performer.perform(made(world, "batch", {"cmd": cmd}))
+    found = await performer.execute(made(world, "batch", {"cmd": cmd}))
     assert isinstance(found, Succeeded)
     assert found.changes.objects == {"current_deal_id": 481}
     assert found.changes.done == "crm.deal.update deal 481"

@@ -6,11 +6,11 @@ import pytest
 
 from bitrix.errors import NotSent, OutcomeUnknown, Refused
 from bot.i18n.translate import Translator
-from bot.rendering.cards import card_text
-from bot.rendering.spans import plain
+from bot.rendering.cards import render_card
+from bot.rendering.spans import to_plain_text
 from orchestrator.gate.confirmations import Decision
 from orchestrator.messages import Notice, Outcome
-from orchestrator.performers.portal_texts import MAX_TEXT, is_foreign, of_command, of_error
+from orchestrator.performers.portal_texts import MAX_TEXT, describe_command_error, describe_error, is_foreign
 from orchestrator.session import Session
 from tests.unit.spine_kit import ANNA, VERA, World, card, effect
 from tests.unit.spine_portal import Portal, cut, says
@@ -39,10 +39,10 @@ async def test_a_silent_no_op_is_told_on_the_card(world: World) -> None:
     assert decided.outcome.reason == Notice(code="not-changed", args={"field": "STAGE_ID", "more": 0})
     assert "STAGE_ID" in decided.outcome.detail
     assert world.events("CallSucceeded")[-1].data["unchanged"] == ["STAGE_ID"]
-    shown = plain(card_text(card(session, entry["confirmation_id"]), Translator("ru")))
+    shown = to_plain_text(render_card(card(session, entry["confirmation_id"]), Translator("ru")))
     assert "⚠️ Битрикс24 ответил «да», но не изменил: Стадия" in shown
-    assert Translator("ru").say("not-changed", field="STAGE_ID", more=1) == "⚠️ Битрикс24 ответил «да», но не изменил: стадия и ещё 1"
-    assert Translator("en").say("not-changed", field="STAGE_ID", more=0).endswith("not change: the stage")
+    assert Translator("ru").translate("not-changed", field="STAGE_ID", more=1) == "⚠️ Битрикс24 ответил «да», но не изменил: стадия и ещё 1"
+    assert Translator("en").translate("not-changed", field="STAGE_ID", more=0).endswith("not change: the stage")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ async def test_a_plain_no_is_a_refusal(world: World, what: tuple[str, dict[str, 
     world.portal.will(what[0], says(200, answer))
     done = await submitted(world, session, *what)
     assert (done.status, done.reason) == ("refused", Notice(code="portal-said-no"))
-    assert Translator("ru").knows("portal-said-no")
+    assert Translator("ru").has_message("portal-said-no")
     assert world.types()[-1] == "CallRefused"
 
 
@@ -143,18 +143,18 @@ async def test_a_plain_no_in_a_batch_is_an_error_of_that_command(world: World) -
 def test_only_the_systems_own_sentences_are_trusted(code: str, text: str, *, foreign: bool) -> None:
     """Anything else in an error may quote a record."""
     assert is_foreign(code, text) is foreign
-    assert of_error(Refused(code, text, 400)).foreign is foreign
-    assert of_command(code, text).foreign is foreign
+    assert describe_error(Refused(code, text, 400)).foreign is foreign
+    assert describe_command_error(code, text).foreign is foreign
 
 
 def test_words_of_the_portal_are_cut_and_ours_are_trusted() -> None:
     """Two hundred characters with the code in front; what the client itself says is nobody's text."""
-    told = of_error(Refused("E1", "о" * 900, 400))
+    told = describe_error(Refused("E1", "о" * 900, 400))
     assert (len(told.text), told.text[:3], told.foreign) == (MAX_TEXT, "E1:", True)
-    assert len(of_command("E1", "о" * 900).text) == MAX_TEXT
-    assert of_error(NotSent("no connection to the portal: refused")).foreign is False
-    assert of_error(OutcomeUnknown("the answer was lost: reset")).foreign is False
-    assert of_error(OutcomeUnknown("текст", code="INTERNAL_SERVER_ERROR")).foreign is True
+    assert len(describe_command_error("E1", "о" * 900).text) == MAX_TEXT
+    assert describe_error(NotSent("no connection to the portal: refused")).foreign is False
+    assert describe_error(OutcomeUnknown("the answer was lost: reset")).foreign is False
+    assert describe_error(OutcomeUnknown("текст", code="INTERNAL_SERVER_ERROR")).foreign is True
 
 
 async def test_the_flag_travels_to_the_outcome(world: World) -> None:

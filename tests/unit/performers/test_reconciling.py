@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from orchestrator.gate.effects import Call
-from orchestrator.gate.normalise import normalise
-from orchestrator.performers.reconciling import reconcile, same
-from orchestrator.performers.state_changes import changes_of
+from orchestrator.gate.normalise import normalize
+from orchestrator.performers.reconciling import is_same_meaning, reconcile
+from orchestrator.performers.state_changes import build_changes
 from tests.unit.spine_kit import VERA, World, effect
 from tests.unit.spine_portal import says
 
@@ -35,13 +35,13 @@ from tests.unit.spine_portal import says
 )
 def test_values_that_mean_the_same(left: Any, right: Any, *, equal: bool) -> None:
     """Either way round."""
-    assert same(left, right) is equal
-    assert same(right, left) is equal
+    assert is_same_meaning(left, right) is equal
+    assert is_same_meaning(right, left) is equal
 
 
 def added(world: World, method: str, params: dict[str, Any]) -> Call:
     """An add as it was sent."""
-    call = normalise(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    call = normalize(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call), call
     return call
 
@@ -94,7 +94,7 @@ async def test_each_command_of_a_batch_is_looked_at(world: World) -> None:
 
 async def test_a_list_in_a_box_is_counted(world: World) -> None:
     """tasks.task.list answers {"tasks": […]}; an odd answer counts as none."""
-    call = normalise(effect("tasks.task.list", {}), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    call = normalize(effect("tasks.task.list", {}), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call)
-    assert changes_of(call, {"tasks": [1, 2]}).done == "tasks.task.list: 2"
-    assert changes_of(call, "?").done == "tasks.task.list: 0"
+    assert build_changes(call, {"tasks": [1, 2]}).done == "tasks.task.list: 2"
+    assert build_changes(call, "?").done == "tasks.task.list: 0"

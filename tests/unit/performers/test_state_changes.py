@@ -6,9 +6,9 @@ import pytest
 
 from bitrix.catalogue import Catalogue
 from orchestrator.gate.effects import Call
-from orchestrator.gate.normalise import normalise
+from orchestrator.gate.normalise import normalize
 from orchestrator.messages import Outcome
-from orchestrator.performers.state_changes import changes_of, created_target
+from orchestrator.performers.state_changes import build_changes, find_created_target
 from tests.unit.spine_kit import VERA, World, effect, reply, step
 from tests.unit.spine_kit import message as typed
 from tests.unit.spine_portal import says
@@ -21,15 +21,15 @@ async def after(world: World, *calls: tuple[str, dict[str, Any]]) -> dict[str, A
     session = await world.session()
     for number, (method, params) in enumerate(calls, start=1):
         what = effect(method, params, slot=f"t1/1/{number}")
-        call = normalise(what, catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id=f"e{number}")
+        call = normalize(what, catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id=f"e{number}")
         assert isinstance(call, Call), call
-        performed = await world.gate._performers["bitrix"].perform(call)
+        performed = await world.gate._performers["bitrix"].execute(call)
         from orchestrator.gate import executor  # noqa: PLC0415 - the shortest way to the journal
 
         order = executor.Order(
             effect_id=f"e{number}", turn_id="t1", slot=what.slot, call=call, requested_by=VERA.key, proposed_by="crm_agent", before={}
         )
-        event = executor._outcome_event(order, performed, 0.1, params={})
+        event = executor._build_outcome_event(order, performed, 0.1, params={})
         await session.commit(event, actor=VERA.key)
     agent: dict[str, Any] = session.state["agent"]
     return agent
@@ -148,10 +148,10 @@ async def test_a_batch_leaves_one_summary_from_two_successes_on(world: World) ->
 )
 async def test_the_record_an_add_made(world: World, method: str, params: dict[str, Any], result: Any, target: str) -> None:
     """In every form in which the portal names it; nothing is guessed."""
-    call = normalise(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    call = normalize(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call)
-    assert created_target(call, result) == target
-    assert changes_of(call, result) is not None
+    assert find_created_target(call, result) == target
+    assert build_changes(call, result) is not None
     assert isinstance(world.gate._catalogue, Catalogue)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from orchestrator.gate.effects import Call
-from orchestrator.gate.normalise import normalise
+from orchestrator.gate.normalise import normalize
 from orchestrator.gate.recovery import SETTLED
 from orchestrator.messages import Outcome
-from orchestrator.performers.traces import trace
+from orchestrator.performers.traces import find_traces
 from tests.unit.spine_kit import NOW, VERA, World, effect
 from tests.unit.spine_portal import cut, lost, says
 
@@ -34,7 +34,7 @@ SEEN: dict[str, dict[str, Any]] = {
 
 def made(world: World, what: tuple[str, dict[str, Any]]) -> Call:
     """An add as it was sent."""
-    call = normalise(effect(*what), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    call = normalize(effect(*what), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call), call
     return call
 
@@ -69,7 +69,7 @@ async def test_the_same_text_from_that_very_time(
     row = {name: {**texts, **times}.get(name, value) for name, value in SEEN[what[0]].items()}
     world.clock.advance(timedelta(minutes=1))
     world.portal.will(LISTS[what[0]], listed(what[0], row))
-    assert await trace(made(world, what), NOW, world.client) == ("probably done: found 77" if found else "")
+    assert await find_traces(made(world, what), NOW, world.client) == ("probably done: found 77" if found else "")
 
 
 @pytest.mark.parametrize("ahead", [timedelta(minutes=10), timedelta(minutes=-10)])
@@ -80,15 +80,15 @@ async def test_a_portal_whose_clock_is_wrong(world: World, what: tuple[str, dict
     stamp = "createdDate" if what is TASK else "CREATED"
     ours, theirs = SEEN[what[0]] | {stamp: at(seconds=3 + ahead.total_seconds())}, SEEN[what[0]] | {"ID": "5", "id": "5"}
     world.portal.will(LISTS[what[0]], listed(what[0], theirs, ours, ahead=ahead), listed(what[0], theirs, ahead=ahead))
-    assert await trace(made(world, what), NOW, world.client) == "probably done: found 77"
-    assert await trace(made(world, what), NOW, world.client) == ""
+    assert await find_traces(made(world, what), NOW, world.client) == "probably done: found 77"
+    assert await find_traces(made(world, what), NOW, world.client) == ""
 
 
 @pytest.mark.parametrize("time", [{}, {"date_finish": "soon"}, {"date_start": "2026-11-21T15:00:03"}])
 async def test_a_portal_that_does_not_say_the_time(world: World, time: dict[str, str]) -> None:
     """Then nothing can be said of when something was written."""
     world.portal.will(LISTS[COMMENT[0]], says(200, {"result": [SEEN[COMMENT[0]]], "time": time}))
-    assert await trace(made(world, COMMENT), NOW, world.client) == ""
+    assert await find_traces(made(world, COMMENT), NOW, world.client) == ""
 
 
 @pytest.mark.parametrize("answer", ["text", None, {}, {"tasks": "x"}, [None, 5, {"ID": None}], True])
@@ -96,14 +96,14 @@ async def test_a_portal_that_does_not_say_the_time(world: World, time: dict[str,
 async def test_an_odd_answer_shows_nothing(world: World, what: tuple[str, dict[str, Any]], answer: Any) -> None:
     """And breaks nothing."""
     world.portal.will(LISTS[what[0]], says(200, {"result": answer}))
-    assert await trace(made(world, what), NOW, world.client) == ""
+    assert await find_traces(made(world, what), NOW, world.client) == ""
 
 
 async def test_what_leaves_no_trace_is_not_looked_for(world: World) -> None:
     """A plan without words, a change, a record whose owner another command makes."""
     cmd = {"a": "crm.deal.add?fields[TITLE]=x", "b": "crm.timeline.comment.add?fields[ENTITY_ID]=$result[a]&fields[ENTITY_TYPE]=deal&fields[COMMENT]=x"}  # fmt: skip
     for what in (BARE, ("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}}), ("batch", {"cmd": cmd})):
-        assert await trace(made(world, what), NOW, world.client) == ""
+        assert await find_traces(made(world, what), NOW, world.client) == ""
     assert world.portal.requests == []
 
 
@@ -112,7 +112,7 @@ async def test_a_command_of_a_batch_is_named(world: World) -> None:
     cmd = {"b": "crm.timeline.comment.add?fields[ENTITY_ID]=481&fields[ENTITY_TYPE]=deal&fields[COMMENT]=Звонил клиент"}
     world.portal.will(LISTS[COMMENT[0]], listed(COMMENT[0], SEEN[COMMENT[0]]))
     world.clock.advance(timedelta(minutes=1))
-    assert await trace(made(world, ("batch", {"cmd": cmd})), NOW, world.client) == "probably done: b: found 77"
+    assert await find_traces(made(world, ("batch", {"cmd": cmd})), NOW, world.client) == "probably done: b: found 77"
 
 
 @pytest.mark.req("S004-71")
@@ -126,7 +126,7 @@ async def test_the_verdict_stays_open_and_the_finding_is_told(world: World, *, s
     assert isinstance(lost_one, Outcome)
     assert lost_one.status == "unknown"
     world.clock.advance(SETTLED + timedelta(seconds=1))
-    row = await session.effect(lost_one.effect_id)
+    row = await session.find_effect(lost_one.effect_id)
     assert row is not None
     moment = (world.clock.now() + ahead).isoformat()
     mine = SEEN[COMMENT[0]] | {"CREATED": at(seconds=3 + ahead.total_seconds())}
@@ -134,6 +134,6 @@ async def test_the_verdict_stays_open_and_the_finding_is_told(world: World, *, s
     found = await world.gate.reconcile(row, session, announce=lambda _: [])
     assert found.reconciled.verdict == "unclear"
     assert found.reconciled.detail.startswith("probably done: found 77") is seen
-    again = await session.effect(lost_one.effect_id)
+    again = await session.find_effect(lost_one.effect_id)
     assert again is not None
     assert again.status == "unknown"

@@ -6,11 +6,11 @@ from itertools import count
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.news import news_text
-from bot.rendering.spans import plain
+from bot.rendering.news import render_news
+from bot.rendering.spans import to_plain_text
 from orchestrator.messages import Actor
 from orchestrator.portal_events.watching import CALM, LOOK_AFTER
-from state.clock import new_id
+from state.clock import generate_id
 from state.store import InboxRow, StoredEvent
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World
 from tests.unit.spine_portal import deal
@@ -34,11 +34,11 @@ class Watch:
         watch._audience = watch._look._audience = self
         watch._look._present = lambda actor: next((one for one in PEOPLE if one.key == actor.key), None)
 
-    def people_by_bitrix(self, user_id: int) -> list[Actor]:
+    def find_subscribers(self, user_id: int) -> list[Actor]:
         """Who listens for this employee."""
         return [one for one in PEOPLE if one.bitrix_user_id == user_id and one.key not in self.silent]
 
-    def bitrix_users(self) -> list[int]:
+    def list_watched_users(self) -> list[int]:
         """Whom anybody listens for."""
         return [one.bitrix_user_id for one in PEOPLE if one.bitrix_user_id and one.key not in self.silent]
 
@@ -48,7 +48,7 @@ class Watch:
         kind = target.partition(":")[0].upper()
         name = name or f"ONCRM{kind}{action.upper()}"
         return InboxRow(
-            id=new_id(),
+            id=generate_id(),
             source=f"bitrix:m:{name}:{target}:{ts}",
             session=KEY,
             lane="express",
@@ -81,15 +81,15 @@ class Watch:
         for row in self.world.outbox():
             assert row.kind == "news", row
             assert row.session not in found, "told twice"
-            found[row.session] = plain(news_text(row.body, Translator("ru"))).replace("\xa0", " ")
+            found[row.session] = to_plain_text(render_news(row.body, Translator("ru"))).replace("\xa0", " ")
         return found
 
     @property
     def state(self) -> Any:
         """The fold of the portal's session, from the journal alone."""
-        from state.journal import state_of  # noqa: PLC0415 - only here
+        from state.journal import load_state  # noqa: PLC0415 - only here
 
-        return state_of(self.world.sql, f"session:{KEY}")[0]["portal"]
+        return load_state(self.world.sql, f"session:{KEY}")[0]["portal"]
 
     def events(self, *types: str) -> list[StoredEvent]:
         return self.world.events(*types, key=KEY)
@@ -97,7 +97,7 @@ class Watch:
 
 async def start(watch: Watch) -> dict[str, str]:
     """A process begins to listen, and the time of a look goes by; what was told."""
-    await watch.world.orchestrator.listen_to_portal()
+    await watch.world.orchestrator.start_portal_watch()
     await watch.world.work()
     watch.world.clock.advance(LOOK_AFTER)
     await watch.world.work()

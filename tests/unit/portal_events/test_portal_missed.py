@@ -11,9 +11,9 @@ from bitrix.catalogue import load_catalogue
 from bitrix.client import BitrixClient
 from bitrix.limiter import Limiter
 from bot.bootstrap import DATA
-from orchestrator.directory.portal_reads import PortalReads
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.portal_events import catching_up
-from orchestrator.portal_events.watched import KINDS, person, target_of, values_of
+from orchestrator.portal_events.watched import KINDS, extract_values, parse_target, read_employee_id
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import FixedClock
@@ -149,28 +149,28 @@ async def test_what_is_new_pushes_out_nothing_that_is_known(
 
 
 @pytest.fixture
-async def sandbox() -> AsyncIterator[PortalReads]:
+async def sandbox() -> AsyncIterator[PortalReader]:
     """The sandbox portal, which answers as the documentation says."""
     app = create_app(Settings(bucket=None, clock=lambda: NOW))
     hook = "http://127.0.0.1:8080/rest/1/sandbox/"
-    async with BitrixClient(hook, limiter=Limiter.off(), transport=httpx.ASGITransport(app)) as client:
-        yield PortalReads(client, load_catalogue(DATA / "catalogue"), FixedClock(NOW))
+    async with BitrixClient(hook, limiter=Limiter.create_unlimited(), transport=httpx.ASGITransport(app)) as client:
+        yield PortalReader(client, load_catalogue(DATA / "catalogue"), FixedClock(NOW))
     await app.state.portal.events.aclose()
     app.state.portal.close()
 
 
-async def test_open_records_of_the_people_are_listed_with_the_values_of_a_look(sandbox: PortalReads) -> None:
+async def test_open_records_of_the_people_are_listed_with_the_values_of_a_look(sandbox: PortalReader) -> None:
     """What is remembered from a list must not differ from what the first look reads: that would be told as a change."""
     seen = {"lead:999999": {"TITLE": "x"}, "task:999999": {"TITLE": "x"}}
-    found = await catching_up.look_around(sandbox, [7, 8], seen)
+    found = await catching_up.scan_records(sandbox, [7, 8], seen)
     assert sorted(found.gone) == sorted(seen)
-    assert {target_of(target)[0] for target in found.records} == {"deal", "lead", "task"}
-    records = await sandbox.records([target_of(target) for target in found.records])
+    assert {parse_target(target)[0] for target in found.records} == {"deal", "lead", "task"}
+    records = await sandbox.load_records([parse_target(target) for target in found.records])
     for target, values in found.records.items():
-        kind, record = target_of(target)[0], records[target_of(target)]
+        kind, record = parse_target(target)[0], records[parse_target(target)]
         assert record is not None
-        assert values == values_of(kind, record)
-        assert person(kind, record, KINDS[kind].owner) in {7, 8}
+        assert values == extract_values(kind, record)
+        assert read_employee_id(kind, record, KINDS[kind].owner) in {7, 8}
         assert values.get("STATUS") != "5"
         assert record.get("STATUS_SEMANTIC_ID", "P") == "P"
 

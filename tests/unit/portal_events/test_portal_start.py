@@ -45,7 +45,7 @@ async def test_a_start_beside_waiting_events_forgets_none_of_them(watch: Watch) 
     await watch.world.work(watch.event(action="add"))
     assert list(watch.state["due"]) == ["deal:481"]
     set_for = watch.state["look_at"]
-    await watch.world.orchestrator.listen_to_portal()
+    await watch.world.orchestrator.start_portal_watch()
     await watch.world.work()
     assert (watch.state["look_at"], "deal:482" in watch.state["seen"]) == (set_for, True)
     told = await start(watch)
@@ -72,14 +72,14 @@ async def test_what_the_process_before_wrote_is_not_told_to_who_asked_for_it(wat
     await watch.world.submit(session, effect("crm.deal.update", {"id": 481, "fields": {"TITLE": "Лютик", "COMMENTS": "x"}}))
     watch.deal(by=1)
     watch.world.clock.advance(timedelta(seconds=seconds))
-    assert not watch.world.orchestrator._portal.recent.of("deal:481")
+    assert not watch.world.orchestrator._portal.recent_writes.find_writes("deal:481")
     assert len(await start(watch)) == told
 
 
 async def test_a_commit_is_not_disturbed_by_what_cannot_be_noted(watch: Watch) -> None:
     """A call of another shape, as a newer or older program stores it."""
     recent = RecentWrites(watch.world.gate._catalogue, watch.world.clock)
-    recent.note([EffectChange(effect_id="e", expect=("absent",), status="started", call={"call": {"method": "x"}})])
+    recent.observe([EffectChange(effect_id="e", expect=("absent",), status="started", call={"call": {"method": "x"}})])
     assert not recent._writes
 
 
@@ -88,8 +88,8 @@ async def test_old_writes_are_forgotten(watch: Watch) -> None:
     recent = RecentWrites(watch.world.gate._catalogue, watch.world.clock)
     for number in range(3000):
         call = {"method": "crm.deal.update", "params": {"fields": {}}, "targets": [["deal", number]], "entity": "deal", "commands": []}
-        recent.begun(f"e{number}", {"call": call, "requested_by": "x"}, NOW)
+        recent.record_call(f"e{number}", {"call": call, "requested_by": "x"}, NOW)
     assert len(recent._writes) == 2000
-    assert recent.of("deal:2999")
+    assert recent.find_writes("deal:2999")
     watch.world.clock.advance(timedelta(seconds=91))
-    assert not recent.of("deal:2999")
+    assert not recent.find_writes("deal:2999")

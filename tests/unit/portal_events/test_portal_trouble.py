@@ -13,7 +13,7 @@ from bitrix.client import BitrixClient
 from bitrix.limiter import Priority
 from orchestrator import timers
 from orchestrator.inputs import MAX_ATTEMPTS
-from orchestrator.portal_events.looking import Look
+from orchestrator.portal_events.looking import RecordProbe
 from orchestrator.portal_events.watching import LOOK_AFTER, MAX_LOOK
 from orchestrator.session import Session
 from state.journal import Verified, verify_stream
@@ -33,10 +33,10 @@ async def test_a_portal_that_cannot_be_read_is_asked_later_and_later(watch: Watc
     assert await watch.look(watch.event()) == {}
     delays = []
     for _ in range(4):
-        (timer,) = watch.world.sql.due_timers(watch.world.clock.now() + timedelta(days=9))
+        (timer,) = watch.world.sql.list_due_timers(watch.world.clock.now() + timedelta(days=9))
         delays.append((timer.due_at - watch.world.clock.now()).total_seconds())
         await watch.world.work(watch.event())
-        assert watch.world.sql.due_timers(watch.world.clock.now() + timedelta(days=9)) == [timer]
+        assert watch.world.sql.list_due_timers(watch.world.clock.now() + timedelta(days=9)) == [timer]
         watch.world.clock.advance(timer.due_at - watch.world.clock.now())
         await watch.world.work()
     assert delays == [10, 20, 40, 80]
@@ -46,7 +46,7 @@ async def test_a_portal_that_cannot_be_read_is_asked_later_and_later(watch: Watc
     assert watch.told()["tg:1007"].endswith("Сумма: 1 000 000 ₽ → 1 ₽")
     assert watch.state["due"] == {}
     assert watch.state["tries"] == 0
-    assert watch.world.sql.due_timers(watch.world.clock.now() + timedelta(days=9)) == []
+    assert watch.world.sql.list_due_timers(watch.world.clock.now() + timedelta(days=9)) == []
 
 
 async def test_a_record_that_is_refused_holds_up_no_other(watch: Watch) -> None:
@@ -117,7 +117,7 @@ async def test_a_fault_of_ours_is_tried_again_and_ends_nothing(watch: Watch, mon
         raise KeyError(msg)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Look, "messages", broken)
+        patched.setattr(RecordProbe, "build_messages", broken)
         assert await watch.look(watch.event()) == {}
     assert watch.events("PortalLookFailed")[-1].data["reason"] == "KeyError"
     watch.world.clock.advance(timedelta(seconds=10))
@@ -131,9 +131,9 @@ async def test_a_look_over_which_processes_die_is_put_off_and_not_forgotten(watc
     watch.deal(OPPORTUNITY="1")
     await watch.world.work(watch.event())
     watch.world.clock.advance(LOOK_AFTER)
-    await watch.world.store.put_inbox(await timers.due(watch.world.store, watch.world.clock.now()))
+    await watch.world.store.put_inbox(await timers.collect_due_rows(watch.world.store, watch.world.clock.now()))
     for _ in range(MAX_ATTEMPTS):
-        assert await watch.world.store.next_inbox(KEY, "express") is not None
+        assert await watch.world.store.take_inbox(KEY, "express") is not None
     await watch.world.work()
     assert (watch.told(), list(watch.state["due"])) == ({}, ["deal:481"])
     watch.world.clock.advance(timedelta(seconds=10))

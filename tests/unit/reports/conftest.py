@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from bot.cli.journal import app
 from state.sql import open_reader
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.store import Store
 from tests.unit.reports.story_kit import Told, tell
 
@@ -27,7 +27,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
 @pytest.fixture
 def store(told: Told) -> Iterator[Store]:
     """The journal of the story, to be read."""
-    reader = open_reader(sqlite_url(told.folder / "sdelka.db"))
+    reader = open_reader(build_sqlite_url(told.folder / "sdelka.db"))
     yield reader
     reader.close()
 

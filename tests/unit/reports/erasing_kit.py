@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from orchestrator.errors import SettingsError
 from orchestrator.reports import erasing
-from orchestrator.reports.erasing import Erased, Place, Survey
-from state.sql import SqlStore, open_store, sqlite_url
+from orchestrator.reports.erasing import ErasureFiles, ErasureResult, PersonSurvey
+from state.sql import SqlStore, build_sqlite_url, open_store
 from tests.unit.spine_kit import BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Portal, deal
 
@@ -35,9 +35,9 @@ class Home:
     url: str
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ErasureFiles:
         state = self.folder / "state"
-        return Place(logs=self.folder / "logs", files=tuple(state.iterdir()) if state.exists() else ())
+        return ErasureFiles(logs=self.folder / "logs", files=tuple(state.iterdir()) if state.exists() else ())
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 def a_home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
     """On SQLite in the folder, or on PostgreSQL where the test says so."""
     if getattr(request, "param", "file") == "file":
-        yield Home(tmp_path, sqlite_url(tmp_path / "state" / "sdelka.db"))
+        yield Home(tmp_path, build_sqlite_url(tmp_path / "state" / "sdelka.db"))
         return
     server = request.getfixturevalue("postgres")
     made = Home(tmp_path, server.fresh())
@@ -90,7 +90,7 @@ def everything(home: Home) -> bytes:
     files = [path for path in sorted(home.folder.rglob("*")) if path.is_file()]
     read = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files]
     with opened(home) as store:
-        return b"\n".join([*read, *(stored.text.encode() for stored in store.erasure().texts())])
+        return b"\n".join([*read, *(stored.text.encode() for stored in store.open_erasure().iterate_texts())])
 
 
 @contextmanager
@@ -100,9 +100,9 @@ def opened(home: Home) -> Iterator[SqlStore]:
     store.close()
 
 
-def run(home: Home, person: str = CHAT) -> tuple[Survey, Erased]:
+def run(home: Home, person: str = CHAT) -> tuple[PersonSurvey, ErasureResult]:
     with opened(home) as store:
-        found = erasing.survey(store, person, home.place)
+        found = erasing.inspect_person(store, person, home.place)
         return found, erasing.erase(store, found, home.place, now=LATER, by="cli:ops")
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from orchestrator.messages import Actor
 from orchestrator.portal_events.watching import LOOK_AFTER
-from state.clock import new_id
-from state.sql.dialect import sqlite_url
+from state.clock import generate_id
+from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from state.store import InboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
@@ -47,11 +47,11 @@ class Storyteller:
         watch: Any = world.orchestrator._portal
         watch._audience = watch._look._audience = self
 
-    def people_by_bitrix(self, user_id: int) -> list[Actor]:
+    def find_subscribers(self, user_id: int) -> list[Actor]:
         """Nobody is told."""
         return []
 
-    def bitrix_users(self) -> list[int]:
+    def list_watched_users(self) -> list[int]:
         """Whose records are looked at."""
         return [7]
 
@@ -75,7 +75,7 @@ class Storyteller:
         name = f"ONCRM{kind}UPDATE"
         await self.world.work(
             InboxRow(
-                id=new_id(),
+                id=generate_id(),
                 source=f"bitrix:{name}:{ts}",
                 session=PORTAL,
                 lane="express",
@@ -126,7 +126,7 @@ def tell(folder: Path) -> Told:
     """Let it all happen once; the database and the access file stay in `folder`."""
 
     async def happening() -> dict[str, dict[str, Any]]:
-        store = open_store(sqlite_url(folder / "sdelka.db"))
+        store = open_store(build_sqlite_url(folder / "sdelka.db"))
         async with a_world(folder, store=store, portal=Portal()) as world:
             return await _told(world)
 

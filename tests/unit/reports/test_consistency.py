@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from orchestrator.reports.consistency import Effects
-from state.sql import open_reader, sqlite_url
+from orchestrator.reports.consistency import EffectChecker
+from state.sql import build_sqlite_url, open_reader
 from state.store import EffectRow, EffectStatus, StoredEvent
 from tests.unit.verify_kit import STREAM, conversation
 
@@ -20,8 +20,8 @@ def happened(tmp_path_factory: pytest.TempPathFactory) -> tuple[Events, Rows]:
     """The events and effects of a real conversation."""
     path = tmp_path_factory.mktemp("consistency") / "sdelka.db"
     conversation(path)
-    store = open_reader(sqlite_url(path))
-    rows = [row for status in get_args(EffectStatus) for row in store.effects(STREAM, status)]
+    store = open_reader(build_sqlite_url(path))
+    rows = [row for status in get_args(EffectStatus) for row in store.list_effects(STREAM, status)]
     events = store.read_events(STREAM)
     store.close()
     return events, rows
@@ -29,10 +29,10 @@ def happened(tmp_path_factory: pytest.TempPathFactory) -> tuple[Events, Rows]:
 
 def judged(events: Sequence[StoredEvent], rows: Sequence[EffectRow]) -> list[str]:
     """What is found, in words."""
-    effects = Effects(STREAM)
+    effects = EffectChecker(STREAM)
     for event in events:
-        effects.see(event)
-    found = list(effects.findings(rows))
+        effects.add_event(event)
+    found = list(effects.list_findings(rows))
     assert {item.kind for item in found} <= {"inconsistent"}
     return [item.why for item in found]
 

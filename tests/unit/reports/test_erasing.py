@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from orchestrator.reports import erasing
-from orchestrator.reports.consistency import Effects
-from orchestrator.reports.probing import Probes, in_file, pieces_of
-from orchestrator.reports.reading import scanned
-from orchestrator.reports.unnaming import blanked, unnamed
+from orchestrator.reports.consistency import EffectChecker
+from orchestrator.reports.probing import Probes, search_file, split_pieces
+from orchestrator.reports.reading import scan_events
+from orchestrator.reports.unnaming import erase_from_record, erase_name
 from state import journal
-from state.clock import FixedClock, new_id
+from state.clock import FixedClock, generate_id
 from state.events import CallSucceeded
-from state.interaction_log import InteractionLogger, read_records, users
+from state.interaction_log import InteractionLogger, list_users, read_records
 from state.log_verify import verify_logs
 from state.sql import open_store
 from state.store import Commit, OutboxRow
@@ -30,7 +30,7 @@ from tests.unit.spine_portal import Portal
 def structure(home: Home) -> dict[str, Any]:
     """What the state says of cards and calls without anybody's words."""
     with opened(home) as store:
-        state, seq = journal.state_of(store, f"session:{CHAT}")
+        state, seq = journal.load_state(store, f"session:{CHAT}")
         agent = state["agent"]
         told = ("status", "method", "call_class", "fingerprint", "essence", "requested_by", "approved_by", "denied_by", "executed_at")
         cards = {key: {name: entry.get(name) for name in told} for key, entry in agent["confirmations"].items()}
@@ -39,7 +39,7 @@ def structure(home: Home) -> dict[str, Any]:
             "cards": cards,
             "denied": list(state["denied"]),
             "unknown": state["unknown"],
-            "head": store.head(f"session:{CHAT}"),
+            "head": store.read_head(f"session:{CHAT}"),
         }
 
 
@@ -65,21 +65,21 @@ async def test_what_a_person_said_is_gone_everywhere_and_the_journal_still_holds
     assert set(found.names) == {"Анна"}
     assert found.obstacles == ()
     assert done.remains == ()
-    assert done.searched > 15
+    assert done.probe_count > 15
     assert structure(home) == whole
-    checked = verify_journal(home.url, judge=Effects, anchors={}, progress=lambda _: None)
+    checked = verify_journal(home.url, judge=EffectChecker, anchors={}, progress=lambda _: None)
     assert [*checked.findings, *verify_logs(home.folder / "logs")] == []
     with opened(home) as store:
         events = store.read_events(f"session:{CHAT}")
         assert {item.actor for item in events if item.data != {} and not item.erased and "text" in item.data} <= {VERA.key}
-        assert all(isinstance(journal.verify_stream(store, stream), journal.Verified) for stream in store.streams())
+        assert all(isinstance(journal.verify_stream(store, stream), journal.Verified) for stream in store.list_streams())
         [told] = store.read_events("session:ops")
         assert (told.type, told.data["person"], told.data["by"], told.data["remains"]) == ("PersonErased", CHAT, "cli:ops", 0)
         assert told.data["keys"] == 1
-        [gone] = [row for row in store.erasure().list_keys() if row.erased_at]
+        [gone] = [row for row in store.open_erasure().list_keys() if row.erased_at]
         assert gone.person == CHAT
-        assert [row.body for row in store.due_outbox("tg", LATER)] == []
-    assert users(home.folder / "logs") == [VERA.key, BORIS.key]
+        assert [row.body for row in store.list_due_outbox("tg", LATER)] == []
+    assert list_users(home.folder / "logs") == [VERA.key, BORIS.key]
 
 
 async def test_what_others_said_and_did_stays(home: Home) -> None:
@@ -110,7 +110,7 @@ async def test_the_next_message_begins_anew(home: Home) -> None:
 
     assert [text for text in SECRETS[:-1] if text in prompt] == []
     with opened(home) as store:
-        assert sorted(bool(row.erased_at) for row in store.erasure().list_keys() if row.person == CHAT) == [False, True]
+        assert sorted(bool(row.erased_at) for row in store.open_erasure().list_keys() if row.person == CHAT) == [False, True]
         assert [item.data["text"] for item in store.read_events(f"session:{CHAT}") if item.type == "MessageReceived"][
             -1
         ] == "здравствуй ещё раз"
@@ -124,14 +124,14 @@ async def test_what_waits_is_named_and_withdrawn_before_anything_is_erased(home:
     assert [text.split(" (")[0] for text in found.obstacles] == ["a card waits for a decision"]
     assert done.remains == ()
     with opened(home) as store:
-        assert erasing.survey(store, CHAT, home.place).obstacles == ()
-        state, _ = journal.state_of(store, f"session:{CHAT}")
+        assert erasing.inspect_person(store, CHAT, home.place).obstacles == ()
+        state, _ = journal.load_state(store, f"session:{CHAT}")
         [entry] = state["agent"]["confirmations"].values()
         assert (entry["status"], entry["why"]) == ("superseded", "erased")
-        row = store.effect(entry["effect_id"])
+        row = store.find_effect(entry["effect_id"])
         assert row is not None
         assert (row.status, "call" in row.call, row.outcome) == ("superseded", False, None)
-        assert store.due_timers(LATER + timedelta(days=9)) == []
+        assert store.list_due_timers(LATER + timedelta(days=9)) == []
     portal = Portal()
     async with a_world(home.folder, store=open_store(home.url), portal=portal) as world:
         await world.work(press(entry))
@@ -149,7 +149,13 @@ async def test_what_still_stands_somewhere_is_named(home: Home) -> None:
         held = store.acquire(BORIS.key, "x", LATER, LATER + timedelta(minutes=1))
         assert held is not None
         row = OutboxRow(
-            id=new_id(), session=BORIS.key, channel="tg", kind="reply", body={"text": WISH, "who": "Анна"}, created_at=LATER, due_at=LATER
+            id=generate_id(),
+            session=BORIS.key,
+            channel="tg",
+            kind="reply",
+            body={"text": WISH, "who": "Анна"},
+            created_at=LATER,
+            due_at=LATER,
         )
         [read] = [item.data for item in store.read_events(f"session:{CHAT}") if item.data.get("result_blob")]
         same = CallSucceeded(effect_id="e", turn_id="t", slot="s", method="crm.deal.list", call_class="R", result_blob=read["result_blob"])
@@ -157,8 +163,8 @@ async def test_what_still_stands_somewhere_is_named(home: Home) -> None:
     _, done = run(home)
 
     assert {trace.place for trace in done.remains} == {"copy of a log.txt", "free space of note.tmp", "values draft"}
-    assert {(trace.place, trace.owner) for trace in done.held} >= {(f"outbox {row_position(home)}", BORIS.key)}
-    assert {trace.place for trace in done.held} >= {f"blobs {read['result_blob']}"}
+    assert {(trace.place, trace.owner) for trace in done.held_by_others} >= {(f"outbox {row_position(home)}", BORIS.key)}
+    assert {trace.place for trace in done.held_by_others} >= {f"blobs {read['result_blob']}"}
     with opened(home) as store:
         [told] = store.read_events("session:ops")
         assert told.data["remains"] == len(done.remains)
@@ -174,26 +180,26 @@ async def test_erasing_twice_finds_nothing(home: Home) -> None:
     await talk(home)
     run(home)
     with opened(home) as store:
-        again = erasing.survey(store, CHAT, home.place)
+        again = erasing.inspect_person(store, CHAT, home.place)
         assert (again.empty, again.in_clear, again.secrets, again.log_records) == (True, 0, (), 0)
-        people = erasing.people_of(store, home.place, lambda _: "")
-        assert erasing.candidates(people, "анна") == []
-        assert erasing.candidates(people, "1007") == [CHAT]
-        assert erasing.candidates(people, "Борис") == [BORIS.key]
-        people = erasing.people_of(store, home.place, lambda _: "кто")
-        assert erasing.candidates(people, "кто") == sorted([CHAT, BORIS.key, VERA.key])
+        people = erasing.list_people(store, home.place, lambda _: "")
+        assert erasing.find_candidates(people, "анна") == []
+        assert erasing.find_candidates(people, "1007") == [CHAT]
+        assert erasing.find_candidates(people, "Борис") == [BORIS.key]
+        people = erasing.list_people(store, home.place, lambda _: "кто")
+        assert erasing.find_candidates(people, "кто") == sorted([CHAT, BORIS.key, VERA.key])
 
 
 def test_a_name_is_found_by_a_part_of_it_in_any_case() -> None:
     """ё is е, whole names go before parts, and a part that two have finds both."""
     people = {"tg:1": {"Анна Ковалёва"}, "tg:2": {"Анна"}, "tg:3": {"Пётр Ким", "Petr"}}
 
-    assert erasing.candidates(people, "АННА") == ["tg:2"]
-    assert erasing.candidates(people, "петр ким") == ["tg:3"]
-    assert erasing.candidates(people, "Ковалева") == []
-    assert erasing.similar(people, "Ковалева") == ["tg:1"]
-    assert erasing.similar(people, "анн") == ["tg:1", "tg:2"]
-    assert erasing.similar(people, "") == []
+    assert erasing.find_candidates(people, "АННА") == ["tg:2"]
+    assert erasing.find_candidates(people, "петр ким") == ["tg:3"]
+    assert erasing.find_candidates(people, "Ковалева") == []
+    assert erasing.find_similar(people, "Ковалева") == ["tg:1"]
+    assert erasing.find_similar(people, "анн") == ["tg:1", "tg:2"]
+    assert erasing.find_similar(people, "") == []
 
 
 def test_a_name_is_taken_out_where_it_stands_for_the_person() -> None:
@@ -208,40 +214,40 @@ def test_a_name_is_taken_out_where_it_stands_for_the_person() -> None:
         "other": [{"key": BORIS.key, "name": "Анна"}],
         "notice": {"code": "card-already-approved", "args": {"who": "Анна", "title": "Анна и Ко"}},
     }
-    bare = unnamed(said, CHAT, {"Анна"})
+    bare = erase_name(said, CHAT, {"Анна"})
 
     assert bare["approved_by_name"] == "Анна"
     assert (bare["requested_by_name"], bare["denied_by_name"], bare["actor"]["name"]) == ("", "", "")
     assert bare["other"] == said["other"]
     assert bare["notice"]["args"] == {"who": "", "title": "Анна и Ко"}
-    assert blanked({"session": BORIS.key, "user_message": "моё"}, CHAT, ()) == {"session": BORIS.key, "user_message": "моё"}
-    assert blanked({"session": CHAT, "user_message": "её"}, CHAT, ()) == {"session": CHAT}
+    assert erase_from_record({"session": BORIS.key, "user_message": "моё"}, CHAT, ()) == {"session": BORIS.key, "user_message": "моё"}
+    assert erase_from_record({"session": CHAT, "user_message": "её"}, CHAT, ()) == {"session": CHAT}
 
 
 def test_what_is_looked_for_stands_in_files_as_it_is(tmp_path: Path) -> None:
     """Pieces never span what JSON escapes, long texts are cut, short ones left out; a piece is found across the border of two reads."""
     text = 'Он сказал: "сумма согласована"\nи положил трубку'
     wanted = Probes()
-    wanted.learn({"text": text, "method": "crm.deal.update.with.a.long.name", "deep": [{"x": "короткое"}]})
-    wanted.name("Ян")
+    wanted.add_texts({"text": text, "method": "crm.deal.update.with.a.long.name", "deep": [{"x": "короткое"}]})
+    wanted.add_name("Ян")
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"x" * ((1 << 22) - 7) + json.dumps(text, ensure_ascii=False).encode()))
 
-    assert wanted.all == pieces_of(text) == ["Он сказал:", "сумма согласована", "и положил трубку"]
-    assert sorted(in_file(path, wanted.all)) == sorted(wanted.all)
-    assert in_file(path, ["чего там нет"]) == []
+    assert wanted.all == split_pieces(text) == ["Он сказал:", "сумма согласована", "и положил трубку"]
+    assert sorted(search_file(path, wanted.all)) == sorted(wanted.all)
+    assert search_file(path, ["чего там нет"]) == []
     path.write_bytes(path.read_bytes()[:-20])
-    assert in_file(path, ["чего там нет"]) == []
+    assert search_file(path, ["чего там нет"]) == []
 
 
 async def test_who_denies_keeps_nothing_of_who_asked(home: Home) -> None:
     """Vera denied what Anna had asked for: without Anna's key nobody reads what it was, nor what any other call of hers was to change."""
     await talk(home)
     with opened(home) as store:
-        before = [event for event in scanned(store) if "WON" in json.dumps(event.data)]
+        before = [event for event in scan_events(store) if "WON" in json.dumps(event.data)]
     run(home)
     with opened(home) as store:
-        after = list(scanned(store))
+        after = list(scan_events(store))
 
     assert before
     assert [event.type for event in after if {"WON", "1200000"} & set(re.findall(r"\w+", json.dumps(event.data)))] == []

@@ -104,7 +104,7 @@ async def test_records_in_clear_are_told_of_before_the_question(home: Home, comm
     assert 0 < shown.index("In clear: 1 records") < shown.index("This cannot be undone")
     run(home)
     with opened(home) as store:
-        assert not erasing.survey(store, CHAT, home.place).empty
+        assert not erasing.inspect_person(store, CHAT, home.place).empty
 
 
 async def test_who_is_not_found_is_told_who_there_is(home: Home, command: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from state.sql import sqlite_url
+from state.sql import build_sqlite_url
 from tests.unit.reports.erasing_kit import WISH, Home, a_command, a_home, often, talk  # noqa: F401 - fixtures among them
 from tests.unit.spine_kit import CHAT
 
@@ -39,7 +39,7 @@ TOLD_AT_ONCE = DAMAGES.keys() - {"another secret", "another person", "another id
 def talked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One talk for all tests of this file."""
     folder = tmp_path_factory.mktemp("talked")
-    asyncio.run(talk(Home(folder, sqlite_url(folder / "state" / "sdelka.db"))))
+    asyncio.run(talk(Home(folder, build_sqlite_url(folder / "state" / "sdelka.db"))))
     return folder
 
 

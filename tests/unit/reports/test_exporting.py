@@ -6,8 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.reports.exporting import NAMES, cef_lines, personal_fields, redacted_cef_lines, redacted_json_line
-from orchestrator.reports.people import Voice
+from orchestrator.reports.exporting import (
+    NAMES,
+    build_cef_formatter,
+    build_redacted_cef_formatter,
+    format_redacted_json_line,
+    list_personal_fields,
+)
+from orchestrator.reports.people import Narrator
 from state.events import type_names
 from state.store import Store, StoredEvent
 from tests.unit.reports.conftest import Run
@@ -33,15 +39,15 @@ def read_cef(line: str) -> tuple[list[str], dict[str, str]]:
 
 
 @pytest.fixture
-def voice() -> Voice:
-    return Voice(lambda code, args: code)
+def voice() -> Narrator:
+    return Narrator(lambda code, args: code)
 
 
 @pytest.mark.req("S004-36")
 def test_json_lines_hold_every_event_with_its_hash(run: Run, store: Store) -> None:
     """Each record of each stream once, all its fields, the stored hash."""
     lines = [json.loads(line) for line in run("export").output.splitlines()]
-    stored = {(stream, seq): digest for stream in store.streams() for seq, _, digest in store.records(stream)}
+    stored = {(stream, seq): digest for stream in store.list_streams() for seq, _, digest in store.read_records(stream)}
     assert {(line["stream"], line["seq"]): line["hash"] for line in lines} == stored
     assert len(lines) == len(stored)
     assert {"stream", "seq", "id", "ts", "type", "v", "actor", "hash", "data"} == set(lines[0])
@@ -87,7 +93,7 @@ def test_every_type_has_a_name_and_what_is_personal_is_known() -> None:
     """A new event is named for the SIEM, too."""
     assert set(NAMES) == set(type_names) & set(NAMES)
     assert set(type_names) - set(NAMES) == set()
-    assert "text" in personal_fields("MessageReceived")
+    assert "text" in list_personal_fields("MessageReceived")
 
 
 def test_cef_says_who_did_what_with_which_outcome(run: Run, told: Told) -> None:
@@ -116,11 +122,11 @@ def test_cef_says_who_did_what_with_which_outcome(run: Run, told: Told) -> None:
 
 
 @pytest.mark.parametrize("nasty", ["a|b", "a=b", "a\\b", "a\nb", "a\r\nb", "a\\|b cs1=root", "a suser=root", "x\x1b[31m\u202ey", "\\", "="])
-def test_nothing_breaks_out_of_its_field(store: Store, voice: Voice, nasty: str) -> None:
+def test_nothing_breaks_out_of_its_field(store: Store, voice: Narrator, nasty: str) -> None:
     """A session, a method and a code of any signs make one line of seven header fields, and come back as they were."""
     event = next(event for event in store.read_events(f"session:{CHAT}") if event.type == "StepRefused")
     odd = replace(event, stream=f"session:{nasty}", data={**event.data, "method": nasty, "code": nasty})
-    for line in (cef_lines(voice, nasty)(odd), redacted_cef_lines("1|2")(odd)):
+    for line in (build_cef_formatter(voice, nasty)(odd), build_redacted_cef_formatter("1|2")(odd)):
         assert len(line.splitlines()) == 1
         assert "\x1b" not in line
         parts, told = read_cef(line)
@@ -130,10 +136,10 @@ def test_nothing_breaks_out_of_its_field(store: Store, voice: Voice, nasty: str)
             assert told["act"] == told["reason"] == told["cs1"] == nasty.replace("\r\n", "\n")
 
 
-def test_an_erased_person_stays_erased(store: Store, voice: Voice) -> None:
+def test_an_erased_person_stays_erased(store: Store, voice: Narrator) -> None:
     """What is blank because a person was erased is said so, and not shown as if nothing had been said."""
     event: StoredEvent = next(iter(store.read_events(f"session:{CHAT}")))
     gone = replace(event, data={**event.data, "text": ""}, erased=True)
-    assert "asked: (erased)" in read_cef(cef_lines(voice, "1")(gone))[1]["msg"]
-    assert json.loads(redacted_json_line(gone))["erased"] is True
+    assert "asked: (erased)" in read_cef(build_cef_formatter(voice, "1")(gone))[1]["msg"]
+    assert json.loads(format_redacted_json_line(gone))["erased"] is True
     assert rows_of("a\n\nb") == ["a", "b"]

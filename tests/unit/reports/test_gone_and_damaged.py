@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from bot.cli.policy import app as policy
 from orchestrator.reports import erasing
-from orchestrator.reports.erasing import Place
-from state.sql import open_store, sqlite_url
+from orchestrator.reports.erasing import ErasureFiles
+from state.sql import build_sqlite_url, open_store
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, PORTAL, Told, rows_of
 
@@ -26,9 +26,9 @@ CANNOT = "(cannot be read: run `sdelka journal verify`)"
 @pytest.fixture
 def erased(copy: Path) -> Path:
     """Anna, who asked for nearly all, is erased."""
-    store = open_store(sqlite_url(copy / "sdelka.db"))
-    place = Place(logs=copy / "logs", files=())
-    erasing.erase(store, erasing.survey(store, CHAT, place), place, now=LATER, by="cli:ops")
+    store = open_store(build_sqlite_url(copy / "sdelka.db"))
+    place = ErasureFiles(logs=copy / "logs", files=())
+    erasing.erase(store, erasing.inspect_person(store, CHAT, place), place, now=LATER, by="cli:ops")
     store.close()
     return copy
 

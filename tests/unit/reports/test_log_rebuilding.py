@@ -8,9 +8,9 @@ import pytest
 
 from orchestrator.errors import ModelClientError
 from orchestrator.gate.recovery import DETAIL
-from orchestrator.reports.log_rebuilding import rebuild_logs, rebuilt_records
+from orchestrator.reports.log_rebuilding import rebuild_logs, rebuild_records
 from state.events import CallOutcomeUnknown, Event, OutcomeReconciled, type_names
-from state.interaction_log import read_records, users
+from state.interaction_log import list_users, read_records
 from state.log_verify import verify_logs
 from state.sql import open_store
 from state.store import Commit, StoredEvent
@@ -66,7 +66,7 @@ async def conversation(world: World) -> None:
 
 def told(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Everybody's records, without what may differ; of a refused read the journal has the portal's code, not our sentence for it."""
-    found = {user: list(read_records(folder, user)) for user in users(folder)}
+    found = {user: list(read_records(folder, user)) for user in list_users(folder)}
     for record in (record for records in found.values() for record in records):
         for key in UNTOLD & set(record):
             del record[key]
@@ -109,7 +109,7 @@ async def test_a_call_that_a_stop_cut_off_ends_as_the_portal_was_found(tmp_path:
         for event in events:
             for actor, made in _cut_off(event, verdict):
                 store.commit(Commit(stream=event.stream, epoch=lease.epoch, actor=actor, now=LATER, events=[made]))
-        told_ = [record for _, record in rebuilt_records(store, f"session:{CHAT}", {}) if record["type"] == "decision"]
+        told_ = [record for _, record in rebuild_records(store, f"session:{CHAT}", {}) if record["type"] == "decision"]
         store.close()
 
     assert [(record["outcome"]["status"], record["executed_actions"]) for record in told_] == [

@@ -13,9 +13,9 @@ from bot.cli import logs
 from bot.cli.logs import app
 from orchestrator.errors import SettingsError
 from state.clock import SystemClock
-from state.interaction_log import InteractionLogger, read_records, rewrite_user
+from state.interaction_log import InteractionLogger, read_records, transform_user
 from state.log_packing import packer
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.spine_kit import VERA, a_world, message, press, raise_sum, reply, step
 
@@ -42,7 +42,7 @@ def sdelka(*words: str) -> tuple[int, str]:
 
 async def recorded(home: Path) -> None:
     """Two people; a card, its approval, a refusal, and text that a terminal would obey."""
-    async with a_world(home, store=open_store(sqlite_url(home / "state" / "sdelka.db"))) as world:
+    async with a_world(home, store=open_store(build_sqlite_url(home / "state" / "sdelka.db"))) as world:
         world.model.will(reply(raise_sum()))
         await world.work(message("подними сумму сделки 481 до 1 200 000\x1b[2J"))
         await world.work(press([row.body for row in world.outbox() if row.kind == "card"][-1]))
@@ -71,7 +71,7 @@ async def test_show_tail_and_verify(home: Path) -> None:
     code, shown = sdelka("tail")
     assert (code, len(shown.splitlines()), "\x1b" in shown) == (0, 4, False)
     assert len(sdelka("tail", "tg:1006", "--json", "--last", "1")[1].splitlines()) == 1
-    rewrite_user(home / "logs", "tg:1006", lambda record: record | {"session": ""})
+    transform_user(home / "logs", "tg:1006", lambda record: record | {"session": ""})
     assert "rewritten: 2 records changed, 0 removed" in sdelka("show", "tg:1006")[1]
     assert sdelka("verify") == (0, f"The audit logs in {home / 'logs'} are whole.\n")
 
@@ -143,8 +143,8 @@ async def test_tail_f_shows_what_comes(home: Path, monkeypatch: pytest.MonkeyPat
 
 def test_replacing_is_refused_with_a_shared_database(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody can tell whether a bot runs on it."""
-    open_store(sqlite_url(home / "other.db")).close()
-    monkeypatch.setenv("DATABASE_URL", sqlite_url(home / "other.db"))
+    open_store(build_sqlite_url(home / "other.db")).close()
+    monkeypatch.setenv("DATABASE_URL", build_sqlite_url(home / "other.db"))
     code, shown = sdelka("rebuild", "--replace")
     assert (code, "DATABASE_URL" in shown) == (2, True)
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from bot.cli.policy import app
 from orchestrator.errors import SettingsError
-from state.sql.dialect import sqlite_url
+from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.spine_kit import BORIS, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import CODE, WEBHOOK
@@ -28,7 +28,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The environment of an installation with its own database."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "access.yaml").write_text(ACCESS, encoding="utf-8")
-    monkeypatch.setenv("DATABASE_URL", sqlite_url(tmp_path / "sdelka.db"))
+    monkeypatch.setenv("DATABASE_URL", build_sqlite_url(tmp_path / "sdelka.db"))
     monkeypatch.setenv("ACCESS_FILE", str(tmp_path / "access.yaml"))
     monkeypatch.setenv("BITRIX_WEBHOOK_URL", WEBHOOK)
     monkeypatch.setenv("COLUMNS", "240")
@@ -46,7 +46,7 @@ def sdelka(*words: str) -> tuple[int, str]:
 
 async def recorded(folder: Path) -> None:
     """Two days of shadow mode: a task, a sum, a deletion; and a link with a secret that somebody pasted."""
-    store = open_store(sqlite_url(folder / "sdelka.db"))
+    store = open_store(build_sqlite_url(folder / "sdelka.db"))
     async with a_world(folder, mode="shadow", store=store) as world:
         world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}}), raise_sum()))
         await world.work(message("задача и сумма сделки 481"))
@@ -70,7 +70,7 @@ async def test_the_table_and_the_sentences(settings: Path) -> None:
 
 async def test_rows_stand_in_order_of_time(settings: Path) -> None:
     """Also where the conversations of two people were mixed."""
-    store = open_store(sqlite_url(settings / "sdelka.db"))
+    store = open_store(build_sqlite_url(settings / "sdelka.db"))
     async with a_world(settings, mode="shadow", store=store) as world:
         for number in range(4):
             world.model.will(reply(raise_sum(100 + number)), *([reply(text="Нельзя.")] if number % 2 else []))
@@ -101,7 +101,7 @@ async def test_lines_for_machines(settings: Path) -> None:
 
 async def test_a_denial_is_known_again_by_the_portal_of_the_settings(settings: Path) -> None:
     """The same wish after a denial: the rehearsal recognises it as the gate does."""
-    store = open_store(sqlite_url(settings / "sdelka.db"))
+    store = open_store(build_sqlite_url(settings / "sdelka.db"))
     async with a_world(settings, store=store) as world:
         for _ in range(2):
             world.model.will(reply(raise_sum()))

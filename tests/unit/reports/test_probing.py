@@ -19,7 +19,7 @@ EFFECT = "ca5eeb51043f29bad74d99e58dea6c9e"
 def test_ids_that_stay_are_not_looked_for(body: object) -> None:
     """Whoever pressed «undo» or set a reminder could else never be proven to be erased: the rows of calls keep their ids."""
     probes = Probes()
-    probes.learn(body)
+    probes.add_texts(body)
     assert probes.all == []
 
 
@@ -27,12 +27,12 @@ def test_a_key_in_place_of_a_name_is_none() -> None:
     """It stays as who acted, like every key; real names are looked for."""
     probes = Probes()
     for name in ("tg:1007", "cli:7", "Ян", "Анна Ковалёва"):
-        probes.name(name)
+        probes.add_name(name)
     assert probes.all == ["Анна Ковалёва"]
 
 
 def test_what_people_write_is_looked_for() -> None:
     """A phone is no id, neither is a word in Latin letters; what a voice message was heard as counts too."""
     probes = Probes()
-    probes.learn([{"text": "79161234567"}, {"text": "deadbeef-cafe"}, {"args": {"words": "позвонить Ромашке"}}])
+    probes.add_texts([{"text": "79161234567"}, {"text": "deadbeef-cafe"}, {"args": {"words": "позвонить Ромашке"}}])
     assert probes.all == ["79161234567", "deadbeef-cafe", "позвонить Ромашке"]

@@ -12,8 +12,8 @@ import yaml
 from bitrix.catalogue import Catalogue, load_catalogue
 from orchestrator.gate.policy import SHIPPED, load_policy
 from orchestrator.messages import Actor, Mode
-from orchestrator.reports.recorded_plans import recorded_plans
-from orchestrator.reports.rehearsal import NOT_RECORDED, Rehearsed, Rules, code_of, rehearse
+from orchestrator.reports.recorded_plans import read_plans
+from orchestrator.reports.rehearsal import NOT_RECORDED, RehearsedStep, Rules, evaluate_plans, find_reason_code
 from orchestrator.reports.rehearsal_summary import Summary
 from state.sql.store import SqlStore
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, message, press, raise_sum, reply, step
@@ -95,8 +95,8 @@ def rules(folder: Path, *, mode: Mode = "full", policy: Mapping[str, Any] | None
     return Rules(catalogue=catalogue(), policy=load_policy(path), mode=mode, person=PEOPLE.get, portal="portal.example")
 
 
-def rehearsed(store: SqlStore, under: Rules) -> list[Rehearsed]:
-    return [judged for plan in rehearse(recorded_plans(store), under) for judged in plan.steps]
+def rehearsed(store: SqlStore, under: Rules) -> list[RehearsedStep]:
+    return [judged for plan in evaluate_plans(read_plans(store), under) for judged in plan.steps]
 
 
 async def played(world: World, case: Case) -> None:
@@ -108,7 +108,7 @@ async def played(world: World, case: Case) -> None:
 
 def truly(store: SqlStore) -> list[tuple[str, frozenset[str]]]:
     """What became of each step, with the reasons of its card or its refusal."""
-    [plan] = recorded_plans(store)
+    [plan] = read_plans(store)
     names = {"ran": "allowed", "no record": "not begun"}
     events = [event for event in store.read_events(f"session:{plan.session}", limit=1000) if event.data.get("slot")]
     found = []
@@ -136,10 +136,10 @@ async def test_a_rehearsal_of_shadow_says_what_the_other_mode_really_does(tmp_pa
         happened = truly(true.sql)
     assert len(said) == len(happened) == len(case.steps)
     for number, (judged, (kind, reasons)) in enumerate(zip(said, happened, strict=True)):
-        supposed, truth = case.doubt.get(number, (judged.supposed, judged.now))
-        assert (judged.supposed, kind) == (supposed, truth), (number, judged)
+        supposed, truth = case.doubt.get(number, (judged.missing_facts, judged.now))
+        assert (judged.missing_facts, kind) == (supposed, truth), (number, judged)
         if number not in case.doubt and judged.now == "asked":
-            assert {code_of(reason) for reason in judged.reasons} == reasons
+            assert {find_reason_code(reason) for reason in judged.reasons} == reasons
         if number in case.doubt:
             assert judged.now == ("allowed" if supposed in DOUBTED_READS else "asked")
 
@@ -149,10 +149,10 @@ async def test_what_the_journal_recorded_is_used_instead_of_being_supposed(tmp_p
     async with a_world(tmp_path) as world:
         await played(world, Case((raise_sum(950_000),)))
         [judged] = rehearsed(world.sql, rules(tmp_path, policy={"four_eyes_above": 900_000}))
-        assert (judged.now, judged.supposed) == ("asked", "")
-        assert {code_of(reason) for reason in judged.reasons} == {"gate-critical", "gate-four-eyes"}
+        assert (judged.now, judged.missing_facts) == ("asked", "")
+        assert {find_reason_code(reason) for reason in judged.reasons} == {"gate-critical", "gate-four-eyes"}
         [judged] = rehearsed(world.sql, rules(tmp_path, policy={"four_eyes_above": 1_100_000}))
-        assert {code_of(reason) for reason in judged.reasons} == {"gate-critical"}
+        assert {find_reason_code(reason) for reason in judged.reasons} == {"gate-critical"}
 
 
 async def test_the_same_rules_again_say_what_happened(tmp_path: Path) -> None:
@@ -167,12 +167,12 @@ async def test_the_same_rules_again_say_what_happened(tmp_path: Path) -> None:
         )
         await world.work(message("что пишут по сделке 481?"))
         await world.work(message("поставь задачу и подними сумму сделки 481"))
-        happened = [{"ran": "allowed"}.get(one.fate, one.fate) for plan in recorded_plans(world.sql) for one in plan.steps]
+        happened = [{"ran": "allowed"}.get(one.fate, one.fate) for plan in read_plans(world.sql) for one in plan.steps]
         said = rehearsed(world.sql, rules(tmp_path))
         assert [judged.now for judged in said] == happened
         assert happened == ["allowed", "asked", "asked", "allowed", "allowed", "asked", "refused"]
-        assert [judged.supposed for judged in said] == [""] * 7
-        assert {code_of(reason) for reason in said[1].reasons} == {"gate-taint-prose"}
+        assert [judged.missing_facts for judged in said] == [""] * 7
+        assert {find_reason_code(reason) for reason in said[1].reasons} == {"gate-taint-prose"}
 
 
 async def test_what_canary_refused_for_its_mode_says_nothing_of_the_records(tmp_path: Path) -> None:
@@ -191,9 +191,9 @@ async def test_what_canary_refused_for_its_mode_says_nothing_of_the_records(tmp_
             ),
         )
         said = rehearsed(world.sql, rules(tmp_path))
-        assert [one.step.more for one in said] == ["gate-mode", "gate-mode", "gate-batch-refused"]
-        assert [(one.now, one.supposed) for one in said] == [("asked", "records"), ("asked", "records"), ("asked", "records")]
-        assert [code_of(one.reasons[0]) for one in said] == [NOT_RECORDED, "gate-taint-target", "gate-taint-target"]
+        assert [one.step.fate_note for one in said] == ["gate-mode", "gate-mode", "gate-batch-refused"]
+        assert [(one.now, one.missing_facts) for one in said] == [("asked", "records"), ("asked", "records"), ("asked", "records")]
+        assert [find_reason_code(one.reasons[0]) for one in said] == [NOT_RECORDED, "gate-taint-target", "gate-taint-target"]
         again = rehearsed(world.sql, rules(tmp_path, mode="canary"))
         assert [one.now for one in again][:2] == ["refused", "refused"]
 
@@ -206,8 +206,11 @@ async def test_a_denial_of_then_still_asks(tmp_path: Path) -> None:
             await world.work(message("подними сумму сделки 481"))
             await world.work(press(dict(world.outbox()[-1].body), approve=False))
         said = rehearsed(world.sql, rules(tmp_path))
-        assert [{code_of(reason) for reason in one.reasons} for one in said] == [{"gate-critical"}, {"gate-critical", "gate-denied-before"}]
-        assert [(one.step.fate, one.step.more) for one in said] == [("asked", "denied")] * 2
+        assert [{find_reason_code(reason) for reason in one.reasons} for one in said] == [
+            {"gate-critical"},
+            {"gate-critical", "gate-denied-before"},
+        ]
+        assert [(one.step.fate, one.step.fate_note) for one in said] == [("asked", "denied")] * 2
 
 
 async def test_a_rehearsal_neither_calls_nor_writes(tmp_path: Path) -> None:
@@ -237,7 +240,7 @@ async def test_the_report_for_leaving_shadow_mode_counts_every_step_once(tmp_pat
         for case in (*CASES.values(),):
             if not case.policy:
                 await played(world, case)
-        for plan in rehearse(recorded_plans(world.sql), rules(tmp_path)):
+        for plan in evaluate_plans(read_plans(world.sql), rules(tmp_path)):
             summary.add(plan)
     data = summary.as_data()
     assert data["steps"] == sum(data["now"].values()) == sum(row["steps"] for row in data["by_person"])
@@ -245,7 +248,7 @@ async def test_the_report_for_leaving_shadow_mode_counts_every_step_once(tmp_pat
     assert data["now"]["asked"] >= 10
     assert data["by_person"][0]["person"] == "Анна (tg:1007)"
     assert all(len(row["examples"]) <= 3 and all(one["call"] and one["session"] for one in row["examples"]) for row in data["by_reason"])
-    words = " ".join(summary.sentences("full"))
+    words = " ".join(summary.render_sentences("full"))
     assert f"{data['now']['refused']} would have been refused, {data['now']['asked']} asked, {data['now']['allowed']} run at once" in words
     assert f"{data['not_recorded']['asked']} steps depend on values that were not recorded: counted as asked." in words
     assert NOT_RECORDED not in words

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from orchestrator.reports.replaying import differences, state_at, steps_until
-from state.agent_state import fold
-from state.journal import state_of
+from orchestrator.reports.replaying import compare_states, replay_state, replay_steps
+from state.agent_state import fold_events
+from state.journal import load_state
 from state.store import Store
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, Told, rows_of
@@ -19,13 +19,13 @@ STREAM = f"session:{CHAT}"
 @pytest.mark.req("S004-33", "S004-36")
 def test_every_moment_is_the_fold_of_what_had_happened(store: Store) -> None:
     """At the head it is the state of today, before the first it is empty, a moment counts up to the record made then."""
-    head, _ = store.head(STREAM)
-    assert state_at(store, STREAM, head).state == state_of(store, STREAM)[0]
-    assert state_at(store, STREAM, head + 99).seq == head
-    before = state_at(store, STREAM, 0)
+    head, _ = store.read_head(STREAM)
+    assert replay_state(store, STREAM, head).state == load_state(store, STREAM)[0]
+    assert replay_state(store, STREAM, head + 99).seq == head
+    before = replay_state(store, STREAM, 0)
     assert (before.seq, before.ts, before.state["agent"]["goals"]) == (0, "", [])
     events = store.read_events(STREAM)
-    assert state_at(store, STREAM, 6).state == fold(before.state, ((one.type, dict(one.data), one.ts) for one in events[:6]))
+    assert replay_state(store, STREAM, 6).state == fold_events(before.state, ((one.type, dict(one.data), one.ts) for one in events[:6]))
 
 
 def test_replay_shows_what_stood_then(run: Run, told: Told) -> None:
@@ -55,7 +55,7 @@ def test_each_step_says_what_it_changed(run: Run, store: Store) -> None:
     text = run("replay", CHAT, "--until", 6, "--step").output
     assert "#6 2026-11-21 12:01:43Z card" in text
     assert ".status: requested → approved" in text
-    assert all(step.changes or step.event.type in {"ModelAnswered", "PlanRecorded"} for step in steps_until(store, STREAM, 8))
+    assert all(step.changes or step.event.type in {"ModelAnswered", "PlanRecorded"} for step in replay_steps(store, STREAM, 8))
 
 
 def test_diff_says_what_came_went_and_changed(run: Run, told: Told) -> None:
@@ -84,7 +84,7 @@ def test_diff_says_what_came_went_and_changed(run: Run, told: Told) -> None:
 )
 def test_differences_name_the_smallest_place(before: dict[str, object], after: dict[str, object], expected: list[str]) -> None:
     """A list item that came in front moves no other one."""
-    assert [f"{change.sign} {change.path}" for change in differences(before, after)] == expected
+    assert [f"{change.sign} {change.path}" for change in compare_states(before, after)] == expected
 
 
 @pytest.mark.req("S004-48")

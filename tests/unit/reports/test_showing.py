@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.cli.ops import print_table
-from orchestrator.portal_events.catching_up import EVENT
-from orchestrator.reports.moments import NoMoment, read_moment, read_time
-from orchestrator.reports.words import portal_event_in_words
+from bot.cli.ops import write_table
+from orchestrator.portal_events.catching_up import START_EVENT
+from orchestrator.reports.moments import InvalidMoment, parse_moment, parse_time
+from orchestrator.reports.words import describe_portal_event
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, PORTAL, SECRET, Told, rows_of
 
@@ -44,7 +44,7 @@ def test_on_a_narrow_terminal_only_the_text_wraps(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     cells = ("portal:company.example:42483", "2026-11-21 14:15:23Z", "crm.item.productrow.update", "word " * 30)
-    print_table(("session", "time", "method", "what happened"), [cells])
+    write_table(("session", "time", "method", "what happened"), [cells])
     shown = capsys.readouterr().out
     assert all(cell in shown for cell in cells[:3])
     assert len(shown.splitlines()) > 5
@@ -53,12 +53,12 @@ def test_on_a_narrow_terminal_only_the_text_wraps(monkeypatch: pytest.MonkeyPatc
 def test_a_look_at_the_start_is_not_put_on_the_portal() -> None:
     """START is the bot's own word; a posted event is said in words, one that is not known by its name."""
     for data, words in (
-        ({"event": EVENT, "target": "deal:481", "action": "update"}, "the bot, at its start, saw that deal:481 is not as it knew it"),
+        ({"event": START_EVENT, "target": "deal:481", "action": "update"}, "the bot, at its start, saw that deal:481 is not as it knew it"),
         ({"event": "ONCRMDEALUPDATE", "target": "deal:481", "action": "update"}, "the portal posted: a deal was changed (deal:481)"),
         ({"event": "ONTASKADD", "target": "task:5", "action": "add"}, "the portal posted: a task was added (task:5)"),
         ({"event": "ONOTHER", "target": "", "action": ""}, "the portal posted ONOTHER"),
     ):
-        assert portal_event_in_words(data) == words
+        assert describe_portal_event(data) == words
 
 
 @pytest.mark.parametrize("command", [("show",), ("replay", "--until", "9"), ("tail",)])
@@ -173,11 +173,11 @@ def test_buttons_of_open_cards_are_not_given_away(run: Run, told: Told) -> None:
 )
 def test_moments_are_read_as_people_write_them(text: str, expected: int | datetime) -> None:
     """Numbers, ISO, a clock time of today, so long ago; UTC where nothing else is said."""
-    assert read_moment(text, NOW) == expected
+    assert parse_moment(text, NOW) == expected
 
 
 @pytest.mark.parametrize("text", ["", "yesterday-ish", "25:00", "2026-13-01", "-5", "999999d ago ago", "999999 w ago"])
 def test_what_is_no_moment_is_refused(text: str) -> None:
     """The sentence says what may be written."""
-    with pytest.raises(NoMoment, match="give a record number"):
-        read_time(text, NOW)
+    with pytest.raises(InvalidMoment, match="give a record number"):
+        parse_time(text, NOW)

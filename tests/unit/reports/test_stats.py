@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from orchestrator.reports.following import follow, last_events, marks
+from orchestrator.reports.following import read_last_events, read_positions, watch_events
 from state.events import MessageReceived
 from state.store import Commit, Store
 from tests.unit.reports.conftest import Run
@@ -89,11 +89,11 @@ def test_each_new_event_comes_once_and_in_order() -> None:
     """Whatever is added between two looks, also by a session that is new; what was shown before does not come again."""
     store = memory_store()
     add(store, "before")
-    shown = marks(store)
+    shown = read_positions(store)
     wait = waiting(
         lambda: add(store, "1", "2"), lambda: None, lambda: (add(store, "3"), add(store, "4", "5", key="tg:2"))[0], lambda: add(store, "6")
     )
-    found = [(event.stream, event.data["text"]) for event in follow(store, shown, wait)]
+    found = [(event.stream, event.data["text"]) for event in watch_events(store, shown, wait)]
     assert [text for stream, text in found if stream == "session:tg:1"] == ["1", "2", "3", "6"]
     assert [text for stream, text in found if stream == "session:tg:2"] == ["4", "5"]
     assert len(found) == 6
@@ -105,7 +105,7 @@ def test_only_the_sessions_that_are_asked_for() -> None:
     store = memory_store()
     add(store, "before")
     wait = waiting(lambda: add(store, "other", key="tg:2"), lambda: add(store, "own"))
-    found = [event.data["text"] for event in follow(store, marks(store, ["session:tg:1"]), wait, ["session:tg:1"])]
+    found = [event.data["text"] for event in watch_events(store, read_positions(store, ["session:tg:1"]), wait, ["session:tg:1"])]
     assert found == ["own"]
     store.close()
 
@@ -113,8 +113,8 @@ def test_only_the_sessions_that_are_asked_for() -> None:
 @pytest.mark.parametrize("count", [0, 1, 3, 500])
 def test_the_newest_of_all_sessions_together(store: Store, count: int) -> None:
     """As many as there are, in the order of time."""
-    newest = last_events(store, marks(store), count)
-    every = sorted(event.ts for stream in store.streams() for event in store.read_events(stream))
+    newest = read_last_events(store, read_positions(store), count)
+    every = sorted(event.ts for stream in store.list_streams() for event in store.read_events(stream))
     assert [event.ts for event in newest] == every[len(every) - min(count, len(every)) :]
 
 
@@ -134,6 +134,6 @@ def test_tail_ends_with_ctrl_c(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_sizes_are_of_what_is_stored(run: Run, told: Told, store: Store) -> None:
     """Every record's exact bytes."""
-    stored = sum(len(raw.encode()) for stream in store.streams() for _, raw, _ in store.records(stream))
+    stored = sum(len(raw.encode()) for stream in store.list_streams() for _, raw, _ in store.read_records(stream))
     assert told.cards
     assert json.loads(run("stats", "--json").output)["journal"]["bytes"] == stored

@@ -15,7 +15,7 @@ from bot.cli.logs import app as logs
 from bot.cli.policy import app as policy
 from orchestrator.errors import SettingsError
 from state.events import MessageReceived
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 from state.store import Commit, StoreError
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, Told
@@ -76,7 +76,7 @@ def test_nor_does_a_rehearsal_or_a_rebuilt_log(secret: str, tmp_path: Path) -> N
 
 def test_the_bot_stands_still_without_telling_it(secret: str, tmp_path: Path) -> None:
     """Nothing can be sealed under it: the error says that it cannot be decoded, and neither it nor its cause says what it was."""
-    store = open_store(sqlite_url(tmp_path / "copy" / "sdelka.db"))
+    store = open_store(build_sqlite_url(tmp_path / "copy" / "sdelka.db"))
     lease = store.acquire(CHAT, "bot", NOW, NOW + timedelta(hours=1))
     assert lease is not None
     with pytest.raises(StoreError, match="decode") as told:

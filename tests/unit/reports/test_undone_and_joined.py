@@ -7,7 +7,7 @@ from pathlib import Path
 from orchestrator.people.registry import STREAM
 from state.events import CallStarted, Event, MessageReceived
 from state.events_people import PersonJoined
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 from state.store import Commit
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, rows_of
@@ -18,7 +18,7 @@ JOINED = "tg:2000"
 
 def goes_on(folder: Path, stream: str, actor: str, events: Sequence[Event]) -> None:
     """More happens in that session."""
-    store = open_store(sqlite_url(folder / "sdelka.db"))
+    store = open_store(build_sqlite_url(folder / "sdelka.db"))
     lease = store.acquire(stream.removeprefix("session:"), "test", NOW, NOW + timedelta(hours=1))
     assert lease is not None
     store.commit(Commit(stream=stream, epoch=lease.epoch, actor=actor, now=NOW, events=events))

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue import Catalogue, load_catalogue
-from bot.cli.journal.why_page import _changes
+from bot.cli.journal.why_page import _render_changes
 from orchestrator.gate.policy import SHIPPED
-from orchestrator.reports.people import Voice
-from orchestrator.reports.stories import story_of
-from orchestrator.reports.touching import made, record_named, touches
-from orchestrator.reports.why import Trail, about_record
-from state.sql.dialect import sqlite_url
-from state.sql.sifting import sieve
+from orchestrator.reports.people import Narrator
+from orchestrator.reports.stories import build_story
+from orchestrator.reports.touching import find_created_record, find_touched_records, parse_record
+from orchestrator.reports.why import CallTrail, find_by_record
+from state.sql.dialect import build_sqlite_url
+from state.sql.sifting import open_search
 from state.sql.store import open_reader
 from state.store import StoredEvent
 from tests.unit.reports.conftest import Run
@@ -105,10 +105,10 @@ def test_all_that_happened_to_a_record_newest_first(run: Run, told: Told) -> Non
 
 def test_a_refused_call_does_not_make_up_an_old_value(run: Run) -> None:
     """The gate turned it down before a look at the record: what stood there is not known, and is not shown as nothing."""
-    kit = Trail(stream="session:tg:1", effect_id="e" * 32, events=[refusal()])
-    (change,) = story_of(kit, memory_store(), voice=Voice(lambda code, args: code), catalogue=load())["changes"]
+    kit = CallTrail(stream="session:tg:1", effect_id="e" * 32, events=[refusal()])
+    (change,) = build_story(kit, memory_store(), voice=Narrator(lambda code, args: code), catalogue=load())["changes"]
     assert change["before_recorded"] is False
-    (line,) = _changes([change])
+    (line,) = _render_changes([change])
     assert line == "deal:481 Amount (OPPORTUNITY): → 170000 (old value not recorded)"
     task = run("why", "task", 9001).output
     assert "old value not recorded" not in task
@@ -228,7 +228,7 @@ def test_what_is_not_found_is_said(run: Run, what: tuple[str, ...], code: int, s
 )
 def test_which_record_a_call_touches(catalogue: Catalogue, method: str, params: Any, expected: list[tuple[str, str]]) -> None:
     """By the catalogue's rows, command by command; of a method that no row knows by its name and id."""
-    assert [(touch.target, touch.makes) for touch in touches(method, params, catalogue)] == expected
+    assert [(touch.target, touch.created_kind) for touch in find_touched_records(method, params, catalogue)] == expected
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_which_record_a_call_touches(catalogue: Catalogue, method: str, params: 
 )
 def test_how_people_name_records(catalogue: Catalogue, words: tuple[str, ...], record: str) -> None:
     """By the words of the catalogue."""
-    assert record_named(words, catalogue) == record
+    assert parse_record(words, catalogue) == record
 
 
 @pytest.mark.parametrize(
@@ -255,18 +255,18 @@ def test_how_people_name_records(catalogue: Catalogue, words: tuple[str, ...], r
 )
 def test_the_number_of_a_new_record(catalogue: Catalogue, result: Any, record: str) -> None:
     """In whichever box the portal puts it; a plain yes is no number."""
-    (touch,) = touches("crm.deal.add", {"fields": {}}, catalogue)
-    assert made(touch, result) == record
+    (touch,) = find_touched_records("crm.deal.add", {"fields": {}}, catalogue)
+    assert find_created_record(touch, result) == record
 
 
 def test_only_what_may_fit_is_read(told: Told, catalogue: Catalogue) -> None:
     """The sieve leaves out most of the journal and nothing that belongs to a record: the same trails and looks with it and without."""
-    url = sqlite_url(told.folder / "sdelka.db")
-    with closing(open_reader(url)) as store, sieve(url) as sift:
+    url = build_sqlite_url(told.folder / "sdelka.db")
+    with closing(open_reader(url)) as store, open_search(url) as sift:
         for record in ("deal:481", "deal:482", "task:8029", "deal:1", "contact:5"):
             for name in ("", "OPPORTUNITY"):
-                every = about_record(store, record, catalogue, field_name=name)
-                assert about_record(store, record, catalogue, field_name=name, sift=sift) == every
+                every = find_by_record(store, record, catalogue, field_name=name)
+                assert find_by_record(store, record, catalogue, field_name=name, sift=sift) == every
         held = list(sift({"ConfirmationRequested": lambda text: "481" in text}))
         assert {place.why for place in held} == {"found"}
         assert 0 < len(held) < len(list(sift({"ConfirmationRequested": lambda _: True})))
@@ -279,5 +279,5 @@ def test_what_nobody_can_open_may_hold_anything(told: Told, tmp_path: Path) -> N
     for secret, why in (("AAAA", "damaged"), ("", "erased")):
         with closing(sqlite3.connect(database)) as connection, connection:
             connection.execute("UPDATE person_keys SET secret=? WHERE person=?", (secret, CHAT))
-        with sieve(sqlite_url(database)) as sift:
+        with open_search(build_sqlite_url(database)) as sift:
             assert {place.why for place in sift({"CallStarted": lambda _: False})} == {why}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from state.sql import open_store, sqlite_url
+from state.sql import build_sqlite_url, open_store
 
 
 def modes(folder: Path) -> dict[str, int]:
@@ -18,7 +18,7 @@ def test_only_the_owner_reads_a_new_database(umask: int, tmp_path: Path) -> None
     """Its write-ahead log and the log's index too, whatever the process's umask says."""
     before = os.umask(umask)
     try:
-        store = open_store(sqlite_url(tmp_path / "new.db"))
+        store = open_store(build_sqlite_url(tmp_path / "new.db"))
         store.set_value("k", "v")
         found = modes(tmp_path)
         store.close()
@@ -33,7 +33,7 @@ def test_a_database_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     path.touch()
     path.chmod(0o640)
-    store = open_store(sqlite_url(path))
+    store = open_store(build_sqlite_url(path))
     store.set_value("k", "v")
     found = modes(tmp_path)
     store.close()

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from state import interaction_log, log_archives, log_locks, log_staging
 from state.clock import FixedClock, SystemClock
-from state.interaction_log import DamagedArchive, InteractionLogger, file_name, log_path, read_records
+from state.interaction_log import DamagedArchive, InteractionLogger, build_file_name, build_log_path, read_records
 from state.log_packing import packer
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
@@ -155,18 +155,18 @@ def test_no_user_id_leaves_the_folder_or_meets_another(tmp_path: Path) -> None:
 
     assert [numbers(tmp_path / "logs", user) for user in HOSTILE] == [[number] * 2 for number in range(len(HOSTILE))]
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
-    assert len({log_path(tmp_path, user).name.lower() for user in HOSTILE}) == len(HOSTILE)
+    assert len({build_log_path(tmp_path, user).name.lower() for user in HOSTILE}) == len(HOSTILE)
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(), st.text())
 def test_different_ids_have_different_names(one: str, other: str) -> None:
     """The name of a file is injective, in lower-case ASCII without a dot, and not too long for any file system."""
-    assert (file_name(one) == file_name(other)) == (one == other)
-    assert file_name(one).isascii()
-    assert not set("./\\ ") & set(file_name(one))
-    assert file_name(one) == file_name(one).lower()
-    assert len(file_name(one)) <= 120
+    assert (build_file_name(one) == build_file_name(other)) == (one == other)
+    assert build_file_name(one).isascii()
+    assert not set("./\\ ") & set(build_file_name(one))
+    assert build_file_name(one) == build_file_name(one).lower()
+    assert len(build_file_name(one)) <= 120
 
 
 @pytest.mark.req("S004-49")
@@ -349,20 +349,20 @@ def test_a_rotation_between_looking_and_opening_is_noticed(tmp_path: Path, monke
     log = logger(tmp_path, limit=10)
     log.record("anna", {"n": 0})
     looks: list[int] = []
-    look = log_archives.segments
+    look = log_archives.list_segments
 
     def look_then_rotate(path: Path) -> list[log_archives.Segment]:
         found = look(path)
         if len(looks) < rotations:
             looks.append(1)
-            monkeypatch.setattr(log_archives, "segments", look)
+            monkeypatch.setattr(log_archives, "list_segments", look)
             log.record("anna", {"n": len(looks)})
             assert log.close()
-            monkeypatch.setattr(log_archives, "segments", look_then_rotate)
+            monkeypatch.setattr(log_archives, "list_segments", look_then_rotate)
         return found
 
     rotations = 3
-    monkeypatch.setattr(log_archives, "segments", look_then_rotate)
+    monkeypatch.setattr(log_archives, "list_segments", look_then_rotate)
     assert numbers(tmp_path) == [0, 1, 2, 3]
 
     rotations = 1000

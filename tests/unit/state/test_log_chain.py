@@ -8,9 +8,9 @@ import pytest
 
 from state import log_archives, log_locks, log_packing
 from state.clock import FixedClock
-from state.interaction_log import InteractionLogger, read_records, users
+from state.interaction_log import InteractionLogger, list_users, read_records
 from state.log_following import Follower
-from state.log_locks import head_in, lock_path, write_head
+from state.log_locks import build_lock_path, parse_head, write_head
 from state.log_verify import verify_logs
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
@@ -85,7 +85,7 @@ def test_a_log_removed_under_the_writer_leaves_a_gap(tmp_path: Path, log: Intera
 def test_a_lost_lock_file_does_not_break_the_chain(tmp_path: Path, log: InteractionLogger, live: str) -> None:
     """The last number is found in the live file, or in the newest archive where that is empty."""
     filled(log, 1, 4)
-    lock_path(tmp_path / "anna.jsonl").unlink()
+    build_lock_path(tmp_path / "anna.jsonl").unlink()
     if live == "just rotated":
         (tmp_path / "anna.jsonl").unlink()
     last = len(places(tmp_path))
@@ -98,24 +98,24 @@ def test_heads_are_written_in_one_length_and_others_are_none(tmp_path: Path) -> 
     """So that no kill leaves half of one, and rubbish is never taken for one."""
     texts = []
     for head in (log_locks.Head(1, "0" * 64, 1), log_locks.Head(10**14, "f" * 64, 10**13)):
-        with log_locks.held(tmp_path / "lock") as lock:
+        with log_locks.hold_lock(tmp_path / "lock") as lock:
             write_head(lock, head)
             assert log_locks.read_head(lock) == head
         texts.append((tmp_path / "lock").read_bytes())
     assert {len(text) for text in texts} == {160}
-    assert [head_in(text) for text in (b"", b"{}", b"[1]", b'{"n":"x","hash":"","size":1}', texts[0][:50])] == [None] * 5
+    assert [parse_head(text) for text in (b"", b"{}", b"[1]", b'{"n":"x","hash":"","size":1}', texts[0][:50])] == [None] * 5
 
 
 @pytest.mark.req("S004-50", "S004-52")
 def test_nobody_waits_for_packing(tmp_path: Path, log: InteractionLogger, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a packer that hangs records go on; when it gets on, or at the next start, everything is packed."""
-    hanging, packed = threading.Event(), log_archives.packed
+    hanging, packed = threading.Event(), log_archives.pack_text
 
     def hangs(text: bytes) -> bytes:
         assert hanging.wait(30)
         return packed(text)
 
-    monkeypatch.setattr(log_archives, "packed", hangs)
+    monkeypatch.setattr(log_archives, "pack_text", hangs)
     for number in range(1, 13):
         log.record("anna", {"number": number})
     assert not log.close(0.01)
@@ -168,8 +168,8 @@ def test_everybody_with_a_log_is_known(tmp_path: Path, log: InteractionLogger) -
     """Also those whose ids no file name can carry, and those of whom only archives are left."""
     for user in ("tg:1007", "", "Анна", "a/b", "\ud800"):
         log.record(user, {"number": 1})
-    assert set(users(tmp_path)) == {"tg:1007", "", "Анна", "a/b", "%ed%a0%80"}
-    assert users(tmp_path / "nowhere") == []
+    assert set(list_users(tmp_path)) == {"tg:1007", "", "Анна", "a/b", "%ed%a0%80"}
+    assert list_users(tmp_path / "nowhere") == []
 
 
 def test_a_follower_is_not_fooled_by_the_moment_after_a_rotation(tmp_path: Path, log: InteractionLogger) -> None:

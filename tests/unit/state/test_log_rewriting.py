@@ -11,8 +11,8 @@ import pytest
 
 from state import log_staging
 from state.clock import FixedClock
-from state.interaction_log import DamagedArchive, InteractionLogger, erase_user, read_records, rewrite_user
-from state.log_locks import archive_lock_path, held, lock_path
+from state.interaction_log import DamagedArchive, InteractionLogger, erase_user, read_records, transform_user
+from state.log_locks import build_archive_lock_path, build_lock_path, hold_lock
 from state.log_verify import verify_logs
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
@@ -66,12 +66,12 @@ def test_damaged_archives_are_erased_as_well(tmp_path: Path) -> None:
 def test_a_writer_that_waited_for_an_erased_log_begins_a_new_one(tmp_path: Path) -> None:
     """It notices that the lock it got belongs to a file that is gone, and its record is not lost."""
     log = written(tmp_path)
-    with held(lock_path(tmp_path / "anna.jsonl")):
+    with hold_lock(build_lock_path(tmp_path / "anna.jsonl")):
         writer = threading.Thread(target=log.record, args=("anna", {"number": 99, "text": "x"}))
         writer.start()
         while not writer.is_alive():
             pass
-        for path in log_staging.all_of(tmp_path / "anna.jsonl"):
+        for path in log_staging.list_all_files(tmp_path / "anna.jsonl"):
             path.unlink()
     writer.join(10)
 
@@ -85,7 +85,7 @@ def test_a_rewritten_log_is_whole_and_says_that_it_was(tmp_path: Path) -> None:
     old = list(read_records(tmp_path, "anna"))
     live = (tmp_path / "anna.jsonl").stat().st_ino
 
-    assert rewrite_user(tmp_path, "anna", without_romashka, clock=FixedClock(START)) == 9
+    assert transform_user(tmp_path, "anna", without_romashka, clock=FixedClock(START)) == 9
     log.record("anna", {"number": 12, "text": "danach"})
     records = list(read_records(tmp_path, "anna"))
     assert "Ромашка" not in str(records)
@@ -107,9 +107,9 @@ def test_where_nothing_changes_nothing_is_written(tmp_path: Path) -> None:
     """Not even the note."""
     written(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert rewrite_user(tmp_path, "anna", lambda record: record) == 0
-    assert rewrite_user(tmp_path, "boris", lambda record: None) == 0
-    assert rewrite_user(tmp_path / "nowhere", "anna", lambda record: None) == 0
+    assert transform_user(tmp_path, "anna", lambda record: record) == 0
+    assert transform_user(tmp_path, "boris", lambda record: None) == 0
+    assert transform_user(tmp_path / "nowhere", "anna", lambda record: None) == 0
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -126,7 +126,7 @@ def test_what_goes_wrong_leaves_the_old_log(tmp_path: Path, trouble: str) -> Non
         return record | {"x": 1 // (record["number"] - 11)}
 
     with pytest.raises((DamagedArchive, ZeroDivisionError)):
-        rewrite_user(tmp_path, "anna", change)
+        transform_user(tmp_path, "anna", change)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -171,7 +171,7 @@ def test_a_kill_at_any_step_leaves_the_old_log_or_the_new_one(tmp_path: Path) ->
         for each in patches:
             each.start()
         try:
-            rewrite_user(folder, "anna", without_romashka)
+            transform_user(folder, "anna", without_romashka)
         except Killed:
             pass
         finally:
@@ -184,13 +184,13 @@ def test_a_kill_at_any_step_leaves_the_old_log_or_the_new_one(tmp_path: Path) ->
         log.record("anna", {"number": 8, "text": "danach"})
         assert texts(folder) == [*now, (8, "danach")], step
         assert list(verify_logs(folder)) == [], step
-        rewrite_user(folder, "anna", without_romashka)
+        transform_user(folder, "anna", without_romashka)
         assert "Ромашка" not in "".join(
-            path.read_bytes().decode(errors="replace") for path in log_staging.all_of(folder / "anna.jsonl") if path.is_file()
+            path.read_bytes().decode(errors="replace") for path in log_staging.list_all_files(folder / "anna.jsonl") if path.is_file()
         )
         assert not any(path.is_dir() for path in folder.iterdir()), step
         if left[0] > 0:
             break
     assert left[0] > 0, "the last run came to its end"
     assert min(seen.values()) > 5
-    assert archive_lock_path(folder / "anna.jsonl").exists()
+    assert build_archive_lock_path(folder / "anna.jsonl").exists()

@@ -12,10 +12,10 @@ import pytest
 from state.clock import FixedClock
 from state.findings import Finding
 from state.interaction_log import InteractionLogger, read_records
-from state.log_archives import packed, unpacked_logs
-from state.log_chain import EMPTY, sealed
-from state.log_ledger import ledger_path
-from state.log_locks import lock_path
+from state.log_archives import find_unpacked_logs, pack_text
+from state.log_chain import EMPTY, add_link
+from state.log_ledger import build_ledger_path
+from state.log_locks import build_lock_path
 from state.log_verify import verify_logs
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
@@ -112,7 +112,7 @@ def chained(count: int, *, torn_after: int = 0) -> bytes:
     """Lines as an earlier writer may have left them, half a record behind one of them."""
     lines, head = b"", EMPTY
     for number in range(1, count + 1):
-        line, head = sealed(b'{"timestamp":"t","user":"anna","number":%d}' % number, head)
+        line, head = add_link(b'{"timestamp":"t","user":"anna","number":%d}' % number, head)
         lines += line + (b'{"timestamp":"t","us\n' if number == torn_after else b"")
     return lines
 
@@ -121,7 +121,7 @@ def test_records_that_are_gone_moved_or_added_are_named(tmp_path: Path) -> None:
     """Each way to forge a log leaves its own trace: removed, swapped, doubled, put in between, rewritten with new hashes."""
     path = written(tmp_path, 6)
     lines = path.read_bytes().splitlines(keepends=True)
-    forged, _ = sealed(b'{"timestamp":"t","user":"anna","number":7}', EMPTY)
+    forged, _ = add_link(b'{"timestamp":"t","user":"anna","number":7}', EMPTY)
     cases: dict[str, tuple[list[bytes], tuple[str, int | None, int | None]]] = {
         "removed": ([*lines[:2], *lines[4:]], ("missing", len(b"".join(lines[:2])), 3)),
         "doubled": ([*lines[:3], lines[1], *lines[3:]], ("inconsistent", len(b"".join(lines[:3])), 2)),
@@ -160,16 +160,16 @@ def test_a_forged_end_does_not_fit_the_head(tmp_path: Path) -> None:
     path.write_bytes(chained(4))
     assert kinds(tmp_path) == ["inconsistent"]
     path.write_bytes(true)
-    lock_path(path).write_bytes(b"x" * 160)
+    build_lock_path(path).write_bytes(b"x" * 160)
     assert [(finding.kind, finding.file) for finding in found(tmp_path)] == [("damaged", ".anna.jsonl.lock")]
-    lock_path(path).unlink()
+    build_lock_path(path).unlink()
     assert kinds(tmp_path) == ["missing"]
 
 
 def test_half_a_record_between_whole_ones_is_a_note(tmp_path: Path) -> None:
     """What a crash left half was never acknowledged: it is named, and nothing is missing."""
     (tmp_path / NAME).write_bytes(chained(3, torn_after=2))
-    lock_path(tmp_path / NAME).write_bytes(b"")
+    build_lock_path(tmp_path / NAME).write_bytes(b"")
     assert kinds(tmp_path) == ["note", "missing"]  # the second: no head was written by this test
 
 
@@ -179,7 +179,7 @@ def test_old_logs_without_numbers_are_good_up_to_where_numbering_began(tmp_path:
     (tmp_path / "anna.jsonl.20261120T000000Z.gz").write_bytes(gzip.compress(old))
     (tmp_path / NAME).write_bytes(old)
     assert kinds(tmp_path) == ["damaged", "note"]  # that archive was packed by another hand
-    (tmp_path / "anna.jsonl.20261120T000000Z.gz").write_bytes(packed(old))
+    (tmp_path / "anna.jsonl.20261120T000000Z.gz").write_bytes(pack_text(old))
     assert kinds(tmp_path) == ["note"]
     written(tmp_path, 3, first=3)
     (note,) = found(tmp_path)
@@ -193,7 +193,7 @@ def test_an_archive_packed_with_another_zlib_is_the_ledgers_matter(tmp_path: Pat
     """The same text in other bytes is named where the ledger knows the archive."""
     written(tmp_path, 8, limit=900)
     path = archive(tmp_path)
-    path.write_bytes(packed(gzip.decompress(path.read_bytes()))[:10] + gzip.compress(gzip.decompress(path.read_bytes()), 1)[10:])
+    path.write_bytes(pack_text(gzip.decompress(path.read_bytes()))[:10] + gzip.compress(gzip.decompress(path.read_bytes()), 1)[10:])
     (finding,) = found(tmp_path)
     assert (finding.kind, finding.file) == ("damaged", path.name)
 
@@ -203,13 +203,13 @@ def test_a_full_file_is_checked_in_no_time(tmp_path: Path) -> None:
     record = b'{"timestamp":"t","user":"anna","text":"%b"}' % ("слово " * 150).encode()
     lines, head = [], EMPTY
     for _ in range(2500):
-        line, head = sealed(record, head)
+        line, head = add_link(record, head)
         lines.append(line)
     (tmp_path / NAME).write_bytes(b"".join(lines))
     started = time.process_time()
     assert kinds(tmp_path) == ["missing"]
     assert time.process_time() - started < 0.25
-    assert unpacked_logs(tmp_path) == set()
+    assert find_unpacked_logs(tmp_path) == set()
 
 
 def test_header_bytes_count_without_a_ledger_too(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_header_bytes_count_without_a_ledger_too(tmp_path: Path) -> None:
 def test_every_flipped_byte_of_ledger_and_head_is_named_as_theirs(tmp_path: Path) -> None:
     """A flip in them accuses neither an archive nor the log, and none is silent."""
     path = written(tmp_path, 40, limit=900)
-    for damaged in (ledger_path(path), lock_path(path)):
+    for damaged in (build_ledger_path(path), build_lock_path(path)):
         data = damaged.read_bytes()
         for offset in range(0, len(data), 3):
             damaged.write_bytes(data[:offset] + bytes([data[offset] ^ 1 << offset % 8]) + data[offset + 1 :])
@@ -239,12 +239,12 @@ def test_every_flipped_byte_of_ledger_and_head_is_named_as_theirs(tmp_path: Path
 def test_ledger_and_head_without_checksum_are_still_read(tmp_path: Path) -> None:
     """As an earlier program wrote them."""
     path = written(tmp_path, 8, limit=900)
-    known = orjson.loads(ledger_path(path).read_bytes())
+    known = orjson.loads(build_ledger_path(path).read_bytes())
     del known["check"]
-    ledger_path(path).write_bytes(orjson.dumps(known, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    head = orjson.loads(lock_path(path).read_bytes())
+    build_ledger_path(path).write_bytes(orjson.dumps(known, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    head = orjson.loads(build_lock_path(path).read_bytes())
     del head["check"]
-    lock_path(path).write_bytes(orjson.dumps(head).ljust(159) + b"\n")
+    build_lock_path(path).write_bytes(orjson.dumps(head).ljust(159) + b"\n")
 
     assert found(tmp_path) == []
     archive(tmp_path).unlink()
@@ -263,7 +263,7 @@ def test_a_renamed_archive_is_named(tmp_path: Path) -> None:
 def test_a_log_goes_on_after_its_ledger_was_damaged(tmp_path: Path) -> None:
     """The next archive begins a ledger that knows those before it; what is left is a note about the damaged one."""
     path = written(tmp_path, 40, limit=900)
-    ledger_path(path).write_bytes(b"{")
+    build_ledger_path(path).write_bytes(b"{")
     written(tmp_path, 6, limit=900, first=40)
 
     assert kinds(tmp_path) == ["note"]

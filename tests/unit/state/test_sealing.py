@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from state import agent_state, canonical, journal, sealing
 from state.events import ConfirmationApproved, Event, MessageReceived, ModelAnswered, PortalEventReceived
-from state.sealing import DamagedSeal, new_key, opened, packed, person_of, sealed
-from state.sql import SqlStore, open_store, sqlite_url
+from state.sealing import DamagedCiphertext, decrypt, encrypt, find_key_owner, generate_key, pack
+from state.sql import SqlStore, build_sqlite_url, open_store
 from state.store import Commit, Lease, StaleEpoch, StoredEvent
 from tests.unit.state.state_events_kit import CORE, event_of
 
@@ -27,7 +27,7 @@ SECRET = "Иван Петров просит скидку, звонить на +
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of a database: a file, or on a server where the test says so."""
     if getattr(request, "param", "file") == "file":
-        yield sqlite_url(tmp_path / "sdelka.db")
+        yield build_sqlite_url(tmp_path / "sdelka.db")
         return
     server = request.getfixturevalue("postgres")
     made = server.fresh()
@@ -73,22 +73,22 @@ def said(text: str = SECRET) -> MessageReceived:
 
 
 def forget(store: SqlStore, person: str) -> dict[str, int]:
-    return store.erasure().erase(person, NOW, digests=(), change=lambda value: value)
+    return store.open_erasure().erase(person, NOW, digests=(), change=lambda value: value)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300), st.text(max_size=20), st.integers(0, 2))
 def test_what_is_sealed_opens_with_its_key_in_its_place_only(text: str, place: str, wrong: int) -> None:
     """Any text comes back; another key, another place and another text do not open."""
-    key = new_key()
+    key = generate_key()
     text = text.encode("utf-8", "replace").decode()
-    made = sealed(key, packed(text), place)
-    attempts = [(new_key().secret, made, place), (key.secret, made, f"{place}!"), (key.secret, flipped(made), place)]
+    made = encrypt(key, pack(text), place)
+    attempts = [(generate_key().secret, made, place), (key.secret, made, f"{place}!"), (key.secret, flipped(made), place)]
 
-    assert opened(key.secret, made, place) == text
-    assert made != sealed(key, packed(text), place)
-    with pytest.raises(DamagedSeal, match="was changed, or belongs elsewhere"):
-        opened(*attempts[wrong])
+    assert decrypt(key.secret, made, place) == text
+    assert made != encrypt(key, pack(text), place)
+    with pytest.raises(DamagedCiphertext, match="was changed, or belongs elsewhere"):
+        decrypt(*attempts[wrong])
 
 
 def flipped(text: str, at: int = -6) -> str:
@@ -143,7 +143,7 @@ def test_a_changed_or_moved_seal_is_an_error_that_names_its_place(store: SqlStor
         transaction._cursor.execute(change)
     stream = "session:tg:8" if "tg:8" in change else STREAM
 
-    with pytest.raises(DamagedSeal, match=rf"{stream} seq {seq} "):
+    with pytest.raises(DamagedCiphertext, match=rf"{stream} seq {seq} "):
         store.read_events(stream)
 
 
@@ -163,7 +163,7 @@ def test_a_changed_or_moved_seal_is_an_error_that_names_its_place(store: SqlStor
 )
 def test_whose_key_it_is(actor: str, session: str, person: str) -> None:
     """Who acted; where the program itself did, the one whose session it is, in every thread of it."""
-    assert person_of(actor, session) == person
+    assert find_key_owner(actor, session) == person
 
 
 @everywhere
@@ -175,7 +175,7 @@ def test_each_person_has_one_key_made_when_it_is_needed(store: SqlStore) -> None
     put(store, said(), actor="tg:6")
     put(store, ModelAnswered(turn_id="t", iteration=1, text=SECRET), actor="system")
 
-    assert sorted(row.person for row in store.erasure().list_keys()) == ["tg:6", "tg:7"]
+    assert sorted(row.person for row in store.open_erasure().list_keys()) == ["tg:6", "tg:7"]
 
 
 def test_without_the_key_a_record_is_blank_and_says_so(store: SqlStore) -> None:
@@ -208,7 +208,7 @@ def test_a_second_process_writes_nothing_under_an_erased_key(store: SqlStore, ur
     assert [item.erased for item in other.read_events(STREAM)] == [True]
     put(other, said("Снова здравствуйте"))
     other.close()
-    first, second = store.erasure().list_keys()
+    first, second = store.open_erasure().list_keys()
     assert sorted([bool(first.erased_at), bool(second.erased_at)]) == [False, True]
     assert [item.erased for item in store.read_events(STREAM)] == [True, False]
     assert forget(store, "tg:7") == {"events": 1, "person_keys": 1}
@@ -219,7 +219,7 @@ def test_records_of_the_first_schema_are_read_as_they_are(store: SqlStore) -> No
     """They were written in clear, and stay so: bytes of the journal are never changed."""
     head = journal.RecordHead(STREAM, 1, "01-old", "2026-11-21T12:00:00.000000Z", "MessageReceived", 1, "tg:7")
     data = canonical.dumps(said("в открытую").model_dump(mode="json"))
-    hash_ = journal.chained("", journal.record_text(head, data))
+    hash_ = journal.hash_record("", journal.record_text(head, data))
     lease(store)
     with store._database.write() as transaction:
         cursor = transaction._cursor
@@ -238,13 +238,13 @@ def test_the_fold_of_an_erased_conversation_never_fails(shared: SqlStore, found:
     """Whatever the events were, their blanks fold to a state of the same statuses."""
     session = f"tg:{next(FRESH)}"
     put(shared, *found, session=session, actor=session)
-    whole, _ = journal.state_of(shared, f"session:{session}")
+    whole, _ = journal.load_state(shared, f"session:{session}")
     forget(shared, session)
-    bare, _ = journal.state_of(shared, f"session:{session}")
+    bare, _ = journal.load_state(shared, f"session:{session}")
 
     confirmations = whole["agent"]["confirmations"]
     assert [entry["status"] for entry in bare["agent"]["confirmations"].values()] == [item["status"] for item in confirmations.values()]
     assert list(bare["denied"]) == list(whole["denied"])
     assert [item["effect_id"] for item in bare["agent"]["in_progress"]] == [item["effect_id"] for item in whole["agent"]["in_progress"]]
     assert json.dumps(bare)
-    assert agent_state.open_confirmations(bare) is not None
+    assert agent_state.list_open_confirmations(bare) is not None

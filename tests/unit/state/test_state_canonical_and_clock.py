@@ -66,7 +66,7 @@ def test_what_readers_disagree_about_is_refused(bad: object) -> None:
 @given(st.text())
 def test_cleaned_text_can_always_be_stored(strange: str) -> None:
     """A stranger's message never breaks the journal."""
-    assert canonical.loads(canonical.dumps(canonical.clean_text(strange))) == canonical.clean_text(strange)
+    assert canonical.loads(canonical.dumps(canonical.to_storable_text(strange))) == canonical.to_storable_text(strange)
 
 
 @pytest.mark.req("S004-53")
@@ -74,7 +74,7 @@ def test_moments_are_utc_with_z_and_sort_as_text() -> None:
     """Any zone is written as UTC, in one width, and read back as the same moment."""
     moscow = timezone(timedelta(hours=3))
     moments = [datetime(2026, 11, 21, 15, 0, tzinfo=moscow), datetime(2026, 11, 21, 12, 0, 0, 1, tzinfo=UTC)]
-    written = [clock.iso(moment) for moment in moments]
+    written = [clock.format_iso(moment) for moment in moments]
 
     assert written == ["2026-11-21T12:00:00.000000Z", "2026-11-21T12:00:00.000001Z"]
     assert [clock.parse_iso(item) for item in written] == moments
@@ -93,11 +93,11 @@ def test_clocks() -> None:
 
 def test_ids_are_uuid7_unique_and_sort_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Version and variant are right, a thousand are different, a later millisecond sorts later."""
-    made = [clock.new_id() for _ in range(1000)]
+    made = [clock.generate_id() for _ in range(1000)]
     assert len(set(made)) == 1000
     assert {(UUID(item).version, UUID(item).variant) for item in made} == {(7, UUID(int=0x8 << 60).variant)}
 
     moments = iter([1_000_000_000_000_000_000, 1_000_000_000_001_000_000, 1_700_000_000_000_000_000])
     monkeypatch.setattr(clock.time, "time_ns", lambda: next(moments))
-    early = [clock.new_id() for _ in range(3)]
+    early = [clock.generate_id() for _ in range(3)]
     assert early == sorted(early)

@@ -94,11 +94,11 @@ def test_blanks_are_of_the_type_of_their_field(name: str) -> None:
 @given(st.sampled_from(sorted(CORE)).flatmap(lambda name: event_of(CORE[name])))
 def test_what_is_folded_at_once_is_what_will_be_read(event: Event) -> None:
     """Value by value, and key by key in the order in which the journal gives them back."""
-    written = event_data.written(event)
-    assert written.shown == canonical.loads(canonical.dumps(event.model_dump(mode="json")))
-    clear, told = canonical.loads(written.clear), canonical.loads(written.told or "{}")
+    written = event_data.encode(event)
+    assert written.data == canonical.loads(canonical.dumps(event.model_dump(mode="json")))
+    clear, told = canonical.loads(written.clear), canonical.loads(written.personal_text or "{}")
     assert ("" if told else None) == clear.pop(event_data.SEALED, None)
-    read = event_data.joined(written.type, written.v, clear, told)
-    assert (written.shown, list(written.shown)) == (read, list(read))
+    read = event_data.join(written.type, written.v, clear, told)
+    assert (written.data, list(written.data)) == (read, list(read))
     assert not clear.keys() & event.blanks.keys()
-    assert not told or event_data.with_sealed(written.clear, "k.x") == canonical.dumps({**clear, event_data.SEALED: "k.x"})
+    assert not told or event_data.insert_sealed(written.clear, "k.x") == canonical.dumps({**clear, event_data.SEALED: "k.x"})

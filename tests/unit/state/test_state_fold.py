@@ -38,8 +38,8 @@ def folded(happened: list[Event]) -> list[tuple[str, dict[str, Any], str]]:
 
 def test_every_event_has_a_place_in_the_fold_or_none_on_purpose() -> None:
     """A new event that nobody thought of turns this red."""
-    assert set(agent_state._STEPS) | WITHOUT_MEANING == set(CORE)
-    assert not set(agent_state._STEPS) & WITHOUT_MEANING
+    assert set(agent_state._FOLDS) | WITHOUT_MEANING == set(CORE)
+    assert not set(agent_state._FOLDS) & WITHOUT_MEANING
 
 
 @pytest.mark.req("S004-13")
@@ -48,10 +48,10 @@ def test_every_event_has_a_place_in_the_fold_or_none_on_purpose() -> None:
 def test_a_fold_in_two_parts_is_the_fold_of_the_whole(happened: list[Event], cut: int) -> None:
     """Prefix and rest lead to the same state as all at once, also when the state between was written down and read."""
     steps = folded(happened)
-    whole = agent_state.fold(agent_state.empty(), steps)
-    halfway = json.loads(json.dumps(agent_state.fold(agent_state.empty(), steps[:cut])))
+    whole = agent_state.fold_events(agent_state.create_state(), steps)
+    halfway = json.loads(json.dumps(agent_state.fold_events(agent_state.create_state(), steps[:cut])))
 
-    assert json.dumps(agent_state.fold(halfway, steps[cut:])) == json.dumps(whole)
+    assert json.dumps(agent_state.fold_events(halfway, steps[cut:])) == json.dumps(whole)
 
 
 @pytest.fixture(scope="module")
@@ -79,23 +79,23 @@ def test_a_snapshot_changes_nothing(store: SqlStore, before: list[Event], after:
     """The state loaded over a snapshot is the state folded from the first event, down to the order of its keys."""
     stream = f"session:s{next(numbers)}"
     commit(store, before, stream=stream)
-    plain, seq = journal.state_of(store, stream)
-    commit(store, [], stream=stream, snapshot=journal.snapshot_of(stream, seq, plain))
+    plain, seq = journal.load_state(store, stream)
+    commit(store, [], stream=stream, snapshot=journal.build_snapshot(stream, seq, plain))
     commit(store, after, stream=stream)
-    loaded, last = journal.state_of(store, stream)
+    loaded, last = journal.load_state(store, stream)
     steps = [(item.type, dict(item.data), item.ts) for item in store.read_events(stream)]
 
     assert last == len(before) + len(after)
-    assert json.dumps(loaded) == json.dumps(agent_state.fold(agent_state.empty(), steps))
+    assert json.dumps(loaded) == json.dumps(agent_state.fold_events(agent_state.create_state(), steps))
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        Snapshot(stream=STREAM, seq=2, state={"shape": journal.SHAPE + 1, "state": {"a": 1}}),
-        Snapshot(stream=STREAM, seq=2, state={"shape": journal.SHAPE}),
+        Snapshot(stream=STREAM, seq=2, state={"shape": journal.SNAPSHOT_VERSION + 1, "state": {"a": 1}}),
+        Snapshot(stream=STREAM, seq=2, state={"shape": journal.SNAPSHOT_VERSION}),
         Snapshot(stream=STREAM, seq=2, state={}),
-        Snapshot(stream=STREAM, seq=3, state={"shape": journal.SHAPE, "state": {"a": 1}}),
+        Snapshot(stream=STREAM, seq=3, state={"shape": journal.SNAPSHOT_VERSION, "state": {"a": 1}}),
     ],
     ids=["another shape", "no state", "nothing", "ahead of the log"],
 )
@@ -104,7 +104,7 @@ def test_an_unfit_snapshot_is_not_used(bad: Snapshot) -> None:
     store = open_store("sqlite://")
     said = [MessageReceived(turn_id="t", text="раз"), MessageReceived(turn_id="t", text="два")]
     commit(store, [*said], snapshot=bad)
-    state, seq = journal.state_of(store, STREAM)
+    state, seq = journal.load_state(store, STREAM)
     store.close()
 
     assert (state["agent"]["goals"], seq) == (["два", "раз"], 2)
@@ -114,10 +114,10 @@ def test_a_torn_snapshot_is_not_used() -> None:
     """Text that is no JSON counts as no snapshot."""
     store = open_store("sqlite://")
     said = [MessageReceived(turn_id="t", text="раз")]
-    commit(store, [*said], snapshot=journal.snapshot_of(STREAM, 1, agent_state.empty()))
+    commit(store, [*said], snapshot=journal.build_snapshot(STREAM, 1, agent_state.create_state()))
     with store._database.write() as transaction:
         transaction._cursor.execute("UPDATE snapshots SET state = '{\"shape'")
-    state, seq = journal.state_of(store, STREAM)
+    state, seq = journal.load_state(store, STREAM)
     store.close()
 
     assert (state["agent"]["goals"], seq) == (["раз"], 1)
@@ -128,7 +128,7 @@ def test_a_long_stream_is_read_in_pages(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(journal, "PAGE", 3)
     store = open_store("sqlite://")
     commit(store, [MessageReceived(turn_id="t", text=str(number)) for number in range(9)])
-    state, seq = journal.state_of(store, STREAM)
+    state, seq = journal.load_state(store, STREAM)
     found = journal.verify_stream(store, STREAM)
     store.close()
 

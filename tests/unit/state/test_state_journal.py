@@ -20,7 +20,7 @@ def records(count: int = 4) -> list[StoredEvent]:
     for seq in range(1, count + 1):
         head = RecordHead("session:tg:1", seq, f"id{seq}", "2026-11-21T12:00:00.000000Z", "MessageReceived", 1, "a")
         raw = journal.record_text(head, '{"text":"Ромашка"}')
-        made.append(StoredEvent(**head._asdict(), data={"text": "Ромашка"}, raw=raw, prev=prev, hash=journal.chained(prev, raw)))
+        made.append(StoredEvent(**head._asdict(), data={"text": "Ромашка"}, raw=raw, prev=prev, hash=journal.hash_record(prev, raw)))
         prev = made[-1].hash
     return made
 
@@ -34,7 +34,7 @@ def test_a_hash_covers_the_record_and_the_hash_before() -> None:
     )
 
     assert journal.record_text(head, '{"text":"Ромашка"}') == raw
-    assert journal.chained("abc", raw) == sha256(b"abc" + raw.encode()).hexdigest()
+    assert journal.hash_record("abc", raw) == sha256(b"abc" + raw.encode()).hexdigest()
 
 
 def test_a_sound_chain_is_verified() -> None:
@@ -48,7 +48,7 @@ def test_a_sound_chain_is_verified() -> None:
 def forged(whole: list[StoredEvent]) -> list[StoredEvent]:
     """The second record is another one, and its own hash is right."""
     raw = whole[1].raw.replace("Ромашка", "Лютик")
-    whole[1] = replace(whole[1], raw=raw, hash=journal.chained(whole[1].prev, raw))
+    whole[1] = replace(whole[1], raw=raw, hash=journal.hash_record(whole[1].prev, raw))
     return whole
 
 
@@ -61,7 +61,7 @@ def joined(whole: list[StoredEvent]) -> list[StoredEvent]:
 
 def no_json(whole: list[StoredEvent]) -> list[StoredEvent]:
     """A text that is none, with the right hash."""
-    whole[1] = replace(whole[1], raw="{", hash=journal.chained(whole[1].prev, "{"))
+    whole[1] = replace(whole[1], raw="{", hash=journal.hash_record(whole[1].prev, "{"))
     return whole
 
 

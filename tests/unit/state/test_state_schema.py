@@ -10,7 +10,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from state.migrations import HEAD
-from state.sql import NewerDatabase, open_store, sqlite_url
+from state.sql import NewerDatabase, build_sqlite_url, open_store
 from state.sql.tables import metadata
 from state.store import StoreUnwritable
 
@@ -42,12 +42,12 @@ def test_the_newest_revision_is_the_one_the_program_names() -> None:
 def test_a_database_of_a_newer_program_is_refused(tmp_path: Path) -> None:
     """The sentence names both schemas; the database is left alone."""
     path = tmp_path / "sdelka.db"
-    open_store(sqlite_url(path)).close()
+    open_store(build_sqlite_url(path)).close()
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.close()
     with pytest.raises(NewerDatabase, match=f"schema '9999'.*schema '{HEAD}'.*newer version"):
-        open_store(sqlite_url(path))
+        open_store(build_sqlite_url(path))
 
 
 def test_what_cannot_be_opened_is_unwritable(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_what_cannot_be_opened_is_unwritable(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("this is not a database at all, but it is long enough to look at" * 20)
     for name in ("folder.db", "text.db", "text.db/below.db"):
         with pytest.raises(StoreUnwritable):
-            open_store(sqlite_url(tmp_path / name))
+            open_store(build_sqlite_url(tmp_path / name))
 
 
 def test_an_unknown_kind_of_database_is_named() -> None:

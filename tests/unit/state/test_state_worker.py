@@ -12,7 +12,7 @@ from state import journal
 from state.events import MessageReceived
 from state.sql import open_store
 from state.store import Commit, Store, StoreUnwritable
-from state.worker import AsyncStore, Worker, to_its_end
+from state.worker import AsyncStore, ThreadWorker, run_to_end
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -59,7 +59,7 @@ async def test_it_reads_and_writes() -> None:
     assert lease is not None
     said = MessageReceived(turn_id="t", text="Привет")
     [event] = await store.commit(Commit(stream="session:tg:1", epoch=1, actor="a", now=NOW, events=[said]))
-    state, seq = await store.read(journal.state_of, "session:tg:1")
+    state, seq = await store.read(journal.load_state, "session:tg:1")
     await store.aclose()
     await store.aclose()
 
@@ -70,7 +70,7 @@ async def test_it_reads_and_writes() -> None:
 
 async def test_an_error_of_the_store_reaches_the_caller() -> None:
     """The thread survives what a call raises."""
-    worker = Worker("test")
+    worker = ThreadWorker("test")
     with pytest.raises(ValueError, match="invalid literal"):
         await worker.call(int, "x")
     assert await worker.call(int, "5") == 5
@@ -79,7 +79,7 @@ async def test_an_error_of_the_store_reaches_the_caller() -> None:
 
 async def test_a_cancelled_call_has_ended_when_the_cancellation_arrives() -> None:
     """However often it is cancelled, the caller goes on only after the thread has finished the call."""
-    worker = Worker("test")
+    worker = ThreadWorker("test")
     begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -103,7 +103,7 @@ async def test_a_cancelled_call_has_ended_when_the_cancellation_arrives() -> Non
 
 async def test_closing_waits_for_what_was_handed_in() -> None:
     """Calls that were made before the end are carried out in order."""
-    worker = Worker("test")
+    worker = ThreadWorker("test")
     done: list[int] = []
     async with asyncio.TaskGroup() as group:
         for number in range(20):
@@ -125,7 +125,7 @@ async def test_what_goes_to_its_end_hears_each_cancellation_and_is_not_cut_short
     def tell() -> None:
         told[0] += 1
 
-    task = asyncio.ensure_future(to_its_end(work(), tell))
+    task = asyncio.ensure_future(run_to_end(work(), tell))
     for _ in range(3):
         await asyncio.sleep(0)
         task.cancel()
@@ -148,4 +148,4 @@ async def test_what_goes_to_its_end_keeps_its_own_timeouts() -> None:
             return "in time"
         return "never"
 
-    assert await asyncio.wait_for(to_its_end(work()), 5) == "in time"
+    assert await asyncio.wait_for(run_to_end(work()), 5) == "in time"

@@ -18,12 +18,12 @@ from bot.cli.journal import anchor, verify
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
 from state import journal
-from state.clock import SystemClock, iso
-from state.interaction_log import InteractionLogger, erase_user, rewrite_user
+from state.clock import SystemClock, format_iso
+from state.interaction_log import InteractionLogger, erase_user, transform_user
 from state.journal import RecordHead
 from state.log_verify import verify_logs
-from state.sql import open_reader, sqlite_url
-from state.verify.anchors import Anchor, NoAnchor, log_findings, read_anchors, taken, wanted
+from state.sql import build_sqlite_url, open_reader
+from state.verify.anchors import Anchor, NoAnchor, check_logs, group_by_stream, read_anchors, take_anchor
 from tests.unit.spine_kit import CHAT
 from tests.unit.verify_kit import STREAM, told, verified
 
@@ -34,9 +34,9 @@ for part in (verify, anchor):
 
 def anchored(database: Path) -> Anchor:
     """Where it stands."""
-    store = open_reader(sqlite_url(database))
+    store = open_reader(build_sqlite_url(database))
     try:
-        return taken(store, database.parent / "logs", SystemClock().now())
+        return take_anchor(store, database.parent / "logs", SystemClock().now())
     finally:
         store.close()
 
@@ -49,7 +49,7 @@ def rewritten(database: Path) -> None:
         for row in connection.execute(f"SELECT {columns} FROM events WHERE stream = ? ORDER BY seq", (STREAM,)).fetchall():  # noqa: S608 - ours
             seq, id_, ts, type_, v, actor, data = row
             ts = ts.replace("2026", "2025")
-            head = journal.chained(head, journal.record_text(RecordHead(STREAM, seq, id_, ts, type_, v, actor), data))
+            head = journal.hash_record(head, journal.record_text(RecordHead(STREAM, seq, id_, ts, type_, v, actor), data))
             connection.execute("UPDATE events SET ts = ?, hash = ? WHERE stream = ? AND seq = ?", (ts, head, STREAM, seq))
         connection.execute("UPDATE leases SET hash = ?", (head,))
         connection.execute("UPDATE effects SET updated_at = replace(updated_at, '2026', '2025')")
@@ -68,11 +68,11 @@ def cut(database: Path) -> None:
 def test_a_forged_journal_is_caught_with_an_anchor_only(forge: Callable[[Path], None], kind: str, code: int, database: Path) -> None:
     """Without one the forgery is whole, which shows that it is a good one."""
     kept = anchored(database)
-    (database.parent / "anchors").write_text(f"Nov 22 host sdelka: {kept.line()}\n", encoding="utf-8")
+    (database.parent / "anchors").write_text(f"Nov 22 host sdelka: {kept.render_line()}\n", encoding="utf-8")
     forge(database)
 
     assert told(verified(database).findings) == []
-    found = [item for item in verified(database, wanted([kept])).findings if item.kind != "note"]
+    found = [item for item in verified(database, group_by_stream([kept])).findings if item.kind != "note"]
     assert [(item.kind, item.place) for item in found] == [(kind, STREAM)]
     assert found[0].offset is not None
     done = CliRunner().invoke(app, ["verify", "--anchor", "anchors", "--no-logs", "--json"])
@@ -84,13 +84,13 @@ def test_an_anchor_that_was_changed_is_refused() -> None:
     """A digest covers all of it; a short line proves another and says nothing alone."""
     made = Anchor(at="2026-11-22T00:00:00.000000Z", streams={STREAM: (3, "ab")}, logs={})
 
-    assert read_anchors(f"x {made.short()}\nsyslog: {made.line()}\n") == [made]
+    assert read_anchors(f"x {made.render_short()}\nsyslog: {made.render_line()}\n") == [made]
     for text in (
-        made.line().replace('3,"ab"', '2,"ab"'),
-        made.short(),
+        made.render_line().replace('3,"ab"', '2,"ab"'),
+        made.render_short(),
         "",
-        made.line()[:-5],
-        made.line().replace('"anchor":1', '"anchor":2'),
+        made.render_line()[:-5],
+        made.render_line().replace('"anchor":1', '"anchor":2'),
     ):
         with pytest.raises(NoAnchor):
             read_anchors(text)
@@ -168,20 +168,20 @@ def test_an_erasure_breaks_no_anchor(database: Path) -> None:
         writer.record(user, {"type": "trouble", "errors": ["x"]})
         writer.record(user, {"type": "trouble", "errors": ["y"]})
     writer.close()
-    kept, began = anchored(database), iso(clock.now())
+    kept, began = anchored(database), format_iso(clock.now())
     erase_user(logs, CHAT)
-    rewrite_user(logs, "tg:1006", lambda record: None if record["errors"] == ["x"] else record)
+    transform_user(logs, "tg:1006", lambda record: None if record["errors"] == ["x"] else record)
 
-    assert [(item.kind, item.place) for item in log_findings([kept], logs, {})] == [
+    assert [(item.kind, item.place) for item in check_logs([kept], logs, {})] == [
         ("damaged", "tg%3a1006.jsonl"),
         ("cut", "tg%3a1007.jsonl"),
     ]
-    later, before = iso(clock.now()), "2026-01-01T00:00:00.000000Z"
-    assert {item.kind for item in log_findings([kept], logs, {CHAT: before})} == {"damaged", "cut"}
-    lawful = list(log_findings([kept], logs, {CHAT: began}))
+    later, before = format_iso(clock.now()), "2026-01-01T00:00:00.000000Z"
+    assert {item.kind for item in check_logs([kept], logs, {CHAT: before})} == {"damaged", "cut"}
+    lawful = list(check_logs([kept], logs, {CHAT: began}))
     assert [item.kind for item in lawful] == ["note", "note"]
     assert kept.at in lawful[0].why
-    assert {item.kind for item in log_findings([kept], logs, {CHAT: later})} == {"damaged", "note"}, "rewritten before any erasure"
+    assert {item.kind for item in check_logs([kept], logs, {CHAT: later})} == {"damaged", "note"}, "rewritten before any erasure"
 
 
 def test_a_log_that_was_written_anew_is_caught_with_an_anchor_only(database: Path) -> None:
@@ -191,21 +191,21 @@ def test_a_log_that_was_written_anew_is_caught_with_an_anchor_only(database: Pat
     writer.record("tg:1006", {"type": "trouble", "errors": ["x"]})
     kept = anchored(database)
     writer.record("tg:1006", {"type": "trouble", "errors": ["y"]})
-    assert list(log_findings([kept], logs)) == []
+    assert list(check_logs([kept], logs)) == []
     erase_user(logs, "tg:1006")
     for text in "abc":
         writer.record("tg:1006", {"type": "trouble", "errors": [text]})
     writer.close()
 
     assert list(verify_logs(logs)) == []
-    assert [(item.kind, item.place, item.seq) for item in log_findings([kept], logs)] == [("damaged", "tg%3a1006.jsonl", 1)]
+    assert [(item.kind, item.place, item.seq) for item in check_logs([kept], logs)] == [("damaged", "tg%3a1006.jsonl", 1)]
 
 
 def test_a_database_put_back_beside_newer_logs_is_named(database: Path) -> None:
     """The chain of an older copy is whole; the log knows a turn that it does not, and is named with the number of its record."""
     turn = {"type": "iteration", "session": CHAT, "turn_id": "01a2030b-90be-799d-b898-6bb62976bc1e"}
     writer = InteractionLogger(database.parent / "logs", clock=SystemClock())
-    store = open_reader(sqlite_url(database))
+    store = open_reader(build_sqlite_url(database))
     known = next(event.data["turn_id"] for event in store.read_events(STREAM) if event.data.get("turn_id"))
     store.close()
     writer.record(CHAT, {**turn, "turn_id": known})

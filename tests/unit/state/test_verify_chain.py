@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from state import journal
-from state.clock import new_id
+from state.clock import generate_id
 from state.journal import RecordHead
-from state.sql import sqlite_url
-from state.sql.raw import reading
-from state.verify.chain import Chain, follow, walk
+from state.sql import build_sqlite_url
+from state.sql.raw import open_raw
+from state.verify.chain import Chain, check_next, walk
 
 STREAM = "session:tg:1"
 Rows = list[tuple[int, bytes, bytes, bytes, int, bytes, bytes, bytes]]
@@ -24,9 +24,9 @@ def rows(count: int = 5, *, type_: str = "MessageReceived", v: int = 1, actor: s
     made: Rows = []
     head = ""
     for seq in range(1, count + 1):
-        record = RecordHead(STREAM, seq, new_id(), f"2026-11-21T12:00:0{seq}.000000Z", type_, v, actor)
+        record = RecordHead(STREAM, seq, generate_id(), f"2026-11-21T12:00:0{seq}.000000Z", type_, v, actor)
         data = '{"text":"Ромашка"}'
-        head = journal.chained(head, journal.record_text(record, data))
+        head = journal.hash_record(head, journal.record_text(record, data))
         made.append((seq, record.id.encode(), record.ts.encode(), type_.encode(), v, actor.encode(), data.encode(), head.encode()))
     return made
 
@@ -46,14 +46,14 @@ def stored(found: Rows, path: Path) -> str:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"CREATE TABLE events (stream, {names})")
         connection.executemany(f"INSERT INTO events VALUES ('{STREAM}', {places})", found)  # noqa: S608 - ours
-    return sqlite_url(path)
+    return build_sqlite_url(path)
 
 
 def gone_through(found: Rows, folder: Path) -> Chain:
     """The chain after a database with these rows."""
     chain = Chain(stream=STREAM)
-    with reading(stored(found, folder / "some.db")) as raw:
-        assert sum(follow(chain, raw)) == len(found)
+    with open_raw(stored(found, folder / "some.db")) as raw:
+        assert sum(check_next(chain, raw)) == len(found)
     return chain
 
 
@@ -79,7 +79,7 @@ CHANGES: dict[str, tuple[Callable[[Rows], Rows], list[tuple[str, int]]]] = {
     "another text": (lambda all_: put(all_, 2, data='{"text":"Лютик"}'.encode()), [("damaged", 3)]),
     "another actor": (lambda all_: put(all_, 2, actor=b"b"), [("damaged", 3)]),
     "another moment": (lambda all_: put(all_, 2, ts=b"2026-11-21T12:00:04.000000Z"), [("damaged", 3)]),
-    "another id": (lambda all_: put(all_, 2, id=new_id().encode()), [("damaged", 3)]),
+    "another id": (lambda all_: put(all_, 2, id=generate_id().encode()), [("damaged", 3)]),
     "another hash": (lambda all_: put(all_, 2, hash=b"0" * 64), [("damaged", 3)]),
     "no text but bytes": (lambda all_: put(all_, 2, data=b"\xff"), [("damaged", 3)]),
     "another type of column": (lambda all_: put(all_, 2, data=7), [("damaged", 3)]),
@@ -115,9 +115,9 @@ def test_what_sqlite_goes_through_is_judged_alike(name: str, leap: int, tmp_path
 
 def test_the_quick_way_goes_through_all_that_is_sound(tmp_path: Path) -> None:
     """Nothing is left for the slow one, whatever the actor's name, and the clock is compared from one leap to the next."""
-    with reading(stored(rows(7, actor='é "%d" \\'), tmp_path / "some.db")) as raw:
+    with open_raw(stored(rows(7, actor='é "%d" \\'), tmp_path / "some.db")) as raw:
         chain = Chain(stream=STREAM, ts=b"2027")
-        assert list(follow(chain, raw)) == [7]
+        assert list(check_next(chain, raw)) == [7]
 
     assert (chain.seq, chain.set_back, chain.findings) == (7, 1, [])
 
@@ -153,7 +153,7 @@ def test_numbers_without_a_gap_are_part_of_the_chain(tmp_path: Path) -> None:
     """A chain that somebody joined anew around a record that he left out is noticed by its numbers."""
     first, second = rows(2)
     record = RecordHead(STREAM, 3, second[1].decode(), second[2].decode(), second[3].decode(), 1, second[5].decode())
-    joined = journal.chained(first[-1].decode(), journal.record_text(record, second[6].decode()))
+    joined = journal.hash_record(first[-1].decode(), journal.record_text(record, second[6].decode()))
 
     found: Rows = [first, (3, *second[1:-1], joined.encode())]
 
@@ -172,8 +172,8 @@ def test_a_newer_record_is_named_once_and_the_chain_goes_on() -> None:
 def test_a_clock_that_went_back_is_counted() -> None:
     """It is no damage: numbers decide the order."""
     back = rows(2)
-    record = RecordHead(STREAM, 3, new_id(), "2026-11-20T12:00:00.000000Z", "MessageReceived", 1, "a")
-    hash_ = journal.chained(back[-1][-1].decode(), journal.record_text(record, "{}"))
+    record = RecordHead(STREAM, 3, generate_id(), "2026-11-20T12:00:00.000000Z", "MessageReceived", 1, "a")
+    hash_ = journal.hash_record(back[-1][-1].decode(), journal.record_text(record, "{}"))
     chain = looked_at([*back, (3, record.id.encode(), record.ts.encode(), b"MessageReceived", 1, b"a", b"{}", hash_.encode())])
 
     assert (chain.set_back, chain.findings) == (1, [])

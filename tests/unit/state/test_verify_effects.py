@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from state.sql import open_reader, sqlite_url
-from state.sql.vouched import DamagedRow, trusted, vouched
+from state.sql import build_sqlite_url, open_reader
+from state.sql.vouched import DamagedRow, decode_checksummed, encode_checksummed
 from tests.unit.spine_kit import CHAT, World, message, opening_of, press, raise_sum, reply, until
 from tests.unit.verify_kit import STREAM, told, verified, written
 
@@ -16,38 +16,38 @@ CALL = {"call": {"method": "crm.deal.update", "params": {"id": 481}}, "requested
 @pytest.mark.parametrize("value", [{}, CALL, {"последний": "x" * 64}, {"~~": {"a": [1.5, None, True]}}])
 def test_what_is_stored_comes_back(value: dict[str, object]) -> None:
     """Also nothing at all, and keys that sort behind the digest's."""
-    text = vouched(PLACE, value)
+    text = encode_checksummed(PLACE, value)
 
     assert text is not None
-    assert trusted(PLACE, text) == value
-    assert vouched(PLACE, None) is None
+    assert decode_checksummed(PLACE, text) == value
+    assert encode_checksummed(PLACE, None) is None
 
 
 def test_no_single_bit_can_be_changed() -> None:
     """Neither in the value nor in the digest nor in what marks it as one."""
     for value in ({}, {"requested_by": "tg:7", "params": {"id": 481}}):
-        text = str(vouched(PLACE, value))
+        text = str(encode_checksummed(PLACE, value))
         for at in range(len(text)):
             for bit in range(7):
                 changed = text[:at] + chr(ord(text[at]) ^ 1 << bit) + text[at + 1 :]
                 with pytest.raises(DamagedRow, match=PLACE):
-                    trusted(PLACE, changed)
+                    decode_checksummed(PLACE, changed)
 
 
 def test_a_call_is_bound_to_its_effect_and_old_ones_load() -> None:
     """The text of another effect is refused; one from before there were digests has nothing that could be compared."""
     with pytest.raises(DamagedRow, match="effect e2"):
-        trusted("the call of effect e2", str(vouched(PLACE, CALL)))
-    assert trusted(PLACE, '{"a":1}') == {"a": 1}
-    assert trusted(PLACE, "{}") == {}
+        decode_checksummed("the call of effect e2", str(encode_checksummed(PLACE, CALL)))
+    assert decode_checksummed(PLACE, '{"a":1}') == {"a": 1}
+    assert decode_checksummed(PLACE, "{}") == {}
 
 
 @pytest.mark.req("G2")
 @pytest.mark.parametrize("column", ["call", "outcome"])
 def test_a_changed_row_is_named_where_it_stands_and_alone(column: str, database: Path) -> None:
     """With file and offset; the effects beside it are not accused."""
-    store = open_reader(sqlite_url(database))
-    chosen = next(row for row in store.effects(STREAM, "succeeded"))
+    store = open_reader(build_sqlite_url(database))
+    chosen = next(row for row in store.list_effects(STREAM, "succeeded"))
     store.close()
     written(database, f"UPDATE effects SET {column} = replace({column}, 'a', 'o') WHERE effect_id = '{chosen.effect_id}'")  # noqa: S608 - ours
     found = [item for item in verified(database).findings if item.kind != "note"]

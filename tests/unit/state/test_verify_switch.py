@@ -10,8 +10,8 @@ import pytest
 
 from state import freezing
 from state.clock import SystemClock
-from state.freezing import STREAM, Hand
-from state.sql import open_store, sqlite_url
+from state.freezing import STREAM, SwitchOperator
+from state.sql import build_sqlite_url, open_store
 from tests.unit.verify_kit import told, verified, written
 
 EMPTY = "UPDATE \"values\" SET value = '' WHERE key = 'freeze'"
@@ -27,9 +27,9 @@ def put(value: dict[str, object]) -> str:
 
 def turned(path: Path, *turns: str) -> dict[str, object]:
     """A database in which the switch was worked so; what it holds."""
-    store = open_store(sqlite_url(path))
+    store = open_store(build_sqlite_url(path))
     for turn in turns:
-        hand = Hand(key="tg:1001", name="Ольга", via="cli", at=SystemClock().now())
+        hand = SwitchOperator(key="tg:1001", name="Ольга", via="cli", at=SystemClock().now())
         made = freezing.freeze(store, hand, "проверка") if turn == "freeze" else freezing.release(store, hand)
         assert made.changed
     store.close()

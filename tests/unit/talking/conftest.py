@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator import pasting
-from orchestrator.talking.voice import Ear
+from orchestrator.talking.voice import VoiceInput
 from tests.unit.spine_kit import World
 from tests.unit.talking.talking_kit import Wire, wired
 
@@ -13,5 +13,5 @@ def wire(world: World, monkeypatch: pytest.MonkeyPatch) -> Wire:
     """The world with talking in it; pauses of the loop are shortened."""
     monkeypatch.setattr(pasting, "FORWARD_PAUSE", 0.02)
     made = Wire()
-    wired(world, Ear(files=made, listener=made))
+    wired(world, VoiceInput(files=made, transcriber=made))
     return made

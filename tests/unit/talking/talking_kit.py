@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 from orchestrator.messages import Actor
-from orchestrator.talking.handlers import talking
-from orchestrator.talking.voice import Ear
-from orchestrator.turns import together
-from state.clock import new_id
+from orchestrator.talking.handlers import build_handlers
+from orchestrator.talking.voice import VoiceInput
+from orchestrator.turns import merge_handlers
+from state.clock import generate_id
 from state.store import InboxRow, Lane
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World
 
@@ -39,25 +39,25 @@ class Wire:
         return self.words
 
 
-def wired(world: World, ear: Ear) -> None:
+def wired(world: World, ear: VoiceInput) -> None:
     tools = world.orchestrator.tools
-    names = talking(ear)
+    names = build_handlers(ear)
     bare = replace(
         tools.handlers,
         inbox={kind: one for kind, one in tools.handlers.inbox.items() if kind not in names.inbox},
-        presses={word: one for word, one in tools.handlers.presses.items() if word not in names.presses},
+        buttons={word: one for word, one in tools.handlers.buttons.items() if word not in names.buttons},
     )
-    world.orchestrator.tools = replace(tools, handlers=together(bare, names))
+    world.orchestrator.tools = replace(tools, handlers=merge_handlers(bare, names))
 
 
 def row(kind: str, body: dict[str, Any], *, lane: Lane = "express", actor: Actor = ANNA) -> InboxRow:
-    row_id = new_id()
+    row_id = generate_id()
     sender = actor.model_dump(mode="json")
     return InboxRow(id=row_id, source=f"test:{row_id}", session=CHAT, lane=lane, kind=kind, actor=sender, body=body, received_at=NOW)
 
 
 def pressed(*words: str, actor: Actor = ANNA) -> InboxRow:
-    return row("press", {"words": list(words), "callback_id": new_id(), "message_id": 5}, actor=actor)
+    return row("press", {"words": list(words), "callback_id": generate_id(), "message_id": 5}, actor=actor)
 
 
 def voice(**body: Any) -> InboxRow:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.directory.duplicates import points_of
+from orchestrator.directory.duplicates import extract_contact_points
 from state.store import InboxRow
 from tests.unit.spine_kit import BORIS, World, message, reply, step
 from tests.unit.spine_portal import html
@@ -49,7 +49,7 @@ async def _asked(world: World) -> Any:
     ],
 )
 def test_phones_and_addresses_are_found_however_they_are_written(params: Any, points: Any) -> None:
-    assert points_of(params) == points
+    assert extract_contact_points(params) == points
 
 
 async def test_one_who_is_there_is_offered_with_name_and_company(world: World) -> None:

@@ -74,7 +74,7 @@ async def test_stop_reaches_a_request_that_waits_for_its_place(world: World, wir
         await world.orchestrator.receive([said()])
         await until(lambda: bool(world.orchestrator.tools.turns._waiters))
         await world.orchestrator.receive([_stop()])
-        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        await until(lambda: (CHAT, "express") not in world.sql.list_ready_sessions())
         assert world.model.gate is not None
         world.model.gate.set()
         await world.idle()
@@ -111,7 +111,7 @@ async def _died(world: World, *steps: dict[str, Any]) -> None:
     world.model.will(reply(*steps), dies)
     with pytest.raises(Died):
         await world.turn(session, message("заведи задачу и подними сумму"))
-    world.sql.void_leases()
+    world.sql.expire_leases()
     world.orchestrator.tools.running.clear()
     world.outbox()
 
@@ -133,7 +133,7 @@ async def test_a_stop_that_is_worked_before_the_turn_is_gone_on_with_is_not_forg
     await _died(world, TASK)
     session = await world.session(owner="two")
     await world.put(_stop())
-    taken = await world.store.next_inbox(CHAT, "express")
+    taken = await world.store.take_inbox(CHAT, "express")
     assert taken is not None
     await run_command(taken, session, world.tools)
     await session.close()
@@ -149,7 +149,7 @@ async def test_a_turn_that_a_crash_cut_short_is_not_stopped_by_others_either(wor
     world.model.will(*[reply(text="Готово.")] * (asked - 2))
     session = await world.session(owner="two")
     await world.put(replace(_stop(), actor=actor.model_dump(mode="json")))
-    taken = await world.store.next_inbox(CHAT, "express")
+    taken = await world.store.take_inbox(CHAT, "express")
     assert taken is not None
     await run_command(taken, session, world.tools)
     await session.close()

@@ -9,9 +9,9 @@ import pytest
 
 from orchestrator import pasting
 from orchestrator.engines.base import TurnInput
-from orchestrator.messages import Reply, say
-from orchestrator.offering import offered
-from state.canonical import sha256
+from orchestrator.messages import Reply, build_reply
+from orchestrator.offering import add_forward_buttons
+from state.canonical import hash_text
 from state.events_leads import DenialReasonAsked
 from state.store import InboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, message, reply, until
@@ -44,7 +44,7 @@ async def test_what_belongs_together_is_one_turn_and_the_rest_is_not(world: Worl
     later(world)
     await world.work()
     assert said_of(world) == said
-    assert await world.store.waiting_inbox(CHAT, "turn") == []
+    assert await world.store.list_waiting_inbox(CHAT, "turn") == []
 
 
 async def test_other_people_and_buttons_are_never_joined(world: World, wire: Wire) -> None:
@@ -126,10 +126,10 @@ async def test_a_write_that_a_forwarded_message_led_to_asks(world: World, wire: 
 
 def test_buttons_stand_under_the_answer_to_a_bare_forward_only() -> None:
     bare = TurnInput(turn_id="t" * 32, text="", quoted=LETTER)
-    assert [action.words for action in offered(say(text="Письмо."), bare).actions] == [("forward", "t" * 32, "lead"), ("forward", "t" * 32, "task")]  # fmt: skip
+    assert [action.words for action in add_forward_buttons(build_reply(text="Письмо."), bare).actions] == [("forward", "t" * 32, "lead"), ("forward", "t" * 32, "task")]  # fmt: skip
     for other in (replace(bare, text="заведи лид"), replace(bare, quoted=""), replace(bare, origin="button")):
-        assert offered(say(text="Письмо."), other).actions == ()
-    assert offered(Reply(confirmations=("c1",)), bare).actions == ()
+        assert add_forward_buttons(build_reply(text="Письмо."), other).actions == ()
+    assert add_forward_buttons(Reply(confirmations=("c1",)), bare).actions == ()
 
 
 async def test_one_tap_makes_a_lead_of_a_forwarded_message_once(world: World, wire: Wire) -> None:
@@ -162,7 +162,7 @@ async def test_an_edit_offers_the_new_words_and_one_press_works_them_once(world:
     world.outbox()
     await world.work(edit("покажи лиды"))
     (row,) = world.outbox()
-    words = ["edited", "7", sha256("покажи лиды")[:16]]
+    words = ["edited", "7", hash_text("покажи лиды")[:16]]
     assert (row.body["notices"][0]["code"], row.body["actions"][0]["words"]) == ("edited", words)
     await world.work(pressed(*words, actor=BORIS), pressed(*words), pressed(*words))
     assert [code for code in world.codes() if code.startswith("toast")] == [
@@ -190,7 +190,7 @@ async def test_the_newest_words_count(world: World, wire: Wire) -> None:
     del wire
     await world.work(edit("раз"), edit("два"))
     world.outbox()
-    await world.work(pressed("edited", "7", sha256("раз")[:16]), pressed("edited"), pressed("edited", "7", "0" * 16))
+    await world.work(pressed("edited", "7", hash_text("раз")[:16]), pressed("edited"), pressed("edited", "7", "0" * 16))
     assert world.codes() == ["toast:toast-edit-gone"] * 3
     assert "MessageReceived" not in world.types()
 

@@ -15,12 +15,12 @@ from aiogram.client.telegram import TelegramAPIServer
 from bot.access import Access, Person
 from bot.telegram.door import TelegramDoor
 from bot.telegram.files import TelegramFiles
-from bot.telegram.people import People
+from bot.telegram.people import ChatPeople
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
-from orchestrator.talking.handlers import talking
-from orchestrator.talking.voice import Ear
-from orchestrator.turns import together
+from orchestrator.talking.handlers import build_handlers
+from orchestrator.talking.voice import VoiceInput
+from orchestrator.turns import merge_handlers
 from sandbox.model.app import create_app
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
@@ -61,17 +61,17 @@ class Chat:
 async def chat(world: World, tmp_path: Path) -> AsyncIterator[Chat]:
     with running(TelegramSandboxSettings(data_dir=tmp_path / "telegram")) as url:
         bot = Bot("1:sandbox", session=AiohttpSession(api=TelegramAPIServer.from_base(url)))
-        people = People(Access([Person(telegram_id=ANNA, name="Анна", bitrix_user_id=7)]))
+        people = ChatPeople(Access([Person(telegram_id=ANNA, name="Анна", bitrix_user_id=7)]))
         door = TelegramDoor(bot, world.store, people, world.clock)
         hears = Transcriber(ModelSettings(base_url="http://127.0.0.1:9/v1"), "demo", transport=httpx.ASGITransport(app=create_app()))
-        made = talking(Ear(files=TelegramFiles(bot), listener=hears))
+        made = build_handlers(VoiceInput(files=TelegramFiles(bot), transcriber=hears))
         tools = world.orchestrator.tools
         kept = replace(
             tools.handlers,
             inbox={kind: one for kind, one in tools.handlers.inbox.items() if kind not in made.inbox},
-            presses={word: one for word, one in tools.handlers.presses.items() if word not in made.presses},
+            buttons={word: one for word, one in tools.handlers.buttons.items() if word not in made.buttons},
         )
-        world.orchestrator.tools = replace(tools, handlers=together(kept, made))
+        world.orchestrator.tools = replace(tools, handlers=merge_handlers(kept, made))
         working = asyncio.ensure_future(door.run(world.orchestrator))
         async with world.working(), httpx.AsyncClient(base_url=url, trust_env=False, timeout=10) as http:
             try:

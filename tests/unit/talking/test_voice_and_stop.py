@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Actor
-from orchestrator.talking.voice import Ear, FileUnavailable
+from orchestrator.talking.voice import FileUnavailable, VoiceInput
 from state.store import InboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, until
 from tests.unit.talking.talking_kit import Wire, pressed, said_of, voice, wired
@@ -60,11 +60,11 @@ async def test_what_cannot_be_heard_is_told_and_no_model_is_asked(world: World, 
     await world.work(voice(**body))
     assert world.codes() == [code]
     assert "MessageReceived" not in world.types()
-    assert await world.store.waiting_inbox(CHAT, "turn") == []
+    assert await world.store.list_waiting_inbox(CHAT, "turn") == []
 
 
 async def test_without_a_listener_voice_is_refused_in_one_sentence(world: World, wire: Wire) -> None:
-    wired(world, Ear(files=wire))
+    wired(world, VoiceInput(files=wire))
     await world.work(voice())
     assert (world.codes(), wire.asked) == (["voice-off"], [])
 
@@ -107,7 +107,7 @@ async def test_a_request_is_stopped_by_whoever_made_it_or_by_a_lead(world: World
         await world.orchestrator.receive([message("покажи сделки")])
         await until(lambda: len(world.model.prompts) == 1)
         await world.orchestrator.receive([_stop(actor=actor)])
-        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        await until(lambda: (CHAT, "express") not in world.sql.list_ready_sessions())
         world.model.gate.set()
         await world.idle()
     rows = world.outbox()
@@ -125,7 +125,7 @@ async def test_a_recording_of_somebody_else_is_heard_to_its_end_and_ones_own_que
         await world.orchestrator.receive([voice()])
         await until(lambda: len(wire.asked) == 2)
         await world.orchestrator.receive([message("Борис", actor=BORIS), _stop(actor=BORIS)])
-        await until(lambda: (CHAT, "express") not in world.sql.ready_sessions())
+        await until(lambda: (CHAT, "express") not in world.sql.list_ready_sessions())
         wire.gate.set()
         await world.idle()
     told = next(row for row in world.outbox() if row.kind == "reply" and row.body["actions"])

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.history.asking import kind_first
+from orchestrator.history.asking import split_kind
 from orchestrator.messages import Actor
-from state.clock import new_id
+from state.clock import generate_id
 from state.store import OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, _row, command
 from tests.unit.spine_portal import deal, html
@@ -36,7 +36,7 @@ async def test_of_several_one_is_chosen_by_a_button_whose_page_is_the_records(wo
     row = await _shown(world, "Лютик")
     actions: list[dict[str, Any]] = row.body["actions"]
     assert len(actions) == 3
-    await world.work(_row("press", "express", {"words": actions[1]["words"], "callback_id": new_id(), "message_id": 5}, ANNA, CHAT))
+    await world.work(_row("press", "express", {"words": actions[1]["words"], "callback_id": generate_id(), "message_id": 5}, ANNA, CHAT))
     page = next(row for row in world.outbox() if row.kind == "history")
     assert page.body["record"].startswith("deal:")
     assert all(len(":".join(["a1", *action["words"]]).encode()) <= 64 for action in actions)
@@ -74,4 +74,4 @@ async def test_a_portal_that_is_down_is_said(world: World) -> None:
     ],
 )
 def test_a_kind_is_the_word_that_stands_first(text: str, found: tuple[str, str]) -> None:
-    assert kind_first(text) == found
+    assert split_kind(text) == found

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.gate import undoing
-from orchestrator.gate.before import before_image
+from orchestrator.gate.before import build_before_image
 from orchestrator.gate.effects import Call, Facts
-from orchestrator.gate.undoing import Done
-from orchestrator.undo.restoring import Conflict, Restoring, restoring
+from orchestrator.gate.undoing import CompletedCall
+from orchestrator.undo.restoring import Conflict, RestoreCall, plan_restore
 from tests.unit.spine_kit import _shipped_rules
 from tests.unit.undo.undo_kit import Office
 
@@ -35,21 +35,21 @@ SENT = st.fixed_dictionaries({}, optional=VALUES).filter(bool)
 DEAL = ("deal", 481)
 
 
-def done_of(method: str, params: dict[str, Any], target: tuple[str, int], record: dict[str, Any]) -> Done:
+def done_of(method: str, params: dict[str, Any], target: tuple[str, int], record: dict[str, Any]) -> CompletedCall:
     """The call as the journal keeps it, with the before-image that the gate takes."""
     spec = CATALOGUE.find(method)
     call = Call(
         kind="bitrix", method=method, params=params, spec=spec, classes=spec.classes, portal="", targets=(target,), entity=target[0],
         entities={target[0]: CATALOGUE.entities[target[0]]},
     )  # fmt: skip
-    image = before_image(call, Facts(records={target: record}))
-    return Done(effect_id="e", method=method, params=params, before=image, at=datetime(2026, 11, 21, tzinfo=UTC))
+    image = build_before_image(call, Facts(records={target: record}))
+    return CompletedCall(effect_id="e", method=method, params=params, before=image, at=datetime(2026, 11, 21, tzinfo=UTC))
 
 
-def undone(done: Done, target: tuple[str, int], record: dict[str, Any]) -> Any:
-    parts = undoing.parts_of(done, policy=POLICY, catalogue=CATALOGUE)
+def undone(done: CompletedCall, target: tuple[str, int], record: dict[str, Any]) -> Any:
+    parts = undoing.build_undo_parts(done, policy=POLICY, catalogue=CATALOGUE)
     assert isinstance(parts, tuple), parts
-    return restoring(parts, {target: record}, CATALOGUE)
+    return plan_restore(parts, {target: record}, CATALOGUE)
 
 
 def applied(record: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def test_an_undo_of_an_update_restores_exactly(before: dict[str, Any], sent: dic
     done = done_of("crm.deal.update", {"id": 481, "fields": sent}, DEAL, record)
     after = applied(record, sent)
     found = undone(done, DEAL, after)
-    if not isinstance(found, Restoring):
+    if not isinstance(found, RestoreCall):
         assert all(
             after[name] == record[name]
             or all(value is None or value == "" for value in (after[name], record[name]))
@@ -114,7 +114,7 @@ def test_phones_come_back_as_people_see_them(phones: list[dict[str, str]], data:
     portal.records["contact", 43] = after = copy.deepcopy(record)
     portal.perform("crm.contact.update", {"id": 43, "fields": {"PHONE": written}})
     found = undone(done, ("contact", 43), after)
-    assert isinstance(found, Restoring)
+    assert isinstance(found, RestoreCall)
     stranger = {**after, "PHONE": [*after["PHONE"], {"ID": "999", "TYPE_ID": "PHONE", "VALUE": "+70001112233", "VALUE_TYPE": "WORK"}]}
     assert isinstance(undone(done, ("contact", 43), stranger), Conflict)
     portal.perform(found.method, dict(found.params))

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
-from state.clock import new_id
+from state.clock import generate_id
 from tests.unit.spine_kit import VERA, World, a_world, effect
 from tests.unit.spine_portal import CODE
 from tests.unit.undo.undo_kit import done, restored, wire
@@ -56,7 +56,7 @@ async def first(world: World, method: str, **params: Any) -> dict[str, Any]:
 
 
 async def record(world: World, target: tuple[str, int]) -> dict[str, Any]:
-    found = (await world.gate.means.records.records([target]))[target]
+    found = (await world.gate.means.records.load_records([target]))[target]
     assert found is not None
     return {name: value or "" for name, value in found.items() if not _BY_ITSELF.match(name)}
 
@@ -80,7 +80,7 @@ async def test_the_sandbox_holds_again_what_it_held(sandbox: World, kind: str, l
     target = (kind, int(row.get("ID") or row["id"]))
     was = await record(sandbox, target)
     params = {"taskId" if kind == "task" else "id": target[1], **({"fields": fields} if fields else {})}
-    effect_id = await done(sandbox, effect(method, params, slot=f"t1/1/{new_id()}"), actor=VERA)
+    effect_id = await done(sandbox, effect(method, params, slot=f"t1/1/{generate_id()}"), actor=VERA)
     assert await record(sandbox, target) != was
     card = await restored(sandbox, effect_id, actor=VERA)
     assert card["status"] == "executed", card

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.messages import Actor, Effect, Outcome, Pending
-from orchestrator.turns import together
-from orchestrator.undo.handlers import handlers
-from state.clock import new_id
+from orchestrator.turns import merge_handlers
+from orchestrator.undo.handlers import build_handlers
+from state.clock import generate_id
 from state.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, effect, press
 from tests.unit.spine_portal import Portal, PortalError
@@ -78,13 +78,13 @@ async def an_office(folder: Path, *, policy: Mapping[str, Any] | None = None) ->
 def wire(world: World) -> None:
     """The line of the composition root, if it is not there yet."""
     orchestrator = world.orchestrator
-    if "undo" not in orchestrator.tools.handlers.presses:
-        orchestrator.tools = replace(orchestrator.tools, handlers=together(orchestrator.tools.handlers, handlers()))
+    if "undo" not in orchestrator.tools.handlers.buttons:
+        orchestrator.tools = replace(orchestrator.tools, handlers=merge_handlers(orchestrator.tools.handlers, build_handlers()))
 
 
 def undo(effect_id: str, *, actor: Actor = ANNA, key: str = CHAT) -> InboxRow:
     """A press of the button."""
-    return _row("press", "express", {"words": ["undo", effect_id], "callback_id": new_id(), "message_id": 5}, actor, key)
+    return _row("press", "express", {"words": ["undo", effect_id], "callback_id": generate_id(), "message_id": 5}, actor, key)
 
 
 async def done(world: World, what: Effect, *, actor: Actor = ANNA) -> str:
@@ -100,7 +100,7 @@ async def done(world: World, what: Effect, *, actor: Actor = ANNA) -> str:
     else:
         assert isinstance(result, Outcome)
         assert result.status == "succeeded", result
-    row = await world.store.effect(result.effect_id)
+    row = await world.store.find_effect(result.effect_id)
     assert row is not None
     assert row.status == "succeeded", row
     world.outbox()
@@ -140,4 +140,4 @@ async def restored(world: World, effect_id: str, *, actor: Actor = ANNA) -> Mapp
 
 def update(fields: Mapping[str, Any], *, method: str = "crm.deal.update", number: int = 481, **more: Any) -> Effect:
     """An update that the person has asked for."""
-    return effect(method, {"id": number, "fields": dict(fields)}, slot=f"t1/1/{new_id()}", **more)
+    return effect(method, {"id": number, "fields": dict(fields)}, slot=f"t1/1/{generate_id()}", **more)

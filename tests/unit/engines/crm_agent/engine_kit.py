@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from orchestrator.directory.answers import Presented, Resolved
+from orchestrator.directory.answers import OutcomeView, Resolved
 from orchestrator.engines.base import ModelRequest, ModelText, TurnContext, TurnEnd, TurnInput
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Actor, Effect, Mode, Outcome, Pending, Row, Table
-from state.agent_state import empty
+from state.agent_state import create_state
 from state.events import Event
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
@@ -45,7 +45,7 @@ class Fake:
     def __init__(self, *answers: Answer, results: Any = (), turn: TurnInput | None = None, mode: Mode = "full", **more: Any) -> None:
         self.turn = turn or TurnInput(turn_id="t1", text="подними сумму сделки 481")
         self.actor, self.mode, self.now = ANNA, mode, datetime(2026, 11, 21, 12, tzinfo=UTC)
-        self.state: dict[str, Any] = empty()
+        self.state: dict[str, Any] = create_state()
         self.state["history"] = [{"role": "user", "text": self.turn.text}]
         self.halt_on_block = False
         self.answers, self.results = deque(answers), deque(results)
@@ -57,12 +57,12 @@ class Fake:
         self.notes: list[tuple[int, Mapping[str, Any]]] = []
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.resolve: Callable[..., Any] = lambda **_: Resolved(value=1)
-        self.present = deque[Presented]()
+        self.present = deque[OutcomeView]()
         self.named: set[str] = set()
         for name, value in more.items():
             setattr(self, name, value)
 
-    async def partial(self, text: str) -> None:
+    async def show_partial(self, text: str) -> None:
         self.partials.append(text)
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
@@ -86,7 +86,7 @@ class Fake:
             case "resolve":
                 return self.resolve(**args)
             case "present":
-                return self.present.popleft() if self.present else Presented(text="ok")
+                return self.present.popleft() if self.present else OutcomeView(text="ok")
             case "named":
                 return self.named
         raise KeyError(name)
@@ -98,10 +98,10 @@ class Fake:
     async def record(self, event: Event) -> None:
         self.events.append(event)
 
-    def recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
+    def find_recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
         return cast("Mapping[str, Any] | None", self.plans.get(iteration))
 
-    def note_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
+    def record_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
         self.notes.append((iteration, blocks))
 
     def prompt(self, number: int = -1) -> list[dict[str, str]]:

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from orchestrator.directory.answers import Presented
+from orchestrator.directory.answers import OutcomeView
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Notice
 from state.events import PlanRecorded
@@ -46,7 +46,9 @@ async def test_the_prompt_is_static_part_state_history_message() -> None:
 async def test_steps_run_in_order_and_are_observed() -> None:
     """The plan is recorded before the first call; the next prompt carries the model's own answer and what became of each step."""
     first = reply(step("crm.deal.list"), step("crm.deal.get", id=481), text="Смотрю.")
-    ctx = Fake(first, reply(text="Вот."), present=deque([Presented(rows=({"id": 481},), total=1, sum_text="1 ₽"), Presented(text="ok")]))
+    ctx = Fake(
+        first, reply(text="Вот."), present=deque([OutcomeView(rows=({"id": 481},), total=1, sum_text="1 ₽"), OutcomeView(text="ok")])
+    )
     end = await run(ctx)
     assert [effect.slot for effect in ctx.effects] == ["t1/1/1", "t1/1/2"]
     assert [type(event) for event in ctx.events] == [PlanRecorded]
@@ -147,10 +149,10 @@ async def test_the_limit_of_iterations_is_said(most: int) -> None:
 
 async def test_lists_are_put_in_by_code() -> None:
     """[[list N]] is the table of step N of the last executed iteration; a marker without one disappears."""
-    ctx = Fake(reply(step()), reply(text="Вот:\n[[list 1]]\nи [[list 7]] всё"), present=deque([Presented(table=TABLE)]))
+    ctx = Fake(reply(step()), reply(text="Вот:\n[[list 1]]\nи [[list 7]] всё"), present=deque([OutcomeView(table=TABLE)]))
     end = await run(ctx)
     assert [part.kind for part in end.reply.parts] == ["text", "table", "text", "text"]
-    ctx = Fake(reply(step()), reply(step()), reply(text="[[list 1]]"), present=deque([Presented(table=TABLE), Presented(text="ok")]))
+    ctx = Fake(reply(step()), reply(step()), reply(text="[[list 1]]"), present=deque([OutcomeView(table=TABLE), OutcomeView(text="ok")]))
     assert (await run(ctx)).reply.parts == ()
 
 
@@ -167,5 +169,5 @@ def test_the_agent_tells_its_limit_and_its_static_part() -> None:
     """The same for every turn of a mode, so that providers can cache it."""
     made = agent(4)
     assert made.max_iterations == 4
-    assert made.system("canary") == made.system("canary")
-    assert "Mode: canary" in made.system("canary")["content"]
+    assert made.build_system_message("canary") == made.build_system_message("canary")
+    assert "Mode: canary" in made.build_system_message("canary")["content"]

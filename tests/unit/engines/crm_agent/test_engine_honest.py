@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.directory.answers import Presented
+from orchestrator.directory.answers import OutcomeView
 from orchestrator.engines.crm_agent.ending import NOT_DONE, NOT_RUN
 from orchestrator.messages import Notice, Outcome, Pending
 from tests.unit import spine_kit
@@ -48,7 +48,7 @@ async def test_a_claim_of_the_model_never_stands_alone(
 async def test_a_list_that_was_read_beside_a_waiting_step_is_shown() -> None:
     """The rows are code's own, whatever the model says of the rest; two cards are counted as two."""
     ctx = Fake(reply(step(), step(), step(), text="[[list 1]]"), results=[done(), pending(1), pending(2)])
-    ctx.present.append(Presented(table=TABLE))
+    ctx.present.append(OutcomeView(table=TABLE))
     end = await run(ctx)
     assert end.reply.parts == (TABLE,)
     assert end.reply.notices == (Notice(code="waiting-on-card", args={"count": 2}),)
@@ -119,7 +119,7 @@ async def test_a_rest_that_the_model_takes_up_again_is_no_rest(again: dict[str, 
 async def test_what_is_left_of_a_plan_written_after_prose_is_marked() -> None:
     """Later prompts keep its words out, as they do for a refused step."""
     ctx = Fake(reply(step(), step(), step()), reply(), results=[done(), REFUSED], halt_on_block=True)
-    ctx.present.append(Presented(prose=True))
+    ctx.present.append(OutcomeView(prose=True))
     end = await run(ctx)
     assert [item.get("prose") for item in end.next_planned_actions] == [True, True]
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from orchestrator.directory.answers import Option, Presented, Resolved, Several, Unresolved
+from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Resolved, Unresolved
 from orchestrator.engines.base import ModelText, TurnInput
 from orchestrator.engines.crm_agent.ending import WITHHELD
 from orchestrator.messages import Notice
@@ -19,14 +19,14 @@ async def test_what_the_person_named_is_told_to_the_gate() -> None:
         reply(step("crm.deal.add"), step("crm.deal.get", id="@deal:Ромашка"), step("crm.deal.get", id="@deal:Вектор"), step()),
         reply(),
         results=[done(created="deal:9001"), done(), done(), done()],
-        named={"deal:77"},
+        named_by_person={"deal:77"},
     )
     ctx.state["trusted"] = ["deal:5"]
     ctx.state["agent"]["objects"]["current_deal_id"] = 5
     ctx.state["agent"]["objects"]["current_task_id"] = 6
     found = {
-        "@deal:Ромашка": Resolved(value=1, target="deal:1", named=True),
-        "@deal:Вектор": Resolved(value=2, target="deal:2", named=False),
+        "@deal:Ромашка": Resolved(value=1, target="deal:1", named_by_person=True),
+        "@deal:Вектор": Resolved(value=2, target="deal:2", named_by_person=False),
     }
     ctx.resolve = lambda **args: found[args["reference"]]
     end = await run(ctx)
@@ -44,7 +44,7 @@ async def test_after_prose_everything_is_tainted_and_the_answer_withheld() -> No
     refused = done(status="refused", reason=Notice(code="gate-mode"), detail="no")
     plan = reply(step("crm.timeline.comment.list"), step("crm.deal.update", id=481))
     ctx = Fake(plan, reply(step("tasks.task.add")), reply(text="Клиент пишет: …"), results=[done(), done(), refused])
-    ctx.present = deque([Presented(prose=True, labels=("Ромашка",))])
+    ctx.present = deque([OutcomeView(prose=True, labels=("Ромашка",))])
     end = await run(ctx)
     assert [effect.provenance.prose for effect in ctx.effects] == [False, True, True]
     assert [request.prose for request in ctx.requests] == [False, True, True]
@@ -95,7 +95,7 @@ async def test_a_name_that_fits_several_becomes_a_question_before_anything_runs(
     """The first step is not run either; the plan is kept and the buttons carry its question."""
     options = (Option(value=1, label="Ромашка · №1", target="deal:1"), Option(value=2, label="Ромашка · №2", target="deal:2"))
     ctx = Fake(reply(step("tasks.task.add"), step("crm.deal.update", id="@deal:Ромашка")))
-    ctx.resolve = lambda **_: Several(ask=Notice(code="which-deal", args={"name": "Ромашка"}), options=options)
+    ctx.resolve = lambda **_: Ambiguous(ask=Notice(code="which-deal", args={"name": "Ромашка"}), options=options)
     end = await run(ctx)
     assert (end.reason, codes(end), ctx.effects) == ("asked", ["which-deal"], [])
     asked = cast("NameAsked", ctx.events[0])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.engines.crm_agent.references import find_references, substitute
+from orchestrator.engines.crm_agent.references import find_references, replace_references
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["@me", "@deal:Ромашка", "@sum:5", "@", "@deal:"]),
@@ -46,10 +46,10 @@ def test_only_whole_values_are_references(value: Any, found: list[str]) -> None:
 @given(JSON)
 def test_values_keep_their_types_and_all_else_its_place(value: Any) -> None:
     """Replacing nothing changes nothing; replacing everything leaves no reference."""
-    assert substitute(value, {}) == _listed(value)
+    assert replace_references(value, {}) == _listed(value)
     found = find_references(value)
     values: dict[str, Any] = {reference: number for number, reference in enumerate(found)}
-    assert find_references(substitute(value, values)) == []
+    assert find_references(replace_references(value, values)) == []
 
 
 def _listed(value: Any) -> Any:
@@ -61,5 +61,5 @@ def _listed(value: Any) -> Any:
 def test_a_value_is_put_in_and_never_expanded_again() -> None:
     """A resolved name that looks like a reference stays text (G3); text around a reference is not touched."""
     params = {"id": "@deal:Ромашка", "fields": {"TITLE": "@deal:Ромашка и @me", "OWNER": ["@me"]}}
-    made = substitute(params, {"@deal:Ромашка": "@me", "@me": 7})
+    made = replace_references(params, {"@deal:Ромашка": "@me", "@me": 7})
     assert made == {"id": "@me", "fields": {"TITLE": "@deal:Ромашка и @me", "OWNER": [7]}}

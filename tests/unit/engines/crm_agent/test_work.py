@@ -2,10 +2,10 @@
 
 import pytest
 
-from orchestrator.engines.crm_agent.replies import with_tables
-from orchestrator.engines.crm_agent.work import start
+from orchestrator.engines.crm_agent.replies import insert_tables
+from orchestrator.engines.crm_agent.work import start_work
 from orchestrator.messages import Table, Text
-from state.agent_state import empty
+from state.agent_state import create_state
 
 
 @pytest.mark.parametrize(
@@ -22,32 +22,32 @@ from state.agent_state import empty
 )
 def test_numbers_of_the_person_name_records(text: str, numbers: set[int]) -> None:
     """Of any kind; parts of sums with a comma are none."""
-    found = start(text, "", empty()).targets
+    found = start_work(text, "", create_state()).targets
     assert {int(target.partition(":")[2]) for target in found} == numbers
     assert all(f"deal:{number}" in found and f"task:{number}" in found for number in numbers)
 
 
 def test_the_current_record_counts_when_the_person_had_it() -> None:
     """A record that only a read of the model made current does not."""
-    state = empty()
+    state = create_state()
     state["agent"]["objects"] |= {"current_deal_id": 5, "current_task_id": 6}
     state["trusted"] = ["deal:5", "contact:9"]
-    assert start("дальше", "", state).targets == {"deal:5"}
+    assert start_work("дальше", "", state).targets == {"deal:5"}
 
 
 def test_quoted_text_taints_from_the_start() -> None:
     """And its numbers name nothing."""
-    work = start("что это?", "сделка 481", empty())
+    work = start_work("что это?", "сделка 481", create_state())
     assert (work.prose, work.targets) == (True, set())
-    provenance = work.provenance()
+    provenance = work.build_provenance()
     assert (provenance.prose, provenance.person_text) == (True, "что это?")
 
 
 def test_only_the_last_labels_are_told() -> None:
     """A long turn does not grow without bound."""
-    work = start("x", "", empty())
+    work = start_work("x", "", create_state())
     work.labels.extend(str(number) for number in range(500))
-    assert work.provenance().external == tuple(str(number) for number in range(300, 500))
+    assert work.build_provenance().external == tuple(str(number) for number in range(300, 500))
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,6 @@ def test_only_the_last_labels_are_told() -> None:
 )
 def test_markers_of_lists(text: str, kinds: list[str]) -> None:
     """In order; one without a table disappears, anything else is text."""
-    parts = with_tables(text, {1: Table()})
+    parts = insert_tables(text, {1: Table()})
     assert [part.kind for part in parts] == kinds
     assert all(not isinstance(part, Text) or part.text.strip() for part in parts)
