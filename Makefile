@@ -3,11 +3,13 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info[:2] <= (3, 13)))' >/dev/null 2>&1 && echo $$p && break; done)
 PIP := .venv/bin/python -m pip --disable-pip-version-check --quiet
 RUN := .venv/bin/python -m
+# Folders of unit tests with servers, processes or whole databases; single slow tests elsewhere have the marker.
+SLOW := http_api moving reports
 # Some machines forbid bytecode; the tests start hundreds of processes from the same code, and each would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check fmt style bench crash fuzz rows clean
+.PHONY: help demo run test quick check fmt style bench crash fuzz rows clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -20,6 +22,9 @@ run: .venv/.run ## serve Telegram with the settings of the environment or .env
 
 test: .venv/.dev ## all tests; browser tests are skipped with one line when there is no Chromium
 	@$(RUN) pytest -n 3 $(ARGS)  # three for two processors: a third of the time tests wait for other processes
+
+quick: .venv/.dev ## the pure and fast tests only, in about a minute
+	@$(RUN) pytest -n 2 tests/unit -m "not slow" $(SLOW:%=--ignore=tests/unit/%) $(ARGS)
 
 check: .venv/.dev ## style, types, import contracts, locks
 	@$(RUN) ruff format --check .

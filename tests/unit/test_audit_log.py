@@ -46,6 +46,7 @@ async def talk(world: World) -> None:
     await world.work(message("сделки"))
 
 
+@pytest.mark.slow
 @pytest.mark.req("S004-7", "S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-53")
 @pytest.mark.parametrize("mode", ["full", "shadow"])
 async def test_every_record_of_a_conversation_fits_the_schema(tmp_path: Path, mode: Any) -> None:

@@ -37,6 +37,7 @@ def _named(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
 
 
+@pytest.mark.slow
 @pytest.mark.req("G1")
 def test_code_outside_the_gate_names_reads_only(catalogue: Catalogue) -> None:
     """No file that reads for names, looks or checks holds the name of a method that changes something."""

@@ -55,6 +55,7 @@ async def test_a_whole_turn_of_a_test_meets_a_scripted_model_and_portal_only(wor
     assert connected == []
 
 
+@pytest.mark.slow
 @pytest.mark.req("S004-80")
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make on this machine")
 def test_make_test_runs_pytest_over_everything_and_fails_with_it() -> None:

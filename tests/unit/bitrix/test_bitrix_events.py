@@ -110,6 +110,7 @@ NAMES = st.sampled_from(
 VALUES = st.one_of(st.text(max_size=20), st.sampled_from(["ONCRMDEALUPDATE", "1790000000", "undefined", "5"]))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(NAMES, VALUES), max_size=12) | st.binary(max_size=200))
 def test_hostile_bodies_are_an_event_or_the_one_error(parts: Any) -> None:

@@ -206,6 +206,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
 RECORDS = st.dictionaries(TEXTS, st.recursive(TEXTS | st.none() | st.integers(0, 9), lambda part: st.dictionaries(TEXTS, part, max_size=2)))
 
 
+@pytest.mark.slow
 @given(record=RECORDS)
 @settings(max_examples=300, deadline=None)
 def test_what_is_passed_as_a_whole_holds_nothing_to_hide(record: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ def verdicts(found: list[Finding]) -> dict[str, str]:
     return {line.check: line.verdict for line in found}
 
 
+@pytest.mark.slow
 @pytest.mark.req("S004-67")
 def test_every_wrong_setting_at_once(tmp_path: Path) -> None:
     """Wrong, missing and misspelt settings and a readable `.env` are all told in one run, without any value; exit code 2."""

@@ -78,6 +78,7 @@ async def test_a_stranger_is_answered_once_a_minute_and_asks_once_a_day(world: W
         assert wire.calls("sendMessage")[0]["text"] == f"Вас нет в списке. Ваш ID {STRANGER} — передайте администратору."
 
 
+@pytest.mark.slow
 async def test_a_request_behind_a_long_turn_hears_its_place(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """ "A new message during a turn: queue with «в очереди, 2-й»", and not before it has waited a moment."""
     gate = asyncio.Event()

@@ -147,6 +147,7 @@ def test_a_sentence_refers_only_to_sentences_that_exist() -> None:
         assert {name for visitor in known.values() for name in visitor.references} <= known.keys()
 
 
+@pytest.mark.slow
 def test_every_code_of_the_program_has_a_sentence_in_both_languages() -> None:
     used = _used()
     assert len(used) > 100
@@ -176,6 +177,7 @@ def _with_on(names: set[str]) -> set[str]:
     return names | {"on"} if "at" in names else names
 
 
+@pytest.mark.slow
 def test_every_notice_carries_the_arguments_its_sentence_needs() -> None:
     """A forgotten argument would stand in the sentence as its own name."""
     known = {locale: _variables(locale) for locale in LOCALES}

@@ -61,6 +61,7 @@ class Job:
         await asyncio.gather(self.task, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_one_leads_and_the_next_follows_at_once(stores: list[AsyncStore]) -> None:
     """While the first renews nobody else begins; after its clean stop the second one does, well before a lease would end."""
     Job.most = Job.running = 0
@@ -75,6 +76,7 @@ async def test_one_leads_and_the_next_follows_at_once(stores: list[AsyncStore]) 
     assert Job.most == 1
 
 
+@pytest.mark.slow
 async def test_who_cannot_renew_stops_before_another_begins(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
     """The database is gone for the leader only: its work has ended when the other one's begins."""
     Job.most = Job.running = 0

@@ -125,6 +125,7 @@ async def _time_goes_by(world: World) -> None:
         world.clock.advance(timedelta(seconds=TICK * FASTER))
 
 
+@pytest.mark.slow
 async def test_whatever_telegram_does_every_request_is_worked_once_and_its_answer_arrives(scene: Scene) -> None:
     """An undecodable update, redelivery, 429 with and without a number, 502 before and after the message was stored, a cut wire, a 500.
 
@@ -164,6 +165,7 @@ async def test_whatever_telegram_does_every_request_is_worked_once_and_its_answe
     assert scene.lost() == []
 
 
+@pytest.mark.slow
 async def test_a_press_that_comes_late_twice_or_again_is_one_decision_and_never_spins(scene: Scene) -> None:
     """The press is redelivered, pressed again, pressed too late to be answered: one call, each other press answered in words, the card says how it stands."""
     scene.world.model.will(reply(raise_sum()))
@@ -196,6 +198,7 @@ async def test_a_press_that_comes_late_twice_or_again_is_one_decision_and_never_
     assert scene.lost() == []
 
 
+@pytest.mark.slow
 async def test_a_sign_of_life_comes_within_half_a_second(scene: Scene) -> None:
     """By the sandbox's own timestamps, while the model is silent; the best of a few, for the machine may be busy with other things."""
     scene.world.model.gate = asyncio.Event()
@@ -222,6 +225,7 @@ async def test_a_sign_of_life_comes_within_half_a_second(scene: Scene) -> None:
     assert min(waits) < 0.5, waits
 
 
+@pytest.mark.slow
 async def test_who_blocks_and_comes_back_is_written_to_again(scene: Scene) -> None:
     """Blocked while a turn runs: nothing more is asked of Telegram; the next words open the chat, and both are worked."""
     scene.world.model.will(reply(text="Первый."), reply(text="Второй."))

@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from orchestrator.daily.reminders import MAX_LISTED
 from orchestrator.messages import Actor, Outcome
 from orchestrator.performers.schedule import MOST
@@ -93,6 +95,7 @@ async def test_a_press_of_somebody_else_does_nothing(home: Home) -> None:
     assert len(home.timers()) == 1
 
 
+@pytest.mark.slow
 async def test_there_is_a_limit(home: Home) -> None:
     """A loop of a model ends before it fills a chat."""
     home.set_clock(MONDAY)

@@ -197,6 +197,7 @@ async def test_the_switch_that_cannot_be_read_lets_nothing_start(world: World, m
 class TestCommands:
     """/freeze, /unfreeze and its button."""
 
+    @pytest.mark.slow
     async def test_an_administrator_freezes_with_a_word_and_lifts_with_a_press(self, tmp_path: Path) -> None:
         """Who is no administrator does neither; the journal tells who did what."""
         async with a_world(tmp_path) as world:
@@ -234,6 +235,7 @@ class TestCommands:
                 ("WritesFrozen", OLGA.key),
             ]
 
+    @pytest.mark.slow
     async def test_administrators_are_told_once_whoever_froze(self, tmp_path: Path) -> None:
         """The one who did it is answered and not told besides."""
         async with a_world(tmp_path) as world:

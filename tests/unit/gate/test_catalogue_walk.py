@@ -75,6 +75,7 @@ def walk(family: str) -> Iterator[tuple[Method, str, Actor, str, Call | Refuse]]
                     yield row, who, actor, how, found
 
 
+@pytest.mark.slow
 @pytest.mark.req("S004-3", "S004-24", "S004-28")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_row_has_a_call_and_no_mode_lets_through_what_it_must_not(family: str) -> None:
@@ -153,6 +154,7 @@ def test_a_persons_own_calendar_and_working_day_are_open() -> None:
         assert not isinstance(verdict(made(effect(row.name, sample(row, 7)), actor=ANNA), ANNA), Refuse), row.name
 
 
+@pytest.mark.slow
 def test_in_a_batch_a_row_is_judged_as_it_is_alone() -> None:
     """Hiding a call in a batch gains and loses nothing, for anybody, in any mode."""
     for row in ROWS:

@@ -30,6 +30,7 @@ UPDATE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новое"}})
 ALL_OPEN = Policy(open_methods=frozenset(method.name for method in catalogue()), event_handler_hosts=frozenset({"hooks.example.com"}))
 
 
+@pytest.mark.slow
 @pytest.mark.req("S004-8", "S004-28", "S004-38")
 @pytest.mark.parametrize("policy", [Policy(), ALL_OPEN], ids=["shipped", "all open"])
 @pytest.mark.parametrize("mode", MODES)

@@ -219,6 +219,7 @@ some_calls = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     some_rules,

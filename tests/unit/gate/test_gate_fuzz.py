@@ -130,6 +130,7 @@ policies = st.sampled_from([
 ])  # fmt: skip
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(what=effects(), mode=st.sampled_from(MODES), actor=st.sampled_from([ANNA, LEAD, TEAM, TOKEN, LOST]), policy=policies, record=records)
 def test_the_gate_is_total(what: Effect, mode: Mode, actor: Any, policy: Policy, record: Any) -> None:
@@ -148,6 +149,7 @@ def test_the_gate_is_total(what: Effect, mode: Mode, actor: Any, policy: Policy,
         assert found.reads_only or not what.provenance.prose or found.kind != "bitrix"
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(what=effects())
 def test_normalising_is_stable(what: Effect) -> None:
@@ -178,6 +180,7 @@ class Nameless(NoOwnNames):
         return ""
 
 
+@pytest.mark.slow
 @settings(parent=SETTINGS, max_examples=1500 if LONG else 100)
 @given(what=effects(), record=records)
 def test_every_call_can_be_shown(what: Effect, record: Any) -> None:
@@ -229,6 +232,7 @@ def odd_write(method: Method, chance: Random) -> Effect:
     return Effect(method=method.name, params=params)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_no_odd_value_stops_the_gate(caplog: pytest.LogCaptureFixture, seed: int) -> None:
     """Judging answers, a card can be shown, and a free write has a name: nothing is raised for a value, also not behind a net."""

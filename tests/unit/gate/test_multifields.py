@@ -155,6 +155,7 @@ def checked(fields: dict[str, Any], rows: list[dict[str, Any]], *, in_items: boo
     return after
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(CLASSIC_FIELDS.map(lambda made: (made, False)), UNIVERSAL_FIELDS.map(lambda made: (made, True))), max_size=4))
 def test_no_sequence_of_wishes_deletes_or_doubles_unseen(wishes: list[tuple[dict[str, Any], bool]]) -> None:

@@ -115,6 +115,7 @@ async def test_a_look_that_hangs_leaves_the_scrape_the_last_figures(monkeypatch:
     await scrape.aclose()
 
 
+@pytest.mark.slow
 async def test_a_turn_goes_on_while_a_scrape_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And while another one meets a damaged database: the person is answered in between."""
     monkeypatch.setattr(gauges, "PATIENCE", 0.5)

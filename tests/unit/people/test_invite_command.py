@@ -191,6 +191,7 @@ def test_what_cannot_be_is_one_sentence_and_changes_nothing(
     store.close()
 
 
+@pytest.mark.slow
 def test_a_portal_out_of_reach_is_said_and_hinders_nobody(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does a missing webhook; the name is then what ops gave."""
     for address in ("http://127.0.0.1:1/rest/1/sandbox/", ""):

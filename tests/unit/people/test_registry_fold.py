@@ -55,6 +55,7 @@ def _folded(events: list[Event]) -> dict[str, Any]:
     return dict(extract_registry(agent_state.fold_events(agent_state.create_state(), steps)))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(happened, max_size=14))
 def test_whatever_happened_the_registry_holds_together(events: list[Event]) -> None:

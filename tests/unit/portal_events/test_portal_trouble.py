@@ -141,6 +141,7 @@ async def test_a_look_over_which_processes_die_is_put_off_and_not_forgotten(watc
     assert len(watch.told()) == 1
 
 
+@pytest.mark.slow
 async def test_more_than_one_look_can_bear_is_seen_in_several(watch: Watch) -> None:
     """What is left over has its look set with the same commit."""
     numbers = range(1000, 1000 + MAX_LOOK + 5)

@@ -141,6 +141,7 @@ async def test_a_deal_made_through_the_bot_is_known_by_its_mark_even_after_a_res
     assert list(told) == [BORIS.key]
 
 
+@pytest.mark.slow
 async def test_a_storm_is_one_look_and_one_message(watch: Watch) -> None:
     """200 deals of one person: ten lines and how many more, four batches, and the second wave waits a little."""
     numbers = range(1000, 1200)

@@ -51,6 +51,7 @@ def archive(home: Home, user: str) -> None:
     assert logger.close(10)  # or the files are read while they are packed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("home", ["file", "postgresql"], indirect=True)
 async def test_what_a_person_said_is_gone_everywhere_and_the_journal_still_holds(home: Home) -> None:
     """Texts, names, values, large answers: found in the files before, in none after; cards, hashes and the chain are as they were."""

@@ -6,6 +6,8 @@ from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from orchestrator.reports import erasing
 from orchestrator.reports.log_rebuilding import rebuild_logs
 from state.events import CallSucceeded
@@ -16,6 +18,7 @@ from tests.unit.reports.erasing_kit import LATER, THEIRS, WISH, Home, a_command,
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA
 
 
+@pytest.mark.slow
 async def test_the_command_shows_asks_erases_and_proves(home: Home, command: Any) -> None:
     """Exit codes as its help says: 3 while the bot runs or nobody agreed, 0 when proven, 2 for nobody, 1 where something remains."""
     from filelock import FileLock  # noqa: PLC0415 - only this test needs it
@@ -64,6 +67,7 @@ async def test_the_command_touches_nothing_without_todays_database(home: Home, c
     assert {path: path.read_bytes() for path in (home.folder / "logs").rglob("*")} == logs
 
 
+@pytest.mark.slow
 async def test_an_erasure_that_breaks_off_says_so_and_is_finished_by_the_next(home: Home, command: Any) -> None:
     """The database takes no change any more: one sentence that says what to do, and nobody believes that it is done."""
     await talk(home)

@@ -122,6 +122,7 @@ def _found(folder: Path, pattern: str) -> list[Path]:
     return sorted(folder.glob(pattern))
 
 
+@pytest.mark.slow
 async def test_tail_f_shows_what_comes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """New records of known and of new people, once each, until the keyboard stops it."""
     await recorded(home)

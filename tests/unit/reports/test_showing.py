@@ -30,6 +30,7 @@ def test_without_a_session_all_are_listed(run: Run) -> None:
     assert next(one for one in told if one["session"] == CHAT)["open_cards"] == 1
 
 
+@pytest.mark.slow
 def test_on_a_pipe_one_row_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """However narrow: nothing is wrapped or cut, so that grep finds whole ids and times."""
     wide = rows_of(run("show", CHAT, "--last", 0).output)
@@ -143,6 +144,7 @@ def test_text_of_strangers_cannot_fake_or_hide(run: Run, arguments: tuple[str, .
     assert not any(line.lstrip().startswith("# 99") for line in lines)
 
 
+@pytest.mark.slow
 def test_buttons_of_open_cards_are_not_given_away(run: Run, told: Told) -> None:
     """The number that proves which card somebody saw is nowhere in what ops read."""
     nonce = f'"{told.cards["open"]["nonce"]}"'

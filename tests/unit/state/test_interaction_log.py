@@ -122,6 +122,7 @@ def _write(folder: Path, writer: int, count: int) -> None:
         log.record("anna", {"n": writer * count + number, "text": "я" * 200})
 
 
+@pytest.mark.slow
 @pytest.mark.req("S004-49", "S004-A8", "S004-M5", "S004-M6")
 def test_two_processes_on_one_user_lose_and_tear_nothing(tmp_path: Path) -> None:
     """Through many rotations every record is there once, and those of one writer in its order."""
@@ -281,6 +282,7 @@ def test_an_interrupted_rotation_is_finished_by_the_next_writer(tmp_path: Path) 
 def test_the_log_goes_only_when_its_archive_is_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order on disk: archive written, flushed, named, the same for the ledger, folder flushed, and only then the source removed."""
     trace: list[str] = []
+    assert packer.wait(10)  # what earlier tests left to pack would stand in the trace
 
     def fsync(descriptor: int) -> None:
         trace.append("fsync folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "fsync file")
@@ -344,6 +346,7 @@ def test_a_reader_sees_each_record_once_while_the_log_rotates(tmp_path: Path) ->
     assert numbers(tmp_path) == list(range(30))
 
 
+@pytest.mark.slow
 def test_a_rotation_between_looking_and_opening_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader looks again; one that never comes to rest is an error, not a shorter log."""
     log = logger(tmp_path, limit=10)

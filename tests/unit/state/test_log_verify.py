@@ -57,6 +57,7 @@ def test_a_good_log_gives_nothing_through_rotations_and_removed_archives(tmp_pat
     assert numbers[0] > 1
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_of_a_log_is_named(tmp_path: Path) -> None:
     """Whichever byte of whichever record changes, the file and the record that begins there are named."""
     path = written(tmp_path, 2)
@@ -74,6 +75,7 @@ def test_every_flipped_byte_of_a_log_is_named(tmp_path: Path) -> None:
             assert begins in places or any(place is not None and place >= begins for place in places), (offset, bit, named)
 
 
+@pytest.mark.slow
 def test_every_cut_of_a_log_is_named(tmp_path: Path) -> None:
     """Also one exactly behind a record, which leaves a whole chain: the head in the lock file tells."""
     path = written(tmp_path, 2)
@@ -87,6 +89,7 @@ def test_every_cut_of_a_log_is_named(tmp_path: Path) -> None:
         assert length - 400 < finding.offset <= length
 
 
+@pytest.mark.slow
 def test_every_flipped_or_cut_byte_of_an_archive_is_named(tmp_path: Path) -> None:
     """Header bytes that gzip ignores and paddings that change no text are no exception."""
     written(tmp_path, 6, limit=900)
@@ -224,6 +227,7 @@ def test_header_bytes_count_without_a_ledger_too(tmp_path: Path) -> None:
         assert [(finding.kind, finding.file, finding.offset) for finding in found(tmp_path)] == [("damaged", path.name, offset)]
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_of_ledger_and_head_is_named_as_theirs(tmp_path: Path) -> None:
     """A flip in them accuses neither an archive nor the log, and none is silent."""
     path = written(tmp_path, 40, limit=900)

@@ -19,6 +19,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(values)
 def test_canonical_text_is_read_back_and_written_the_same(value: object) -> None:

@@ -42,6 +42,7 @@ def test_every_event_has_a_place_in_the_fold_or_none_on_purpose() -> None:
     assert not set(agent_state._FOLDS) & WITHOUT_MEANING
 
 
+@pytest.mark.slow
 @pytest.mark.req("S004-13")
 @settings(max_examples=30, deadline=None)
 @given(histories, st.integers(0, 12))
@@ -72,6 +73,7 @@ def commit(store: SqlStore, happened: list[Event], *, stream: str = STREAM, snap
 numbers = iter(range(10**6))
 
 
+@pytest.mark.slow
 @pytest.mark.req("S004-14")
 @settings(max_examples=20, deadline=None)
 @given(histories, histories)

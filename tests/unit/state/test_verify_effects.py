@@ -67,6 +67,7 @@ def test_rows_of_an_older_program_are_whole(database: Path) -> None:
     assert told(verified(database).findings) == []
 
 
+@pytest.mark.slow
 @pytest.mark.req("S004-13")
 async def test_a_damaged_call_is_not_made(world: World) -> None:
     """The press stays where it is and the person hears that it will be gone on with; once the row is repaired it is, once."""

@@ -20,6 +20,7 @@ from tests.unit.talking.talking_kit import Wire, edit, later, pressed, said_of
 LETTER = "Иван:\nнужна CRM на 20 мест, +79161234567"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
@@ -132,6 +133,7 @@ def test_buttons_stand_under_the_answer_to_a_bare_forward_only() -> None:
     assert add_forward_buttons(Reply(confirmations=("c1",)), bare).actions == ()
 
 
+@pytest.mark.slow
 async def test_one_tap_makes_a_lead_of_a_forwarded_message_once(world: World, wire: Wire) -> None:
     """The wish is fixed text of ours, the message is quoted; two taps are one request; others may not."""
     del wire

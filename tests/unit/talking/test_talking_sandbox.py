@@ -92,6 +92,7 @@ async def test_a_spoken_request_is_shown_and_answered(chat: Chat) -> None:
     assert texts.index("Услышал: «покажи мои сделки»") < texts.index("Вот ваши сделки.")
 
 
+@pytest.mark.slow
 async def test_a_forward_and_its_comment_are_one_request_and_a_bare_one_gets_its_buttons(chat: Chat) -> None:
     chat.world.model.will(reply(text="Завожу."), reply(text="Это письмо клиента."), reply(text="Завожу лид."))
     await chat.does("forward", texts=["нужна CRM", "мой телефон +79161234567"], comment="заведи лид", forward_from="Иван")
@@ -107,6 +108,7 @@ async def test_a_forward_and_its_comment_are_one_request_and_a_bare_one_gets_its
     assert chat.world.events("MessageReceived")[-1].data["quoted"] == "Пётр:\nа можно завтра?"
 
 
+@pytest.mark.slow
 async def test_an_edit_is_offered_and_worked_by_one_press(chat: Chat) -> None:
     chat.world.model.will(reply(text="Первый ответ."), reply(text="Второй ответ."))
     sent = await chat.does("send", text="покажи сделки")

@@ -4,6 +4,7 @@ import copy
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ def applied(record: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
     return {**record, **{name: None if value == "" and name.endswith("_ID") else value for name, value in fields.items()}}
 
 
+@pytest.mark.slow
 @given(RECORD, SENT)
 @settings(max_examples=300, deadline=None)
 def test_an_undo_of_an_update_restores_exactly(before: dict[str, Any], sent: dict[str, Any]) -> None:
@@ -79,6 +81,7 @@ def test_an_undo_of_an_update_restores_exactly(before: dict[str, Any], sent: dic
     assert {name: value or "" for name, value in back.items() if not _same(value, record[name])} == {}
 
 
+@pytest.mark.slow
 @given(RECORD, SENT, st.data())
 @settings(max_examples=300, deadline=None)
 def test_no_undo_covers_what_another_hand_wrote(before: dict[str, Any], sent: dict[str, Any], data: st.DataObject) -> None:
@@ -99,6 +102,7 @@ PHONES = st.lists(st.integers(0, 9), min_size=0, max_size=4, unique=True).map(
 )
 
 
+@pytest.mark.slow
 @given(PHONES, st.data())
 @settings(max_examples=200, deadline=None)
 def test_phones_come_back_as_people_see_them(phones: list[dict[str, str]], data: st.DataObject) -> None:

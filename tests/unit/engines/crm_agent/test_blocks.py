@@ -98,6 +98,7 @@ SPOKEN = st.builds("THOUGHT: x{}\nASSISTANT: {}".format, SECTION, SECTION)
 FENCED = st.builds("```\nTHOUGHT: x\nASSISTANT: {}\n```{}".format, SECTION, st.sampled_from(["", "\n", " \n\n"]))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(SOUP | FRAMED | SPOKEN | FENCED | st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
@@ -129,6 +130,7 @@ JSON_VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(value=JSON_VALUES, ascii_only=st.booleans(), indent=st.sampled_from([None, 1]))
 def test_every_clean_json_value_keeps_its_value(*, value: object, ascii_only: bool, indent: int | None) -> None:
@@ -142,6 +144,7 @@ def test_every_clean_json_value_keeps_its_value(*, value: object, ascii_only: bo
     assert blocks.steps[0].params == {"value": json.loads(written)}
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(ACCEPTED) | SPOKEN | FENCED | FRAMED, st.data())
 @example("THOUGHT: x\nASSISTANT: Варианты:\nA\nACTION", None)

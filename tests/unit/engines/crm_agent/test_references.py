@@ -43,6 +43,7 @@ def test_only_whole_values_are_references(value: Any, found: list[str]) -> None:
     assert find_references(value) == found
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_values_keep_their_types_and_all_else_its_place(value: Any) -> None:
     """Replacing nothing changes nothing; replacing everything leaves no reference."""
